@@ -14,7 +14,10 @@ from hostile import bounds_kinds, http2_kinds, http_kinds, life_kinds, message_k
 from hostile.kit import KINDS
 from hostile.suite_process import Ended, Suite
 from support.long_tests import sample
+from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.report.files import REPORT, load_report
+from v2_conformance.suite.library import every_case
+from v2_conformance.verifying.verification import verify
 
 CALM = {"pass", "unsupported", "disputed"}
 # How many quick kinds there are for each one that an ordinary run of the tests tries.
@@ -68,7 +71,9 @@ def test_there_are_more_than_a_hundred_kinds_and_0_is_without_failures_that_bloc
 @pytest.mark.skipif(
     not Path("/proc/self/clear_refs").exists(), reason="no process learns its peak of memory here"
 )
-def test_a_run_against_it_ends_as_it_must(kind: str, suite: Suite, tmp_path: Path) -> None:
+def test_a_run_against_it_ends_as_it_must_and_its_report_holds(
+    kind: str, suite: Suite, tmp_path: Path
+) -> None:
     ended, outcomes = run(suite, kind, tmp_path)
     wanted = KINDS[kind]
     said = ended.out + ended.err
@@ -87,5 +92,7 @@ def test_a_run_against_it_ends_as_it_must(kind: str, suite: Suite, tmp_path: Pat
     report = tmp_path / "run" / REPORT
     if report.exists():
         assert report.stat().st_size <= MOST_BYTES
+        found = verify(report, every_case())
+        assert found.exit_code == 0, verification_lines(found)
         page = (tmp_path / "run" / "report.html").read_text()
         assert not any(text in page for text in UNESCAPED)

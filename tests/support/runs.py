@@ -107,12 +107,12 @@ FEW = chosen(
 SECRET = "s3cret-token-of-the-tests"
 
 
-def made(folder: Path, target: Target, cases: Sequence[Case] = FEW) -> Path:
+def made(folder: Path, target: Target, cases: Sequence[Case] = FEW, *, workers: int = 1) -> Path:
     """The report of a run of `cases`."""
     server = discover(target)
     record = Record(folder, target, server, suite_cases())
     engine = Engine(target, server, directory=folder)
-    for event in run(engine, cases):
+    for event in run(engine, cases, workers):
         record.calibrated(engine.calibrations())
         record.add(event.result)
     record.finish()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.long_tests import sample
 from support.servers import Start
 from support.small_suite import BAD, SMALL, small_run
 from v2_conformance.cli.main import main
@@ -20,6 +21,7 @@ from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import Verification, verify
+from v2_mutants.faults import FAULTS
 from v2_mutants.servers import MutantServer
 
 # Each closes connections, or answers late or otherwise, where `verify` could think of an edit.
@@ -41,13 +43,15 @@ VARIANTS = (
     "short-idle-timeout",
     "unprocessable-for-bad-requests",
 )
-FAULTS = (
+LIKE_EDITS = (
     "rejection-stops-listening",
     "rejection-without-response",
     "rejection-kills-model",
     "concurrent-requests-mixed",
     "error-is-plain-text",
 )
+WIDE = ("M7", "P2", "R1", "R3", "C6")
+"""What meets every fault, besides the requirement that it breaks."""
 
 
 def words_of(found: Verification) -> str:
@@ -91,12 +95,32 @@ def test_a_close_that_crosses_the_known_good_request_is_recorded_and_held_agains
     ]
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", LIKE_EDITS)
 @pytest.mark.parametrize("workers", ["1", "4"])
 def test_the_report_of_a_broken_server_holds(fault: str, workers: str, tmp_path: Path) -> None:
     usual = ["--case", "R1", "--case", "P2", "--case", "C6", "--case", "R3", "--timeout", "1"]
     options = ["-n", workers, "--report-dir", str(tmp_path)]
     main(["run", "--fault", fault, *usual, *options])
+    found = verify(tmp_path / "report.json", every_case())
+    assert found.exit_code == 0, words_of(found)
+    assert not any(case.other_cause for case in found.cases)
+
+
+def _of_each_family() -> list[str]:
+    """One fault in sixteen of each module of them, at least one."""
+    families: dict[str, list[str]] = {}
+    for name, fault in FAULTS.items():
+        families.setdefault(fault.cls.__module__, []).append(name)
+    return [name for names in families.values() for name in sample(names, 16)]
+
+
+@pytest.mark.parametrize("fault", _of_each_family())
+def test_the_report_of_a_server_with_any_fault_holds(fault: str, tmp_path: Path) -> None:
+    known = FAULTS[fault]
+    chosen = [word for name in (known.requirement, *WIDE) for word in ("--case", name)]
+    binding = [] if known.binding is None else ["--binding", known.binding]
+    usual = ["-n", "4", "--timeout", "1", "--profile", "raw", "--profile", "compression"]
+    main(["run", "--fault", fault, *chosen, *binding, *usual, "--report-dir", str(tmp_path)])
     found = verify(tmp_path / "report.json", every_case())
     assert found.exit_code == 0, words_of(found)
     assert not any(case.other_cause for case in found.cases)

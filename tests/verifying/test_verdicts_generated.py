@@ -8,10 +8,13 @@ import pytest
 
 from support.reports import Document, case_of, read_document
 from support.runs import (
+    CASES,
     cases_that_differ,
     changed,
+    made,
     of_faulty,
     said,
+    target_of,
 )
 from support.servers import Start
 from v2_conformance.cli.main import main
@@ -21,6 +24,8 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.verifying.verification import verify
+
+KILLED = "all_types"
 
 
 @pytest.mark.parametrize("faults", [[], ["request-blobs-in-model-order"]])
@@ -155,3 +160,38 @@ def test_generated_requests_that_were_not_sent_are_believed_and_leave_no_counter
     report = read_document(tmp_path / "report.json")
     assert case_of(report, "M7/generated")["outcome"] == outcome
     assert not (tmp_path / "counterexample.yaml").exists()
+
+
+class _DiesOfGenerated(Behaviour):
+    """A generated request kills its model, after a smaller one that was only answered badly."""
+
+    asked = 0
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if model.role == "identity/INT8" and b'"outputs"' in bytes(request.body):
+            return self.error(500, "not today")
+        _DiesOfGenerated.asked += model.role == KILLED
+        if model.role == KILLED and self.asked > 3:
+            return self.error(500, "dead")
+        return super().infer(model, request)
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_cases_hold_whose_model_a_generated_request_killed(
+    workers: int, tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_DiesOfGenerated, "asked", 0)
+    victim = CASES()["B6/prefix-into-the-next-tensor"]
+    target = target_of(start(_DiesOfGenerated).url)
+    path = made(tmp_path, target, [generated_case(), victim], workers=workers)
+    found, text = said(path)
+    assert found.exit_code == 0, text
+    case = case_of(read_document(path), victim.id)
+    assert case["cause"] == {"kind": "killed_by", "case": "M7/generated", "role": KILLED}
+
+    def answered(report: Document) -> None:
+        good = case_of(report, "M7/generated")
+        good["exchanges"] = good["exchanges"][:1]
+
+    found, text = changed(path, tmp_path, answered)
+    assert victim.id in cases_that_differ(found)

@@ -14,7 +14,7 @@ from v2_conformance.judging.survival import NO_USABLE_MODEL, Claims, skipped
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import GeneratedCase, RequestCase
-from v2_conformance.suite.causes.causes import GeneratedFailure, GeneratedRequests
+from v2_conformance.suite.causes.causes import GeneratedFailure, GeneratedRequests, left_dead
 from v2_conformance.suite.outcomes import Outcome
 
 ANSWERED = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.FAIL)
@@ -49,7 +49,8 @@ def sendable(case: GeneratedCase, claims: Claims) -> Iterator[AskApart]:
 def generated(
     case: GeneratedCase, requests: Iterable[AskApart]
 ) -> Generator[AskApart, Concluded | None, Concluded]:
-    """Send these requests of `case` one after the other; the smallest failure counts.
+    """Send these requests of `case` one after the other; the smallest failure counts,
+    or the smallest that killed something.
 
     A server may decline some, but not all. Once it is dead or away nothing more can be learned.
     """
@@ -65,7 +66,10 @@ def generated(
         return Concluded(NO_USABLE_MODEL)
     bad = [one for one in answered if not one.outcome.harmless]
     wrong = [one for one in bad if one.outcome is Outcome.FAIL]
-    failure = min(wrong or bad, key=lambda one: len(json.dumps(one.asked.entry)), default=None)
+    # What killed a model explains the cases that name it as their killer.
+    deadly = [one for one in wrong if left_dead(one.came.verdict.cause)]
+    counting = deadly or wrong or bad
+    failure = min(counting, key=lambda one: len(json.dumps(one.asked.entry)), default=None)
     if failure is not None:
         return Concluded(_failed(failure, case.requests), failure.exchanges)
     exchanges = tuple(exchange for one in answered for exchange in one.exchanges)

@@ -119,7 +119,7 @@ def _of_generated(
         believed.extend(more)
         return came
 
-    requests = [_request_of(case, group[0], known) for group in groups]
+    requests = [_request_of(case, group[0].recorded, known) for group in groups]
     verdict = play(generated(case, requests), answer).verdict
     cause = recorded.cause
     if isinstance(verdict.cause, GeneratedFailure):
@@ -140,9 +140,9 @@ def _of_generated(
     return verdict, believed
 
 
-def _request_of(case: GeneratedCase, first: ReadExchange, known: Setting) -> AskApart:
-    """Return the generated request that a group of exchanges begins with."""
-    entry = first.recorded.entry
+def _request_of(case: GeneratedCase, one: RecordedExchange, known: Setting) -> AskApart:
+    """Return the generated request that an exchange belongs to."""
+    entry = one.entry
     if entry is None or entry not in case.requests:
         raise RecordedError("the entry of a generated request is not one")
     made = make_case(entry)
@@ -164,6 +164,8 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
     named = known.cases.get(killer.id) or crossed_case(killer.id, known.cases)
     fresh = last is not None and last.purpose is Purpose.CANARY_FRESH
     blamed = fresh and killer.outcome is not Outcome.PASS
+    if isinstance(named, GeneratedCase) and last is not None and blamed:
+        named = _request_of(named, last, known).case
     if last is None or not blamed or not isinstance(named, RequestCase):
         raise RecordedError(
             f"{killer.id}, which it blames, is not recorded as having killed anything"

@@ -20,8 +20,8 @@ from v2_conformance.runs.scheduling.repeating import TIMES
 from v2_conformance.runs.targets.restarting import restart
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RelationCase, RequestCase
-from v2_conformance.suite.causes.causes import DidNotSurvive
-from v2_conformance.suite.causes.circumstances import Unavailable, WasDown
+from v2_conformance.suite.causes.causes import DidNotSurvive, left_dead
+from v2_conformance.suite.causes.circumstances import Unavailable
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection
@@ -56,7 +56,7 @@ class Blame:
         said how.
         """
         case = result.case
-        if not isinstance(case, RequestCase) or not _left_dead(result):
+        if not isinstance(case, RequestCase) or not left_dead(result.cause):
             return
         # An arbitrary model may not repeat its answers.
         times = TIMES if isinstance(case, RelationCase) else 1
@@ -143,13 +143,6 @@ class Blame:
                 return False
             pause.wait(0.2)
         return True
-
-
-def _left_dead(result: Result) -> bool:
-    """Return True if the known-good request on a fresh connection got a wrong answer, or none."""
-    cause = result.cause
-    fresh = cause.fresh_connection if isinstance(cause, DidNotSurvive) else None
-    return fresh is not None and not isinstance(fresh, Unavailable | WasDown)
 
 
 def _own(result: Result) -> Transcript | None:

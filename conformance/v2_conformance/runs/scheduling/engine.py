@@ -186,8 +186,9 @@ class Engine:
         """
         started = time.perf_counter() - sum(answer.duration_s for answer in answers)
         fatal = self._fatal.get(case.id)
-        if fatal is not None and self._deaths.killer_of(fatal.case.role) == case.id:
-            return replace(fatal, case=case)
+        killed = (self._deaths.killer_of(role) == case.id for role in (None, *self.server.present))
+        if fatal is not None and fatal.case is case and any(killed):
+            return fatal
         if self._directory:
             remove_counterexample(self._directory)  # from an earlier run
         known = iter(answers)
@@ -208,7 +209,10 @@ class Engine:
             how = f"generated request {cause.number}"
             path = write_counterexample(found, self.target.mask, self._directory, how)
             verdict = replace(verdict, cause=replace(cause, file=path.name))
-        return Result(case, verdict, time.perf_counter() - started, came.exchanges)
+        result = Result(case, verdict, time.perf_counter() - started, came.exchanges)
+        if case.id in self._fatal:
+            self._fatal[case.id] = result
+        return result
 
     def without_extension(self, case: Case) -> Result:
         """Return the result of a case that is not sent because the server leaves the extension

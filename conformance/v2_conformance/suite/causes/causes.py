@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, Union
 
 from v2_conformance.suite import observations  # noqa: F401
 from v2_conformance.suite.causes import (
-    circumstances,  # noqa: F401
+    circumstances,
     client_findings,  # noqa: F401
     findings,
     output_findings,  # noqa: F401
@@ -404,3 +404,11 @@ def unsurvived(cause: Cause | None) -> DidNotSurvive | None:
 def died(cause: Cause | None) -> bool:
     """Return True if the server did not survive the case."""
     return unsurvived(cause) is not None
+
+
+def left_dead(cause: Cause | None) -> bool:
+    """Return True if the known-good request on a fresh connection got a wrong answer, or none."""
+    found = unsurvived(cause)
+    fresh = None if found is None else found.fresh_connection
+    elsewhere = (circumstances.Unavailable, circumstances.WasDown)
+    return fresh is not None and not isinstance(fresh, elsewhere)
