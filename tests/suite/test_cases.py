@@ -118,6 +118,8 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, canary="binary")),
     (REQUEST, lambda case: replace(case, canary="json")),
     (REQUEST, lambda case: replace(case, together=2)),
+    (REQUEST, lambda case: replace(case, together=2, rounds=9)),
+    (REQUEST, lambda case: replace(case, first=make_case(model="identity/INT8"), times=2)),
     (REQUEST, lambda case: replace(case, first=make_case(model="identity/INT8"))),
     (REQUEST, lambda case: replace(case, first=make_case(id="the-first"))),
     (REQUEST, lambda case: replace(case, together=2, members=(make_case(id="beside"),))),

@@ -112,7 +112,8 @@ def _request(case: RequestCase, known: Known) -> Conversation:
 def _one_request(case: RequestCase, prepared: Prepared, known: Known) -> Conversation:
     told: list[Exchange] = []
     if case.first is not None:
-        before: Exchange = yield Ask(requests_of(case.first, known)[0], Purpose.BEFORE)
+        first = requests_of(case.first, known)[0]
+        before: Exchange = yield Ask(first, Purpose.BEFORE, times=case.first.times)
         told.append(exchange_of(before.transcript, Purpose.BEFORE))
     then = known_good_after(case) if case.negative else None
     exchange: Exchange = yield Ask(prepared, Purpose.CASE, then=then)
@@ -146,7 +147,7 @@ def _saying_what_was_sent(case: RequestCase, prepared: Prepared, verdict: Verdic
 
 def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
     """Send a case that makes many requests at once; the first failure counts and is kept."""
-    came: list[tuple[int, Transcript]] = yield AskTogether(tuple(requests))
+    came: list[tuple[int, Transcript]] = yield AskTogether(tuple(requests), case.rounds)
     judged = [
         (judge(case.member(number), requests[number], transcript), transcript)
         for number, transcript in came

@@ -78,8 +78,9 @@ class Ask(msgspec.Struct, frozen=True):
     """Send a request and read its answer, an Exchange: on the kept connection, again on a fresh one
     if the server had closed that, or if it was unavailable.
 
-    With `fresh`, it is sent `times` times, each on a connection of its own that is closed then; the
-    answer is the last. `then` follows whatever the answer is, so that a driver may send it at once.
+    It is sent `times` times, and the answer is the last; with `fresh`, each time on a connection of
+    its own that is closed then. `then` follows whatever the answer is, so that a driver may send it
+    at once.
     """
 
     prepared: Prepared
@@ -90,12 +91,13 @@ class Ask(msgspec.Struct, frozen=True):
 
 
 class AskTogether(msgspec.Struct, frozen=True):
-    """Send these requests again and again, each on a connection of its own, all at once.
+    """Send each of these requests `rounds` times on a connection of its own, all at once.
 
     The answer has their transcripts, each with the number of its request, in the requests' order.
     """
 
     prepared: tuple[Prepared, ...]
+    rounds: int
 
 
 class AskApart(msgspec.Struct, frozen=True):

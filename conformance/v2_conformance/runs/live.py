@@ -34,8 +34,6 @@ from v2_conformance.wire.encode.requests import Prepared, get_request
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection, Request, Transport
 
-_ROUNDS = 5  # rounds of requests that are sent at once
-
 
 class Turns(Protocol):
     """The order in which the requests of cases that share the server leave: see scheduling."""
@@ -191,7 +189,7 @@ class Live:
             other.close()
         return False
 
-    def together(self, requests: tuple[Prepared, ...]) -> list[tuple[int, Transcript]]:
+    def together(self, requests: tuple[Prepared, ...], rounds: int) -> list[tuple[int, Transcript]]:
         """Send each request on a connection of its own, all at once, in rounds."""
         start = threading.Barrier(len(requests))
 
@@ -200,7 +198,7 @@ class Live:
             start.wait()
             found = []
             try:
-                for _ in range(_ROUNDS):
+                for _ in range(rounds):
                     exchange = self._patience.exchange(connection, prepared.request, unasked=True)
                     found.append(exchange[0])
                     if found[-1].ending is Ending.TIMEOUT:
@@ -213,8 +211,8 @@ class Live:
             came = list(pool.map(talk, requests))
         return [
             (number, transcript)
-            for number, rounds in enumerate(came)
-            for transcript in rounds
+            for number, transcripts in enumerate(came)
+            for transcript in transcripts
             if not stale(transcript)
         ]
 
@@ -244,7 +242,7 @@ class _One:
             return self._broken_off(step) if step.fresh else self._asked(step)
         if isinstance(step, AskTogether):
             self._connection.close()  # the server may serve just as many as the case needs
-            return self._live.together(step.prepared)
+            return self._live.together(step.prepared, step.rounds)
         return self._heard_on_fresh(step) if step.fresh else self._heard_on_kept(step)
 
     def _make_ready(self) -> None:
@@ -282,6 +280,10 @@ class _One:
                 self._live.in_time(self._case, step.prepared) if own else step.prepared.request
             )
         transcript, purpose = self._live.exchange(self._connection, request)
+        for _ in range(1, step.times):
+            if transcript.ending is Ending.TIMEOUT:
+                break  # one is enough
+            transcript, purpose = self._live.exchange(self._connection, request)
         if step.then is not None and transcript.sent and self._live.turns is None:
             form = self._live.form(step.then)
             self._live.canary.begin(step.then.role, self._connection, form)

@@ -14,7 +14,7 @@ from typing import Any
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
 from v2_conformance.suite.axes import expand, load_entries
-from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.cases import ROUNDS, Case, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.choosing.selection import asked_for
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
@@ -123,6 +123,7 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         request=entry.get("request", {}),
         canary="binary" if canary is True else canary,
         together=entry.get("together", 1),
+        rounds=entry.get("rounds", ROUNDS),
     )
     case = _with_others(case, entry)
     names = entry.get("variations", [])
@@ -163,4 +164,5 @@ def _other(case: RequestCase, given: Mapping[str, Any], expect: Mapping[str, Any
         expect=given.get("expect", expect),
         model=role,
         request=given["request"],
+        times=given.get("times", 1),
     )

@@ -36,7 +36,11 @@ CanaryForm = Literal["binary", "json"]
 
 _TOLD_ELSEWHERE = frozenset(
     {"id", "why", "blocks", "variations", "first", "members", "foreign_ids", "last_negative"}
+    | {"times", "rounds"}
 )
+
+ROUNDS = 5
+"""How many requests each of the connections sends that are used at once, unless a case says it."""
 
 
 class CaseFacts(msgspec.Struct, frozen=True):
@@ -212,8 +216,9 @@ class RequestCase(_Common):
 
     `model` is a role of the contract. `request` is as in schemas/case.schema.json, with every axis
     filled in. `canary` is the form of the known-good request to send afterwards, None for none
-    beyond what a negative case gets. `together` is on how many connections it is sent at once.
-    `first` is sent before it on the same connection, whatever comes of that. Connections that are
+    beyond what a negative case gets. `together` is on how many connections it is sent at once, and
+    `rounds` how often on each. `first` is sent before it on the same connection, as many `times` as
+    that says, whatever comes of that. Connections that are
     used at once send this request and `members` in turn. `foreign_ids` are the ids of those others.
     `variations` are names of cases/variations.yaml, in the order in which they apply; `request` has
     what they change of it already. `last_negative` is false if another negative case of its
@@ -224,6 +229,8 @@ class RequestCase(_Common):
     request: Mapping[str, Any]
     canary: CanaryForm | None = None
     together: int = 1
+    rounds: int = ROUNDS
+    times: int = 1
     variations: tuple[str, ...] = ()
     first: RequestCase | None = None
     members: tuple[RequestCase, ...] = ()
@@ -247,6 +254,10 @@ class RequestCase(_Common):
             told["first"] = self.first.content
         if self.members:
             told["members"] = [member.content for member in self.members]
+        if self.rounds != ROUNDS:
+            told["rounds"] = self.rounds
+        if self.times != 1:
+            told["times"] = self.times
         return told
 
     @property

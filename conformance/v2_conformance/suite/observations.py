@@ -25,6 +25,7 @@ Observed = Literal[
     "exact_values",
     "field_names",
     "field_values",
+    "first_answers",
     "folded_fields",
     "framing",
     "ids",
@@ -43,11 +44,18 @@ Observed = Literal[
     "transfer_codings",
     "transfer_codings_to_http_1_0",
     "unique_members",
+    "zero_elements",
 ]
 """What is observed, by the names that `observed` in schemas/case.schema.json allows."""
 
-OF_VERDICTS: frozenset[Observed] = frozenset({"survival", "exact_values"})
-"""What the verdicts on cases show, and not their exchanges alone."""
+OF_VERDICTS: frozenset[Observed] = frozenset(
+    {"survival", "exact_values", "zero_elements", "first_answers"}
+)
+"""What the verdicts on cases, or known-good requests before any case, show, and not the exchanges
+of cases alone."""
+
+OF_ABILITIES: frozenset[Observed] = frozenset({"zero_elements"})
+"""What a server need not do at all, but does everywhere if it does it anywhere."""
 
 OF_CLIENTS: frozenset[Observed] = frozenset(
     {"request_hosts", "request_json", "request_lengths", "request_syntax"}
