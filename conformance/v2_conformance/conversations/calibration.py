@@ -8,6 +8,7 @@ import msgspec
 
 from v2_conformance.judging.known_good import answer, problem_with, rank
 from v2_conformance.suite.causes.base import describe
+from v2_conformance.suite.causes.causes import Cause, wrong_output
 from v2_conformance.suite.causes.circumstances import Unavailable
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript
@@ -17,13 +18,15 @@ class FirstAnswer(msgspec.Struct, frozen=True):
     """A canary and the answer `expected` to it: None for the exact one, else the first answer.
 
     `silence` says why there was no answer that a case could be judged by. `lasting` says whether
-    the reason is the model itself, not a server that was away or asked to wait.
+    the reason is the model itself, not a server that was away or asked to wait. `wrong` is what was
+    wrong with the tensors of the first answer to this canary, if the second was exact.
     """
 
     prepared: Prepared
     expected: str | None
     silence: str = ""
     lasting: bool = True
+    wrong: Cause | None = None
 
 
 Calibration = Generator[Prepared, Transcript, FirstAnswer]
@@ -33,14 +36,18 @@ def calibration(ways: Sequence[Prepared]) -> Calibration:
     """Send each of `ways`, on a fresh connection each, up to the first that is answered exactly.
 
     If none is, the one with the clearest answer counts. A server that cannot serve now is not asked
-    again.
+    again. What was answered with wrong tensors is sent again at the end: that a server never gets a
+    form right, its cases show, but that its first answers are wrong, only this.
     """
     tried: list[tuple[Transcript, FirstAnswer]] = []
+    wrong: list[tuple[Prepared, Cause]] = []
+    exact = None
     for way in ways:
         transcript = yield way
         problem = problem_with(way, None, transcript)
         if problem is None:
-            return FirstAnswer(way, None)
+            exact = FirstAnswer(way, None)
+            break
         away = isinstance(problem, Unavailable)
         silence = describe(problem) if away else rank(transcript)[1]
         lasting = not (away or transcript.ending is Ending.REFUSED)
@@ -48,4 +55,10 @@ def calibration(ways: Sequence[Prepared]) -> Calibration:
         if away:
             return found
         tried.append((transcript, found))
-    return min(tried, key=lambda pair: rank(pair[0]))[1]
+        if wrong_output(problem) is not None:
+            wrong.append((way, problem))
+    for way, problem in wrong:
+        transcript = yield way
+        if problem_with(way, None, transcript) is None:
+            return FirstAnswer(way, None, wrong=problem)
+    return exact or min(tried, key=lambda pair: rank(pair[0]))[1]

@@ -51,7 +51,7 @@ from v2_conformance.report.expectations.known import (
 from v2_conformance.report.files import as_json
 from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.recording.recorder import Record
-from v2_conformance.report.recording.results import calibration
+from v2_conformance.report.recording.results import calibration, masked_seen
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.runs.discovery import discover, server_document, server_from
 from v2_conformance.runs.result import Result
@@ -260,10 +260,11 @@ class SessionHooks:
         report = yield
         if isinstance(item, CaseItem) and item.result is not None and call.when == "call":
             report.v2_case = as_json(item.result)
-            report.v2_seen = as_json(item.seen)
             engine = self.engine()
-            found = [calibration(one, engine.target.mask) for one in engine.calibrations()]
-            report.v2_calibrated = as_json(tuple(found))
+            mask, calibrated = engine.target.mask, engine.calibrations()
+            seen = masked_seen((one.seen for one in calibrated), mask)
+            report.v2_seen = as_json((*item.seen, *seen))
+            report.v2_calibrated = as_json(tuple(calibration(one, mask) for one in calibrated))
         return report
 
     @pytest.hookimpl(trylast=True)

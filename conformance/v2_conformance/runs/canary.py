@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from v2_conformance.conversations.calibration import FirstAnswer, calibration
 from v2_conformance.conversations.steps import Exchange, Heard, exchange_of, play
 from v2_conformance.judging.known_good import Form, known_good, problem_with
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.patience import Patience, liveness
 from v2_conformance.runs.result import Calibrated
@@ -48,6 +49,7 @@ class Canary:
         self._lock = threading.Lock()
         self._finding: dict[tuple[str, Form], threading.Lock] = {}
         self._news: list[Calibrated] = []
+        self.seen: list[Observation] = []  # what all calibrations show about first answers
         self.slowest_s = 0.0  # how long a known-good request took at most when it was calibrated
 
     def news(self) -> list[Calibrated]:
@@ -97,7 +99,9 @@ class Canary:
             if first.lasting:
                 self._known[role, form] = first
                 with self._lock:
-                    self._news.append(Calibrated(role, form, tuple(exchanges)))
+                    found = Calibrated(role, form, tuple(exchanges), first.wrong)
+                    self._news.append(found)
+                    self.seen.append(found.seen)
             return first.silence
 
     def answered(self, role: str, form: Form) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from v2_conformance.conversations.steps import Exchange
-from v2_conformance.judging.observed.cases import observe_verdict
+from v2_conformance.judging.observed.cases import observe_first_answer, observe_verdict
 from v2_conformance.judging.observed.exchanges import Observation, observe
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
@@ -15,11 +15,19 @@ from v2_conformance.suite.tasks import Said
 
 
 class Calibrated(msgspec.Struct, frozen=True):
-    """The known-good requests of one form to the model in a role, before any case of it."""
+    """The known-good requests of one form to the model in a role, before any case of it. `wrong` is
+    that of the FirstAnswer.
+    """
 
     role: str
     form: str
     exchanges: tuple[Exchange, ...]
+    wrong: Cause | None = None
+
+    @property
+    def seen(self) -> Observation:
+        """What they show about first answers."""
+        return observe_first_answer(self.role, self.form, self.wrong)
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -16,6 +16,8 @@ from v2_conformance.conversations.calibration import calibration as calibrate
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.known_good import Form, known_good, problem_with
+from v2_conformance.judging.observed.cases import observe_first_answer
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Calibration
@@ -45,6 +47,12 @@ class FirstAnswers:
     by_model: Mapping[tuple[str, str], Sequence[FirstAnswer]] = field(default_factory=dict)
     changed: frozenset[tuple[str, str]] = frozenset()
     edits: tuple[str, ...] = ()
+
+    def seen(self) -> Iterator[Observation]:
+        """Return what they show about first answers."""
+        for (role, form), answers in self.by_model.items():
+            wrong = next((one.wrong for one in answers if one.wrong is not None), None)
+            yield observe_first_answer(role, form, wrong)
 
 
 def first_answers(

@@ -186,6 +186,7 @@ def _observed(
             if again.seen is None:
                 unread = unread or again.id
     known = setting(whole, cases, same_suite=True)
+    observations.add(known.first.seen())
     for case in chosen:
         if not isinstance(case, ObservedCase):
             continue

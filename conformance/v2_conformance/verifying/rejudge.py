@@ -166,6 +166,7 @@ def rejudge_observed(recorded: CaseResult, known: Setting, others: Sequence[Reju
         if other.seen is None:
             return _unjudged(recorded, f"it is also about the exchanges of {other.id}")
         observations.add(other.seen)
+    observations.add(known.first.seen())
     skip = skipped(case, known.claims)
     closes = skip is None and case.observed == "announced_closes"
     believed = [Belief.CLOSED] if closes else []

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.cases import RequestCase, SentCase
-from v2_conformance.suite.causes.causes import AnsweredInJson, DidNotSurvive, Rejected, SeveralWrong
+from v2_conformance.suite.cases import RelationCase, RequestCase, SentCase
+from v2_conformance.suite.causes.causes import (
+    AnsweredInJson,
+    Cause,
+    DidNotSurvive,
+    Rejected,
+    SeveralWrong,
+)
 from v2_conformance.suite.causes.circumstances import Hung
+from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.output_findings import (
     WrongBytesElement,
     WrongElementCount,
     WrongValue,
 )
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.encode.inputs import input_entries
 
 _FREE = ("SHOULD", "MAY", "DISPUTED")
 _INNER_LEVELS = 2
@@ -26,7 +34,19 @@ def observe_verdict(case: SentCase, verdict: Verdict) -> tuple[Observation, ...]
     """Return what the verdict on a case that was sent shows."""
     if not isinstance(case, RequestCase):
         return ()
-    return (*_survival(case, verdict), *_exactness(case, verdict))
+    return (
+        *_survival(case, verdict),
+        *_exactness(case, verdict),
+        *_zero_elements(case, verdict),
+    )
+
+
+def observe_first_answer(role: str, form: str, wrong: Cause | None) -> Observation:
+    """Return what the first known-good request to a model shows; `wrong` is what was wrong with the
+    tensors of its answer, None if nothing was or if the next answer was no better.
+    """
+    where = f"the first answer of {role} ({form})"
+    return Observation("first_answers", where, 1, int(wrong is not None), wrong)
 
 
 def _survival(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
@@ -45,6 +65,22 @@ def _survival(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
         return (Observation("survival", case.id, 1, 1, cause),)
     answered = verdict.outcome is not Outcome.INCONCLUSIVE
     return (Observation("survival", case.id, 1, 0),) if answered else ()
+
+
+def _zero_elements(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
+    """Return what a verdict shows about tensors without elements. A case that they may not be
+    refused in (E1) only shows that the server can take them, and so does an answer to a request
+    that no client sends. An arbitrary model may have reasons of its own to refuse them.
+    """
+    shapes = [entry.get("shape") for entry in input_entries(case.request)]
+    empty = any(isinstance(shape, list) and 0 in shape for shape in shapes)
+    if not empty or case.expects not in ("success", "either") or isinstance(case, RelationCase):
+        return ()
+    if case.expects == "either" and isinstance(verdict.cause, Rejected) and not case.rare:
+        cause = WrongStatus("200", verdict.cause.status, "")
+        return (Observation("zero_elements", case.id, 1, 1, cause),)
+    taken = verdict.outcome is Outcome.PASS and not isinstance(verdict.cause, Rejected)
+    return (Observation("zero_elements", case.id, 1, 0),) if taken else ()
 
 
 def _exactness(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:

@@ -25,6 +25,7 @@ from v2_conformance.suite.causes.circumstances import ReadsNoDeeper
 from v2_conformance.suite.causes.findings import HeaderLengthUnexpected, WrongId, WrongStatus
 from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
 from v2_conformance.suite.observations import (
+    OF_ABILITIES,
     AllKept,
     HttpRule,
     NotContinued,
@@ -111,28 +112,33 @@ def _seen(what: Observed, case: SentCase, judged: int, wrong: Sequence[Cause]) -
 
 
 class Observations:
-    """Observations of the cases of a run; the last one added for a case counts."""
+    """Observations of the cases of a run; the last one added for a case counts, but of the first
+    answers that several processes got from a model, a wrong one.
+    """
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, str], Observation] = {}
 
     def add(self, seen: Iterable[Observation]) -> None:
         """Add what `observe` found in a case."""
-        self._seen.update({(one.what, one.case): one for one in seen})
+        for one in seen:
+            known = self._seen.get((one.what, one.case))
+            if one.what != "first_answers" or known is None or not known.wrong:
+                self._seen[one.what, one.case] = one
 
     def verdict(self, case: ObservedCase) -> Verdict:
         """Return the verdict on the observed `case`, from everything that was added."""
         found = [one for (what, _), one in self._seen.items() if what == case.observed]
         judged = sum(one.judged for one in found)
-        if not judged:
+        wrong = sorted((one for one in found if one.first is not None), key=_by_weight)
+        count = sum(one.wrong for one in wrong)
+        if not judged or (case.observed in OF_ABILITIES and count == judged):
             answers = sum(s.judged for (what, _), s in self._seen.items() if what == "status_lines")
             outcome = Outcome.UNSUPPORTED if answers else Outcome.INCONCLUSIVE
             return Verdict(outcome, NothingObserved(answers))
-        wrong = sorted((one for one in found if one.first is not None), key=_by_weight)
         if not wrong or wrong[0].first is None:
             return Verdict(Outcome.PASS, AllKept(judged))
         cases = tuple(one.case for one in wrong)
-        count = sum(one.wrong for one in wrong)
         more = len(cases[_SHOWN:])
         cause = NotKept(count, judged, cases[:_SHOWN], more, wrong[0].first, wrong[0].rare)
         return Verdict(Outcome.FAIL, cause)

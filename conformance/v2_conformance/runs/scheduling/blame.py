@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from v2_conformance.conversations.steps import Exchange, Heard, exchange_of
-from v2_conformance.judging.availability import down
+from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.survival import survived, time_needed_s
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.patience import liveness
@@ -98,13 +98,17 @@ class Blame:
 
     def _dead(self, role: str, connection: Connection) -> str | None:
         """Return what is dead if the model in `role` is: None for the whole server, which does not
-        say that it lives, or leaves another model's requests without an answer, too."""
+        say that it lives, or leaves another model's requests without an answer, too, or is
+        unavailable for them.
+        """
         if down(liveness(connection, self._target.address)):
             return None
         living = (one for one in self._canary.roles() if self._deaths.killer_of(one) is None)
         other = next((one for one in living if one != role), None)
-        hangs = other is not None and self._heard(other, connection).transcript.ending is _HANG
-        return None if hangs else role
+        if other is None:
+            return role
+        heard = self._heard(other, connection).transcript
+        return None if heard.ending is _HANG or unavailable(heard) else role
 
     def _heard(self, role: str, connection: Connection) -> Heard:
         """Return what a canary gets now, on a fresh connection. One that had all of its time was

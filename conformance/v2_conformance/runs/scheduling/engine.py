@@ -227,6 +227,7 @@ class Engine:
 
     def judged(self, case: ObservedCase, observations: Observations) -> Result:
         """Return the result of a case about all exchanges, which sends nothing."""
+        observations.add(self._canary.seen)
         return Result(case, skipped(case, self._claims) or observations.verdict(case))
 
     def send_ahead(self, case: Case) -> None:
