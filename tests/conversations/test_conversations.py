@@ -34,8 +34,10 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive, GeneratedFailure, GeneratedRequests
 from v2_conformance.suite.causes.circumstances import NoKnownGoodAnswer, NoResponse
+from v2_conformance.suite.causes.output_findings import WrongValue
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript
 
 ROLE = "identity/INT32"
@@ -177,6 +179,40 @@ def test_calibration_ends_with_the_first_exact_answer_or_takes_the_clearest() ->
     answers = [SILENT, REFUSED, SILENT]
     first = play(calibration(ways), lambda way: answers.pop(0))
     assert (first.prepared, first.expected) == (ways[1], "status 400")
+
+
+def test_tensors_that_are_wrong_only_at_first_are_kept_as_what_was_wrong() -> None:
+    ways = known_good(ROLE, ADDRESS, binding(ROLE))
+    ones = transcript(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
+    zeros = transcript(v2(document(sized()), bytes(12)))
+    for answers, sent in (
+        ([zeros, ones, ones], (0, 1, 0)),
+        ([zeros, zeros, zeros, ones], (0, 1, 2, 0)),
+        ([zeros, SILENT, ones, ones], (0, 1, 2, 0)),
+    ):
+        asked: list[int] = []
+
+        def answer(
+            way: Prepared, answers: list[Transcript] = answers, asked: list[int] = asked
+        ) -> Transcript:
+            asked.append(list(ways).index(way))
+            return answers.pop(0)
+
+        first = play(calibration(ways), answer)
+        assert (first.prepared, first.expected) == (ways[0], None)
+        assert isinstance(first.wrong, WrongValue)
+        assert tuple(asked) == sent
+
+
+def test_a_form_that_is_refused_or_always_wrong_is_no_matter_of_the_first_answer() -> None:
+    ways = known_good(ROLE, ADDRESS, binding(ROLE))
+    ones = transcript(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
+    zeros = transcript(v2(document(sized()), bytes(12)))
+    busy = transcript(http(b"loading", 503))
+    for answers in ([REFUSED, ones], [busy, ones], [zeros, ones, zeros]):
+        left = iter(answers)
+        first = play(calibration(ways), lambda way: next(left))  # noqa: B023
+        assert (first.prepared, first.expected, first.wrong) == (ways[1], None, None)
 
 
 def _apart(count: int) -> list[AskApart]:

@@ -112,7 +112,10 @@ DIFFERS = {
         declines=named("Z2/", "V3/long-answers-in-codings", "X1/pairs-in-coded-answers")
     ),
     "no-model-name": Differs(warns=("O20/model-name-sent",)),
-    "no-empty-tensors": Differs(warns=("E1/",)),
+    "no-empty-tensors": Differs(
+        warns=("E1/zero-elements-accepted", "E1/zero-elements-to-json"),
+        declines=named("E1/observed"),
+    ),
     "data-before-blobs": Differs(warns=("S5/contradiction",)),
     "size-beyond-body-cut-by-shape": Differs(warns=("S2/size-against-shape-and-body[20]",)),
     "six-digit-floats": Differs(warns=FLOAT_CORNERS),
@@ -152,6 +155,7 @@ DIFFERS = {
     "no-halves-in-json": Differs(meets=("V1/nested-data-beside-a-blob", "X1/")),
     "one-connection-at-a-time": Differs(meets=("C6/",)),
     "one-request-at-a-time": Differs(meets=("C6/",)),
+    "mistakes-rate-limited": Differs(meets=("R3/refusals-in-a-row",)),
 }
 # Many pieces or bytes; only variants that treat these differently meet them in a sample.
 SLOW = ("B12/", "C2/", "C3/", "C4/", "C6/", "J7/", "L1/", "M7/", "Z5/")

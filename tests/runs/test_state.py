@@ -10,11 +10,20 @@ from unittest.mock import ANY
 import pytest
 
 from support.reports import case_of
-from support.runs import changed, chosen, engine_for, of_faulty, said
+from support.runs import (
+    changed,
+    chosen,
+    engine_for,
+    of_faulty,
+    outcomes,
+    results,
+    said,
+    target_of,
+)
 from support.servers import Start
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.http_messages import Headers, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.causes.causes import DidNotSurvive, SeveralWrong
 from v2_conformance.suite.causes.circumstances import RoleAbsent
@@ -49,6 +58,38 @@ def test_a_server_that_closes_after_each_response_is_right(server: ReferenceServ
     server._behaviour = Closes()
     with engine_for(server.url) as engine:
         assert engine.run(PAIR).outcome is Outcome.PASS
+
+
+def test_the_first_request_goes_as_often_as_the_case_says_and_the_last_is_recorded() -> None:
+    (case,) = chosen("R3/refusals-in-a-row[five,input]")
+    counted: list[int] = []
+
+    class Counts(Behaviour):
+        def error(self, status: int, message: str, headers: Headers = ()) -> Response:
+            counted.append(status)
+            return super().error(status, message, headers)
+
+    with ReferenceServer(Counts) as server, engine_for(server.url) as engine:
+        result = engine.run(case)
+    assert result.outcome is Outcome.PASS
+    purposes = [exchange.purpose for exchange in result.exchanges]
+    assert purposes == [Purpose.BEFORE, Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_FRESH]
+    assert counted == [400] * 6
+
+
+def test_a_breaker_is_one_finding() -> None:
+    with MutantServer(["breaker-opened-by-refusals"]) as server:
+        found = outcomes(results(target_of(server.url), chosen("R3/", "E5/", "J1/", "H3/")))
+    failed = [case for case, outcome in found.items() if outcome is Outcome.FAIL]
+    assert failed == ["R3/refusals-in-a-row[five,input]"]
+
+
+def test_a_server_may_close_a_connection_among_many_requests() -> None:
+    (case,) = chosen("C7/many-requests-on-a-connection")
+    for variant in ("closes-after-a-hundred", "closes-now-and-then"):
+        with MutantServer(variants=[variant]) as server, engine_for(server.url) as engine:
+            result = engine.run(case)
+        assert (result.outcome, len(result.exchanges)) == (Outcome.PASS, 1), variant
 
 
 def test_what_sticks_fails_the_second_request() -> None:

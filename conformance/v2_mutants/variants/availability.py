@@ -6,8 +6,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Headers, Request, Response
+from v2_conformance.suite.models import ModelContract
 from v2_mutants.registry import Right, What, variant
 
 _NOW: Headers = (("Retry-After", "0"),)
@@ -37,6 +39,30 @@ variant("gateway-loses-connections", "RFC 9110, section 15.6.3", Behaviour.handl
     "Each twentieth request is answered with 502 by a gateway, which then connects anew.",
     now_and_then(lambda _: Response(502, (("Server", "Caddy"),))),
 )
+
+
+@variant("mistakes-rate-limited", "RFC 6585, section 4", Behaviour.handle)
+def _(right: Right[Response], request: Request) -> Response:
+    """After five refusals in a row, the next two requests get a 503 with Retry-After."""
+    refused = right.state.get("refused", 0)
+    if refused >= 5:
+        right.state["refused"] = refused + 1 if refused == 5 else 0
+        return right.server.error(503, "wait a moment", _NOW)
+    response = right()
+    right.state["refused"] = refused + 1 if response.status >= 400 else 0
+    return response
+
+
+@variant("models-loaded-when-asked-for", "base protocol, Health", Behaviour.run_model)
+def _(
+    right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """The first inference of each model takes longer."""
+    if model.model in right.state:
+        return right()
+    right.state[model.model] = True
+    threading.Event().wait(0.05)
+    return right()
 
 
 @variant("one-request-at-a-time", "RFC 9110, section 15.6.4", Behaviour.handle)

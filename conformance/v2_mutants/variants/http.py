@@ -210,6 +210,14 @@ def _(right: Right[bool], request: Request, response: Response) -> bool:
     return served % 3 != 0 and right()
 
 
+@variant("closes-after-a-hundred", "RFC 9112, section 9.6", Behaviour.keeps_open)
+def _(right: Right[bool], request: Request, response: Response) -> bool:
+    """The hundredth response on a connection has `Connection: close`, as nginx limits requests."""
+    served = right.state.setdefault("served", threading.local())  # a connection has a thread
+    served.count = getattr(served, "count", 0) + 1
+    return served.count < 100 and right()
+
+
 variant("short-idle-timeout", "RFC 9112, section 9.5", Behaviour.idle_seconds)(
     "A connection is kept for 0.6 s after a response.",
     lambda right: 0.6,

@@ -7,14 +7,17 @@ from dataclasses import replace
 import pytest
 
 from support.cases import REJECT, make_case
-from v2_conformance.judging.observed.cases import observe_verdict
-from v2_conformance.judging.observed.exchanges import Observation
+from v2_conformance.judging.observed.cases import observe_first_answer, observe_verdict
+from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.causes.causes import Accepted, Cause, DidNotSurvive, Rejected
+from v2_conformance.suite.cases import ObservedCase
+from v2_conformance.suite.causes.causes import Accepted, Cause, DidNotSurvive, NotKept, Rejected
 from v2_conformance.suite.causes.circumstances import Hung, NoResponse
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongElementCount, WrongShape
 from v2_conformance.suite.causes.transport_findings import ConnectionClosed, TimedOut
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.observations import NothingObserved
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 
@@ -71,6 +74,49 @@ def test_wrong_values_count_below_must(level: Level) -> None:
     died = DidNotSurvive(None, GONE, COUNT, case_passed=False)
     assert seen(free, Outcome.FAIL, died)["exact_values"].first == COUNT
     assert seen(free, Outcome.PASS, Accepted())["exact_values"].wrong == 0
+
+
+EMPTY = [{"shape": [4]}, {"shape": [0, 2]}]
+
+
+def _moods(*found: tuple[Outcome, Cause | None, str]) -> Verdict:
+    observations = Observations()
+    for number, (outcome, cause, expects) in enumerate(found):
+        case = make_case({"outcome": expects}, case_id=f"M4/x[{number}]", inputs=EMPTY)
+        observations.add(observe_verdict(case, Verdict(outcome, cause)))
+    (observed,) = (case for case in suite_cases() if case.id == "E1/observed")
+    assert isinstance(observed, ObservedCase)
+    return observations.verdict(observed)
+
+
+def test_what_a_server_takes_without_elements_it_should_take_everywhere() -> None:
+    taken = (Outcome.PASS, Accepted(), "either")
+    refused = (Outcome.PASS, Rejected(400), "either")
+    found = _moods(taken, refused, refused)
+    assert found.outcome is Outcome.FAIL
+    assert isinstance(found.cause, NotKept)
+    assert (found.cause.cases, found.cause.wrong) == (("M4/x[1]", "M4/x[2]"), 2)
+    assert found.cause.first == WrongStatus("200", 400, "")
+    assert _moods(taken, taken).outcome is Outcome.PASS
+    assert _moods((Outcome.PASS, None, "success"), refused).outcome is Outcome.FAIL
+
+
+def test_a_server_that_never_takes_what_has_no_elements_has_no_moods() -> None:
+    refused = (Outcome.PASS, Rejected(400), "either")
+    failed = (Outcome.FAIL, WrongStatus("200", 400, ""), "success")
+    for found in (_moods(refused, refused, failed), _moods(failed)):
+        assert found.cause == NothingObserved(0)
+
+
+def test_of_first_answers_that_several_processes_got_a_wrong_one_counts() -> None:
+    wrong, right = (observe_first_answer("mixed", "binary", one) for one in (COUNT, None))
+    (observed,) = (case for case in suite_cases() if case.id == "O19/observed-first-answers")
+    assert isinstance(observed, ObservedCase)
+    for order in ([wrong, right], [right, wrong]):
+        observations = Observations()
+        for one in order:
+            observations.add([one])
+        assert observations.verdict(observed).outcome is Outcome.FAIL
 
 
 def test_a_refusal_another_form_and_cases_that_grade_values_say_nothing_of_others() -> None:

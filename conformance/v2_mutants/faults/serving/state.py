@@ -1,7 +1,11 @@
-"""Faults of state: what of a request sticks to the next one (C), or of a refused one (R, Z)."""
+"""Faults of state: what of a request sticks to the next one (C), or of a refused one (R, Z), and
+what goes wrong only at first (O) or only later.
+"""
 
 from __future__ import annotations
 
+import json
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,6 +18,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request, Response
 from v2_conformance.reference.request_reader import (
     BINARY_DATA_OUTPUT,
+    InferenceRequest,
     JsonObject,
     RequestInput,
     RequestOutput,
@@ -23,23 +28,43 @@ from v2_mutants.faults.shared.blobs import Blob
 from v2_mutants.faults.shared.deliveries import is_chunked
 from v2_mutants.registry import Right, What, fault, refuse
 
+_NONE = Request("", "", "", (), b"", memoryview(b""))
+
 
 class _Remembers(Behaviour):
-    """A server that knows the inference request `before` the one that it serves."""
+    """A server that knows the inference request `before` the one that it serves, and, if that was
+    refused, `refused`."""
 
-    before = Request("", "", "", (), b"", memoryview(b""))
+    before = _NONE
+    refused = _NONE
 
     def handle(self, request: Request) -> Response:
-        try:
-            return super().handle(request)
-        finally:
-            if request.target.endswith("/infer"):
-                self.before = request
+        response = super().handle(request)
+        if request.target.endswith("/infer"):
+            self.before = request
+            self.refused = request if response.status >= 400 else _NONE
+        return response
 
 
 def _before(right: Right[Any]) -> Request:
     before: Request = right.behaviour.before
     return before
+
+
+def _refused(right: Right[Any]) -> Request:
+    refused: Request = right.behaviour.refused
+    return refused
+
+
+def _document(request: Request) -> JsonObject:
+    """The JSON of a request, {} if it cannot be read."""
+    length = request.values(HEADER_LENGTH)
+    try:
+        end = int(length[0]) if length else None
+        document = json.loads(bytes(request.body)[:end])
+    except ValueError:
+        return {}
+    return document if isinstance(document, dict) else {}
 
 
 fault("binary-output-flag-sticks", "C7", Behaviour.binary_by_default, base=_Remembers)(
@@ -197,4 +222,146 @@ fault("json-parser-stuck-after-error", "R3", Behaviour.infer)(
 fault("decoder-stuck-after-error", "Z6", Behaviour.infer)(
     "After a refused encoded request, the next one is refused too if it is encoded.",
     _stuck_after_error(lambda request: request.values("content-encoding")),
+)
+
+
+fault("flag-of-refused-request-kept", "C7", Behaviour.binary_by_default, base=_Remembers)(
+    "After a refused request with binary_data_output, one that lists no outputs gets blobs.",
+    lambda right, document: (
+        right()
+        or (
+            "outputs" not in document
+            and not document.get("parameters")
+            and _document(_refused(right)).get("parameters") == {BINARY_DATA_OUTPUT: True}
+        )
+    ),
+)
+
+
+@fault("outputs-of-refused-request-kept", "C7", Behaviour.request_outputs, base=_Remembers)
+def _(
+    right: Right[tuple[RequestOutput, ...]], model: ModelContract, document: JsonObject
+) -> tuple[RequestOutput, ...]:
+    """After a refused request that lists outputs, one that lists none gets those."""
+    outputs = right()
+    listed = str(_document(_refused(right)).get("outputs"))
+    kept = tuple(output for output in outputs if f"'{output.name}'" in listed)
+    return outputs if document.get("outputs") or not kept else kept
+
+
+fault("id-of-refused-request-kept", "C7", Behaviour.read_request, base=_Remembers)(
+    "A request without an id gets that of a refused one before it.",
+    lambda right, model, request, length: _with_id(right(), _document(_refused(right)).get("id")),
+)
+
+fault("id-kept-for-raw-request", "C7", Behaviour.read_raw, base=_Remembers)(
+    "A raw request, which has no id, gets that of the request before it.",
+    lambda right, model, body: _with_id(right(), _document(_before(right)).get("id")),
+)
+
+
+def _with_id(inference: InferenceRequest, kept: object) -> InferenceRequest:
+    if inference.id is not None or not isinstance(kept, str):
+        return inference
+    return replace(inference, id=kept)
+
+
+@fault("form-kept-for-raw-request", "C7", Behaviour.read_raw, base=_Remembers)
+def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
+    """A raw request after one without blobs gets JSON."""
+    inference = right()
+    if _before(right).values(HEADER_LENGTH):
+        return inference
+    outputs = tuple(replace(output, binary=False) for output in inference.outputs)
+    return replace(inference, outputs=outputs)
+
+
+@fault("bytes-of-refused-raw-request-kept", "C7", Behaviour.read_raw, base=_Remembers)
+def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
+    """Bytes of a refused raw request come before those of the next raw one."""
+    refused = _refused(right)
+    kept = bytes(refused.body) if refused.values(HEADER_LENGTH) == ["0"] else b""
+    return right(body=memoryview((kept + bytes(body))[: len(body)]))
+
+
+fault("coding-of-refused-request-kept", "C7", Behaviour.decode_request, base=_Remembers)(
+    "After a refused request in a content coding, one without is decoded as well.",
+    lambda right, request: (
+        refuse()
+        if _refused(right).values("content-encoding") and not request.values("content-encoding")
+        else right()
+    ),
+)
+
+fault("accepted-coding-of-refused-request-kept", "C7", Behaviour.encode_response, base=_Remembers)(
+    "A response is encoded as a refused request before allowed.",
+    lambda right, request, response: (
+        right(_refused(right)) if _refused(right).values("accept-encoding") else right()
+    ),
+)
+
+
+@fault("counter-of-connection-wraps", "C7", Behaviour.output_tensor)
+def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
+    """The 256th tensor that a connection gets is that of all zeros."""
+    served = right.state.setdefault("served", threading.local())  # a connection has a thread
+    served.count = getattr(served, "count", 0) + 1
+    found = right()
+    zeros = bytes(len(found.blob))
+    return found if served.count != 256 else msgspec.structs.replace(found, blob=zeros)
+
+
+def _after_refusals(number: int, status: int, answers: int) -> What[Response]:
+    """After `number` refused requests in a row, the next ones get `answers` errors."""
+
+    def what(right: Right[Response], request: Request) -> Response:
+        if not request.target.endswith("/infer"):
+            return right()
+        refused, left = right.state.get("refused", 0), right.state.get("left", 0)
+        if left:
+            right.state["left"] = left - 1
+            return right.server.error(status, "no")
+        response = right()
+        refused = right.state["refused"] = refused + 1 if response.status >= 400 else 0
+        if refused == number:
+            right.state.update(left=answers, refused=0)
+        return response
+
+    return what
+
+
+for _name, _sentence, _what in (
+    ("second-refusal-stops-next", "After two refusals in a row, the next request gets a 500.",
+     _after_refusals(2, 500, 1)),
+    ("breaker-opened-by-refusals", "After five refusals in a row, the next 40 get a 503.",
+     _after_refusals(5, 503, 40)),
+    ("workers-lost-by-refusals", "After sixteen refusals in a row, the next 40 get a 500.",
+     _after_refusals(16, 500, 40)),
+):  # fmt: skip
+    fault(_name, "R3", Behaviour.handle)(_sentence, _what)
+
+
+def _wrong_at_first(times: int) -> What[dict[str, Tensor]]:
+    """The outputs of a model are zeros the first times."""
+
+    def what(
+        right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
+    ) -> dict[str, Tensor]:
+        asked = right.state[model.model] = right.state.get(model.model, 0) + 1
+        outputs = right()
+        if asked > times:
+            return outputs
+        return {
+            name: msgspec.structs.replace(tensor, blob=bytes(len(tensor.blob)))
+            for name, tensor in outputs.items()
+        }
+
+    return what
+
+
+fault("first-inference-wrong", "O19", Behaviour.run_model)(
+    "The first inference of each model gives zeros.", _wrong_at_first(1)
+)
+fault("first-inferences-wrong", "O19", Behaviour.run_model)(
+    "The first three inferences of each model give zeros.", _wrong_at_first(3)
 )

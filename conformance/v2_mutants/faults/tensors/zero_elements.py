@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from msgspec.structs import replace
 
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Rejected
-from v2_conformance.reference.request_reader import JsonObject, RequestInput
-from v2_mutants.registry import Right, fault, only, then
+from v2_conformance.reference.http_messages import Rejected, Request
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
+from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.deliveries import is_chunked
+from v2_mutants.registry import Right, What, fault, only, refuse, then
 
 
 @fault("size-zero-refused", "E1", Behaviour.check_size)
@@ -52,4 +56,41 @@ fault("empty-bytes-become-one-element", "E5", Behaviour.output_tensor)(
             lambda made, output, tensor: replace(made, blob=bytes(4)) if 0 in made.shape else made
         ),
     ),
+)
+
+
+def _refuses_without_elements(
+    when: Callable[[Request, Sequence[Tensor]], object],
+) -> What[InferenceRequest]:
+    """A server that refuses tensors without elements in some requests only."""
+
+    def what(
+        right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = right()
+        tensors = list(inference.inputs.values())
+        if any(0 in tensor.shape for tensor in tensors) and when(request, tensors):
+            refuse()
+        return inference
+
+    return what
+
+
+for _name, _where, _when in (
+    ("among-others", "beside a tensor with elements",
+     lambda request, tensors: any(0 not in tensor.shape for tensor in tensors)),
+    ("in-codings", "in a content coding",
+     lambda request, tensors: request.values("content-encoding")),
+    ("in-chunks", "in chunks", lambda request, tensors: is_chunked(request)),
+    ("of-texts", "of BYTES", lambda request, tensors: tensors[0].datatype == "BYTES"),
+    ("of-two-dimensions", "of two dimensions", lambda request, tensors: len(tensors[0].shape) == 2),
+):  # fmt: skip
+    fault(f"zero-elements-refused-{_name}", "E1", Behaviour.read_request)(
+        f"A tensor without elements is rejected {_where}, and served otherwise.",
+        _refuses_without_elements(_when),
+    )
+
+fault("zero-elements-refused-as-json", "E1", Behaviour.request_input)(
+    "A tensor without elements is rejected as JSON, and served as a blob.",
+    then(lambda entry, specs, item: refuse() if entry.has_data and 0 in entry.shape else entry),
 )
