@@ -81,12 +81,15 @@ def _values(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         yield member, request.get(member, "")
     lengths = request.get("header_length", {})
     if isinstance(lengths, dict):
+        name = lengths.get("name", "header_length")
         for value in (lengths.get("value", ""), *lengths.get("values", ())):
-            yield "header_length", value
+            yield name, value
 
 
 def _of_fields(fields: list[tuple[str, Any]]) -> Iterator[Http1Feature]:
     for name, value in fields:
+        if name != name.strip():
+            yield "field_notation"
         if name.lower() in _OF_THE_CONNECTION:
             yield "connection_field"
         if name.lower() == "content-length":

@@ -46,7 +46,8 @@ def message_fields(
     fields += _header_lengths(given.get("header_length", {} if binary else "absent"), length, blobs)
     fields += codings
     for name, value in mapping(given.get("headers", {}), "`headers`").items():
-        fields.append((text(name, "`headers`"), text(value, "`headers`")))
+        written = _computed(value, length, blobs, "`headers`")
+        fields.append((text(name, "`headers`"), written))
     return fields
 
 
@@ -60,15 +61,14 @@ def _header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, s
     name = text(given.get("name", HEADER_LENGTH), "`header_length.name`")
     one = [given.get("value", _TRUE_LENGTH)]
     values = array(given.get("values", one), "`header_length.values`")
-    return [(name, _computed(value, length, blobs)) for value in values]
+    return [(name, _computed(value, length, blobs, "`header_length`")) for value in values]
 
 
-def _computed(value: object, length: int, blobs: int) -> str:
-    """Return a value of the header length, with the true lengths filled in."""
+def _computed(value: object, length: int, blobs: int, what: str) -> str:
+    """Return the value of a field, with the true lengths filled in."""
     if value == _TRUE_LENGTH:
         return str(length)
     known = {"length": length, "blobs": blobs, "body": length + blobs}
-    what = "`header_length`"
 
     def write(match: re.Match[str]) -> str:
         number = known[match[1]] + int(match[2] or 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, pairwise
 from typing import Any
 
 from msgspec.structs import replace
@@ -21,10 +21,11 @@ from v2_conformance.wire.transport import Head, Request
 
 _CONTENT_TYPE = "Content-Type"
 # Seconds to wait for 100 (RFC 9110, section 10.1.1, gives no number), between the two writes of a
-# head, and before the last chunk.
+# head, before the last chunk, and between the parts of chunks.
 _CONTINUE_S = 1.0
 _HEAD_PAUSE_S = 0.02
 _END_PAUSE_S = 0.1
+_LINE_PAUSE_S = 0.005
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class HttpSpelling:
         ]
         fields += self._added
         if "expect" in self._of:
-            fields.append(("Expect", "100-continue"))
+            fields.append(("Expect", self._of["expect"].get("value", "100-continue")))
         chunks = self._of.get("chunks", {})
         if "trailers" in chunks:
             fields.append(("Trailer", ", ".join(name for name, _ in chunks["trailers"])))
@@ -97,6 +98,8 @@ class HttpSpelling:
         if name == _CONTENT_TYPE and "media_type" in self._of:
             how = self._of["media_type"]
             value = (value.upper() if how.get("upper") else value) + how.get("parameters", "")
+        if name == "Content-Length":
+            value = self._of.get("content_length", {}).get("zeros", "") + value
         if name == "Transfer-Encoding":
             value = self._of.get("chunks", {}).get("coding", value)
         return name, value
@@ -163,6 +166,9 @@ class HttpSpelling:
         if written == "end_late":
             end = request.http1[-1]
             return replace(request, http1=(wire[: -len(end)], end), pause_s=_END_PAUSE_S)
+        if written == "lines_cut":
+            pieces = [piece for chunk in request.http1[1:] for piece in _lines_cut(bytes(chunk))]
+            return replace(request, http1=(wire[:head], *pieces), pause_s=_LINE_PAUSE_S)
         for operation, pause in (("expect", _CONTINUE_S), ("pause", None)):
             if operation in self._of:
                 seconds = pause or self._of[operation]["seconds"]
@@ -181,6 +187,12 @@ def _added(how: Mapping[str, Any]) -> list[tuple[str, str]]:
     if "length" in how:
         fields.append(("X-Long", "x" * how["length"]))
     return fields
+
+
+def _lines_cut(chunk: bytes) -> list[bytes]:
+    """Return a chunk cut after the first digit of its size, and in both of its line ends."""
+    places = [0, 1, chunk.index(b"\n"), len(chunk) - 2, len(chunk) - 1, len(chunk)]
+    return [chunk[a:b] for a, b in pairwise(places) if b > a]
 
 
 def _mixed(name: str) -> str:

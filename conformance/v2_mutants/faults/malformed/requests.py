@@ -171,3 +171,20 @@ fault.several(
     "J9",
     "After a body in chunks with a Content-Length that is too long, bytes are left to read.",
 )(_believes_content_length(lambda length: length >= 100))
+
+
+def _believes(which: str) -> What[bytes]:
+    """A server that keeps only one of two Content-Lengths, the group `which` of the pattern."""
+    twice = re.compile(
+        rb"(?i)\r\n(?P<first>Content-Length:[^\r]*)(?P<between>(?:\r\n[^\r]+)*?)"
+        rb"\r\n(?P<last>Content-Length:[^\r]*)"
+    )
+    return lambda right, data: twice.sub(
+        lambda found: b"\r\n" + found[which] + found["between"], right(), count=1
+    )
+
+
+for _which in ("first", "last"):
+    fault(f"{_which}-content-length-believed", "J9", Behaviour.received)(
+        f"Of two Content-Lengths, the {_which} one counts.", _believes(_which)
+    )

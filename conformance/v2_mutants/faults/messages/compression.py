@@ -62,6 +62,16 @@ fault("decoded-body-padded-to-content-length", "Z1", Behaviour.decode_request)(
         )
     ),
 )
+fault("request-coding-with-capitals-refused", "Z1", Behaviour.request_codings)(
+    "A Content-Encoding with a capital letter is rejected.",
+    then(
+        lambda codings, request: (
+            codings
+            if all(value.islower() for value in request.values("content-encoding"))
+            else refuse(status=415)
+        )
+    ),
+)
 fault("compressed-request-without-blobs-only", "Z1", Behaviour.request_codings)(
     "Compressed requests with a header length are rejected, as if only JSON could be encoded.",
     then(
@@ -147,6 +157,16 @@ def _(right: Right[tuple[Buffer, ...]], coding: str, body: Sequence[Buffer]) -> 
 fault("gzip-sent-for-deflate", "Z4", Behaviour.compress)(
     "A client that asks for deflate gets gzip that is labeled deflate.",
     lambda right, coding, body: right("gzip"),
+)
+
+
+fault("coding-with-a-weight-of-many-zeros-used", "Z4", Behaviour.response_coding)(
+    "Gzip is used although Accept-Encoding refuses it, if its weight is written as 0.000.",
+    lambda right, request: (
+        "gzip"
+        if any("gzip;q=0.000" in value for value in request.values("Accept-Encoding"))
+        else right()
+    ),
 )
 
 

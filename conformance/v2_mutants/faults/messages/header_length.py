@@ -344,3 +344,10 @@ for _name, _text, _pattern, _read in (
     fault(f"header-length-{_name}-read", "H14", Behaviour.parse_header_length)(
         f"A header length {_text} is read.", _reads(_pattern, _read)
     )
+
+_NAME_AND_SPACE = re.compile(rb"(?i)(\r\nInference-Header-Content-Length) :")
+
+fault("space-before-colon-skipped", "H14", Behaviour.received)(
+    "A header length is read although a space stands before its colon.",
+    lambda right, data: _NAME_AND_SPACE.sub(rb"\1:", right()),
+)

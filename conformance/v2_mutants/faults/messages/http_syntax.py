@@ -144,6 +144,16 @@ fault("interim-response-for-http-1.0", "C18", Behaviour.interim_responses)(
         )
     ),
 )
+fault("continue-for-http-1.0", "C18", Behaviour.interim_responses)(
+    "A client of HTTP/1.0 that sends Expect is sent 100 Continue.",
+    then(
+        lambda sent, request: (
+            sent + b"HTTP/1.1 100 Continue\r\n\r\n"
+            if request.version == "1.0" and request.values("expect")
+            else sent
+        )
+    ),
+)
 fault("interim-response-with-length", "C18", Behaviour.interim_responses)(
     "Each response is preceded by a 103 that has a Content-Length.",
     then(

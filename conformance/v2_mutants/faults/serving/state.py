@@ -198,6 +198,36 @@ fault("raw-sticks", "C7", Behaviour.header_length, base=_Remembers)(
 )
 
 
+_BEGINNING = 2**15
+
+
+def _kept_by(key: Callable[[bytes], bytes]) -> What[Response]:
+    """A server that answers a body of more than 32 KiB as the one before if it has the same key."""
+
+    def what(right: Right[Response], request: Request) -> Response:
+        if len(request.body) <= _BEGINNING:
+            return right()
+        own = (request.target, len(request.body), key(bytes(request.body)))
+        kept = right.state.get("kept")
+        answer: Response = kept[1] if kept and kept[0] == own else right()
+        right.state["kept"] = (own, answer)
+        return answer
+
+    return what
+
+
+fault("answer-kept-by-the-beginning-of-a-body", "C7", Behaviour.handle)(
+    "A body of more than 32 KiB gets the answer to the one before if that is as long and begins "
+    "with the same 32 KiB.",
+    _kept_by(lambda body: body[:_BEGINNING]),
+)
+fault("answer-kept-by-the-ends-of-a-body", "C7", Behaviour.handle)(
+    "A body of more than 32 KiB gets the answer to the one before if that is as long and has the "
+    "same 4 KiB at its beginning and four bytes at its end.",
+    _kept_by(lambda body: body[:4096] + body[-4:]),
+)
+
+
 def _stuck_after_error(is_its_kind: Callable[[Request], object]) -> What[Response]:
     """After a refused request of its kind, the next one of that kind is refused, too."""
 

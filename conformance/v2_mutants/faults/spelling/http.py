@@ -37,14 +37,18 @@ def _first_chunk_line(request: Request) -> bytes:
     return request.framing.partition(b"\r\n")[0]
 
 
+def _in_gzip(server: Behaviour, response: Response) -> Response:
+    headers = (*response.headers, *server.coding_headers("gzip"))
+    return replace(response, headers=headers, body=server.compress("gzip", response.body))
+
+
 @fault("refused-codings-used", "V2", Behaviour.encode_response)
 def _(right: Right[Response], request: Request, response: Response) -> Response:
     """A response is in gzip if Accept-Encoding is there and allows neither gzip nor deflate."""
     allowed = ",".join(request.values("accept-encoding")).replace(" ", "").split(",")
     if allowed == [""] or {"gzip", "deflate"}.intersection(allowed):
         return right()
-    headers = (*response.headers, *right.server.coding_headers("gzip"))
-    return replace(response, headers=headers, body=right.server.compress("gzip", response.body))
+    return _in_gzip(right.server, response)
 
 
 for _name, _text, _when, _status in (
@@ -85,6 +89,10 @@ for _name, _text, _when, _status in (
      _head(rb"\n[A-Za-z-]+:[ ]*\r\n"), 400),
     ("connection-close-refused", "A request that ends the connection is rejected.",
      _field("Connection", "close"), 400),
+    ("connection-options-refused", "A list of connection options is rejected.",
+     _field("Connection", ","), 400),
+    ("zeros-in-content-length-refused", "A Content-Length that begins with a zero is rejected.",
+     _field("Content-Length", "^0[0-9]"), 400),
     ("keep-alive-refused", "A request with Connection: keep-alive is rejected.",
      _field("Connection", "keep-alive"), 400),
     ("empty-line-refused", "An empty line before a request makes it be rejected.",
@@ -101,6 +109,10 @@ for _name, _text, _when, _status in (
     ("expectation-refused",
      "An Expect field is answered with 400 where the body is not in chunks.",
      lambda request: request.framing == b"" and request.values("Expect") != [], 400),
+    ("capital-in-expectation-refused", "An Expect field with a capital is answered with 400.",
+     _field("Expect", "[A-Z]"), 400),
+    ("expectation-of-old-client-refused", "An Expect field of HTTP/1.0 is answered with 400.",
+     lambda request: request.version == "1.0" and request.values("Expect") != [], 400),
     ("chunk-extension-refused", "A chunk with an extension is rejected.",
      lambda request: b";" in _first_chunk_line(request), 400),
     ("upper-case-chunk-size-refused", "A chunk with an upper-case digit in its size is rejected.",
@@ -132,6 +144,24 @@ fault("many-fields-end-in-a-stack-trace", "V2", Behaviour.infer)(
 fault("long-field-ends-in-a-stack-trace", "V2", Behaviour.infer)(
     f"A field of more than {_LONGEST_FIELD} characters is answered with 500 in plain text.",
     crashes(lambda request: any(len(value) > _LONGEST_FIELD for _, value in request.headers)),
+)
+fault("body-lost-with-an-offer-to-upgrade", "V2", Behaviour.handle)(
+    "The body of a request with an Upgrade field is lost.",
+    lambda right, request: (
+        right(replace(request, body=request.body[:0])) if request.values("Upgrade") else right()
+    ),
+)
+fault("line-end-in-a-read-of-its-own-refused", "V2", Behaviour.received)(
+    "A read that has nothing but the end of a line, or half of it, is not understood.",
+    lambda right, data: b"?" if data in (b"\r", b"\n", b"\r\n") else right(),
+)
+fault("refused-coding-used-if-its-weight-has-zeros", "V2", Behaviour.encode_response)(
+    "A coding that Accept-Encoding refuses with q=0.000 is used.",
+    lambda right, request, response: (
+        _in_gzip(right.server, response)
+        if any("gzip;q=0.000" in value for value in request.values("accept-encoding"))
+        else right()
+    ),
 )
 fault("pipelined-request-lost", "V2", Behaviour.read_ahead)(
     "What comes behind a request before its answer is thrown away.", lambda right, data: b""
