@@ -13,6 +13,7 @@ from v2_conformance.suite.causes.base import CauseBase, Count, body_words
 Observed = Literal[
     "announced_closes",
     "binary_types",
+    "chunked_requests",
     "chunks",
     "client_errors",
     "content_lengths",
@@ -49,12 +50,12 @@ Observed = Literal[
 """What is observed, by the names that `observed` in schemas/case.schema.json allows."""
 
 OF_VERDICTS: frozenset[Observed] = frozenset(
-    {"survival", "exact_values", "zero_elements", "first_answers"}
+    {"survival", "exact_values", "chunked_requests", "zero_elements", "first_answers"}
 )
 """What the verdicts on cases, or known-good requests before any case, show, and not the exchanges
 of cases alone."""
 
-OF_ABILITIES: frozenset[Observed] = frozenset({"zero_elements"})
+OF_ABILITIES: frozenset[Observed] = frozenset({"chunked_requests", "zero_elements"})
 """What a server need not do at all, but does everywhere if it does it anywhere."""
 
 OF_CLIENTS: frozenset[Observed] = frozenset(

@@ -15,7 +15,11 @@ from v2_conformance.suite.causes.causes import Accepted, Cause, DidNotSurvive, N
 from v2_conformance.suite.causes.circumstances import Hung, NoResponse
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongElementCount, WrongShape
-from v2_conformance.suite.causes.transport_findings import ConnectionClosed, TimedOut
+from v2_conformance.suite.causes.transport_findings import (
+    ConnectionClosed,
+    LengthRequired,
+    TimedOut,
+)
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.observations import NothingObserved
 from v2_conformance.suite.outcomes import Outcome
@@ -106,6 +110,25 @@ def test_a_server_that_never_takes_what_has_no_elements_has_no_moods() -> None:
     failed = (Outcome.FAIL, WrongStatus("200", 400, ""), "success")
     for found in (_moods(refused, refused, failed), _moods(failed)):
         assert found.cause == NothingObserved(0)
+
+
+@pytest.mark.parametrize(
+    ("chunks", "expects", "cause", "wrong"),
+    [
+        (True, "success", LengthRequired("no"), 1),
+        (True, "success", None, 0),
+        (True, "either", LengthRequired("no"), None),
+        (False, "success", None, None),
+    ],
+)
+def test_only_plain_bodies_in_chunks_show_if_a_server_takes_them(
+    chunks: bool, expects: str, cause: Cause | None, wrong: int | None
+) -> None:
+    delivery = {"chunks": 7} if chunks else {"slices": 7}
+    case = make_case({"outcome": expects}, delivery=delivery)
+    outcome = Outcome.PASS if cause is None else Outcome.UNSUPPORTED
+    found = seen(case, outcome, cause).get("chunked_requests")
+    assert (None if found is None else found.wrong) == wrong
 
 
 def test_of_first_answers_that_several_processes_got_a_wrong_one_counts() -> None:

@@ -23,6 +23,7 @@ from v2_conformance.suite.causes.output_findings import (
     WrongElementCount,
     WrongValue,
 )
+from v2_conformance.suite.causes.transport_findings import LengthRequired
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.inputs import input_entries
 
@@ -38,6 +39,7 @@ def observe_verdict(case: SentCase, verdict: Verdict) -> tuple[Observation, ...]
         *_survival(case, verdict),
         *_exactness(case, verdict),
         *_zero_elements(case, verdict),
+        *_chunked_requests(case, verdict),
     )
 
 
@@ -79,8 +81,23 @@ def _zero_elements(case: RequestCase, verdict: Verdict) -> tuple[Observation, ..
     if case.expects == "either" and isinstance(verdict.cause, Rejected) and not case.rare:
         cause = WrongStatus("200", verdict.cause.status, "")
         return (Observation("zero_elements", case.id, 1, 1, cause),)
-    taken = verdict.outcome is Outcome.PASS and not isinstance(verdict.cause, Rejected)
-    return (Observation("zero_elements", case.id, 1, 0),) if taken else ()
+    return (Observation("zero_elements", case.id, 1, 0),) if _taken(verdict) else ()
+
+
+def _chunked_requests(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
+    """Return what a verdict shows about bodies in chunks, which a server need not take at all."""
+    delivery = case.request.get("delivery")
+    chunked = isinstance(delivery, dict) and "chunks" in delivery
+    if not chunked or case.expects != "success" or case.variations or case.rare:
+        return ()
+    if isinstance(verdict.cause, LengthRequired):
+        cause = WrongStatus("200", 411, verdict.cause.body)
+        return (Observation("chunked_requests", case.id, 1, 1, cause),)
+    return (Observation("chunked_requests", case.id, 1, 0),) if _taken(verdict) else ()
+
+
+def _taken(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.PASS and not isinstance(verdict.cause, Rejected)
 
 
 def _exactness(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -42,6 +42,22 @@ fault("json-in-chunks-refused", "C1", Behaviour.infer)(
     "A chunked request without a header length is rejected with 400.",
     refuses(lambda model, request: is_chunked(request) and not request.values(HEADER_LENGTH)),
 )
+
+
+def _needs_length(when: Callable[[Request], object]) -> What[Response]:
+    """A server that asks for a Content-Length in some requests only."""
+    return refuses(lambda model, request: is_chunked(request) and when(request), 411)
+
+
+for _name, _where, _when in (
+    ("in-codings", "an encoded", lambda request: request.values("content-encoding")),
+    ("of-raw-requests", "a raw", lambda request: request.values(HEADER_LENGTH) == ["0"]),
+    ("of-json", "an all-JSON", lambda request: not request.values(HEADER_LENGTH)),
+):  # fmt: skip
+    fault(f"length-required-{_name}", "C1", Behaviour.infer)(
+        f"The chunked body of {_where} request is rejected with 411, and no other one.",
+        _needs_length(_when),
+    )
 
 
 fault("small-chunks-refused", "C2", Behaviour.handle)(

@@ -62,7 +62,7 @@ def _document(request: Request) -> JsonObject:
     try:
         end = int(length[0]) if length else None
         document = json.loads(bytes(request.body)[:end])
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
 

@@ -79,6 +79,8 @@ def _refuses_without_elements(
 for _name, _where, _when in (
     ("among-others", "beside a tensor with elements",
      lambda request, tensors: any(0 not in tensor.shape for tensor in tensors)),
+    ("beside-many", "beside more than 8,192 bytes",
+     lambda request, tensors: sum(len(tensor.blob) for tensor in tensors) > 8192),
     ("in-codings", "in a content coding",
      lambda request, tensors: request.values("content-encoding")),
     ("in-chunks", "in chunks", lambda request, tensors: is_chunked(request)),
