@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
+from v2_conformance.errors import ReportFileError
+from v2_conformance.judging.relations.plan import relation_plan
+from v2_conformance.protocol.datatypes import ElementError
+from v2_conformance.report.document import Report
+from v2_conformance.report.evidence import Relations
 from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.learning import LearnedServer, learn_again
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
 from v2_conformance.runs.scheduling.deaths import Recovery
@@ -14,8 +21,13 @@ from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.failures import Failure
+from v2_conformance.verifying.learned import asked_model, tolerance_of
+from v2_conformance.verifying.plan import cases_of
+from v2_conformance.verifying.recorded.transcripts import RecordedError
 
 
 class Now(Enum):
@@ -49,6 +61,7 @@ def resend(
     target: Target,
     failed: Sequence[Failure],
     *,
+    of: Report | None = None,
     recovery: Recovery | None = None,
     ready_within_s: float | None = None,
     workers: int = 1,
@@ -56,17 +69,26 @@ def resend(
     """Send what `failed` to `target`, and yield what has become of each case as it comes.
 
     An observed case sends nothing: the cases that showed it are sent, and tell of themselves only
-    if they fail although they had not. What this installation has no case for comes last. Nothing
-    is written. Raises UsageError, UnreachableError and NothingRanError before the first case is
+    if they fail although they had not. What cannot be sent comes last. If the failures are those
+    `of` a report about relations, its models are learned again, as they answer now. Nothing is
+    written. Raises UsageError, UnreachableError and NothingRanError before the first case is
     sent.
     """
     by_id = {failure.recorded.id: failure for failure in failed}
     cases = {failure.case.id: failure.case for failure in failed if failure.case is not None}
     for failure in failed:
         cases |= {case.id: case for case in failure.shown_by if case.id not in cases}
+    unsent = dict.fromkeys(by_id.keys() - cases, "this version of the suite has no such case")
     if cases:
         wait_until_ready(target, ready_within_s)
-        server = discover(target)
+        if of is None or of.relations is None:
+            server = discover(target)
+        else:
+            found = _learned_again(target, of.relations)
+            server, now = found.server, _plan_of(found, of)
+            lost = "; ".join(server.absent.values()) or "the model no longer takes what it sends"
+            unsent |= dict.fromkeys((i for i in by_id if i in cases and i not in now), lost)
+            cases = {case_id: now[case_id] for case_id in cases if case_id in now}
         limit_s = usual_limit_s(list(cases.values()), target.limits, target.rate)
         engine = Engine(target, server, recovery=recovery, budget=Budget(limit_s))
         for event in run(engine, list(cases.values()), workers):
@@ -74,10 +96,23 @@ def resend(
             if again is not None:
                 yield again
     for failure in failed:
-        if failure.case is None:
-            yield Again(
-                failure.recorded.id, Now.UNKNOWN, "this version of the suite has no such case"
-            )
+        if failure.recorded.id in unsent:
+            yield Again(failure.recorded.id, Now.UNKNOWN, unsent[failure.recorded.id])
+
+
+def _learned_again(target: Target, relations: Relations) -> LearnedServer:
+    models = []
+    for asked in relations.models:
+        with suppress(ElementError, RecordedError, ReportFileError):  # `verify` says so
+            models.append(asked_model(asked))
+    return learn_again(target, models, tolerance_of(relations))
+
+
+def _plan_of(found: LearnedServer, report: Report) -> dict[str, Case]:
+    """Return the cases for models as they were learned just now."""
+    suite = [case for case in every_case() if not case.of_clients]
+    models = [one.learned for one in found.models]
+    return {case.id: case for case in relation_plan(models, cases_of(report, suite))}
 
 
 def _again(result: Result, failure: Failure | None) -> Again | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from urllib.parse import quote
@@ -12,7 +12,7 @@ from v2_conformance.conversations.discovery import SERVER
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import Exchange, exchange_of, play
 from v2_conformance.errors import ConformanceError, NothingRanError, UsageError
-from v2_conformance.judging.metadata import plain_body
+from v2_conformance.judging.metadata import ServerName, plain_body
 from v2_conformance.judging.relations.learning import (
     NAME,
     Described,
@@ -128,6 +128,40 @@ def learn_models(
     if unused:
         hint = did_you_mean(unused[0], sorted(used), f"their inputs are {', '.join(sorted(used))}")
         raise UsageError(f"no model has an input {unused[0][:60]!a}: {hint}")
+    return _found(said, made, failed, asked)
+
+
+def learn_again(
+    target: Target, models: Sequence[ModelContract], tolerance: Tolerance | None
+) -> LearnedServer:
+    """Learn `models` whose inputs and samples are known already, as they answer now. Raises
+    UnreachableError if nothing answers.
+    """
+    with closing(MetadataClient(target)) as session:
+        said = server_name_of(target, session.get(SERVER))
+        made: list[LearnedModel] = []
+        failed: dict[str, str] = {}
+        for model in models:
+            described_now = described(session.get(_path(model.model)), model.model)
+            if isinstance(described_now, str):
+                failed[model.model] = described_now
+                continue
+            asked = replace(model, outputs=described_now.outputs)
+            with closing(target.transport().connection()) as connection:
+                one = _taught(target, connection, asked, described_now.version, tolerance, _ROOM)
+            if isinstance(one, str):
+                failed[model.model] = one
+            else:
+                made.append(one)
+        return _found(said, made, failed, session.asked[:1])
+
+
+def _found(
+    said: ServerName,
+    made: Sequence[LearnedModel],
+    failed: Mapping[str, str],
+    asked: Sequence[Exchange],
+) -> LearnedServer:
     server = Server(
         said.name,
         said.version,
@@ -201,6 +235,10 @@ def _ready(entry: object) -> str | None:
     return name if ready and isinstance(name, str) and NAME.fullmatch(name) else None
 
 
+def _path(name: str) -> str:
+    return f"/v2/models/{quote(name, safe='')}"
+
+
 def _learned(
     target: Target,
     session: MetadataClient,
@@ -212,7 +250,7 @@ def _learned(
 ) -> LearnedModel | str:
     """Return the model `name`, or why it cannot be tested. Its answers must fit into `room`."""
     before = len(session.asked)
-    said = described(session.get(f"/v2/models/{quote(name, safe='')}"), name)
+    said = described(session.get(_path(name)), name)
     metadata = session.asked[before]
     if isinstance(said, str):
         return said
@@ -263,6 +301,19 @@ def _tried(
     asked = unknown_model(name, inputs, said.outputs, samples)
     free = frozenset(spec.name for spec in inputs) - choice.names
     asked = replace(asked, special=special(asked, free))
+    taught = _taught(target, connection, asked, said.version, tolerance, room)
+    return taught if isinstance(taught, str) else replace(taught, free=free)
+
+
+def _taught(
+    target: Target,
+    connection: Connection,
+    asked: ModelContract,
+    version: str | None,
+    tolerance: Tolerance | None,
+    room: int,
+) -> LearnedModel | str:
+    """Return what a model answers to its samples, or why they cannot be sent."""
     patience = Patience(target.limits.exchange_s)
     sent: list[Exchange] = []
     answers: set[bytes] = set()
@@ -276,12 +327,12 @@ def _tried(
         return transcript
 
     try:
-        learned = play(learn(asked, said.version, target.address, tolerance), ask)
+        learned = play(learn(asked, version, target.address, tolerance), ask)
     except _NoRoomError:
         return _TOO_LARGE
     if learned.problem is not None:
         return printable(learned.problem, 300)
-    return LearnedModel(learned, asked, free, tuple(sent))
+    return LearnedModel(learned, asked, frozenset(), tuple(sent))
 
 
 def _given_inputs(choice: Choice) -> tuple[TensorSpec, ...]:

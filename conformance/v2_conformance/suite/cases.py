@@ -11,14 +11,14 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, Literal
 
 import msgspec
 
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.causes.base import CauseBase
-from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.models import ModelContract, Sample, contract
 from v2_conformance.suite.observations import OF_CLIENTS, Observed
 from v2_conformance.suite.requirements import (
     LEVELS,
@@ -35,7 +35,7 @@ Expects = Literal["success", "reject", "either", "disputed", "survives"]
 CanaryForm = Literal["binary", "json"]
 
 _TOLD_ELSEWHERE = frozenset(
-    {"id", "why", "blocks", "variations", "first", "members", "foreign_ids", "last_negative"}
+    {"id", "why", "blocks", "variations", "first", "members", "foreign_ids", "last_negative", "of"}
     | {"times", "rounds"}
 )
 
@@ -323,6 +323,11 @@ def _datatypes_of(roles: tuple[str, ...]) -> frozenset[str]:
     return frozenset(spec.datatype for role in roles for spec in contract()[role].inputs)
 
 
+@lru_cache(maxsize=256)
+def _digest(sample: Sample) -> str:
+    return f"{list(sample.shape)} {hashlib.sha256(sample.blob).hexdigest()}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class RelationCase(RequestCase):
     """A case of the suite for a model whose answers nobody knows (`wire.relations.cases`).
@@ -333,6 +338,16 @@ class RelationCase(RequestCase):
 
     of: ModelContract
     relation: str
+
+    @property
+    def _company(self) -> Mapping[str, Any]:
+        """See _Common. What is sent of the model's samples, whichever others it takes."""
+        entries = [dict(entry) for entry in self.request.get("inputs", ())]
+        sets = {entry.pop("special", None): None for entry in entries}
+        sent = [self.of.samples[0] if n is None else self.of.special[n] for n in sets]
+        tensors = [str(spec) for spec in (*self.of.inputs, *self.of.outputs)]
+        told = {"request": {**self.request, "inputs": entries}, "of": [self.of.model, *tensors]}
+        return {**super()._company, **told, "sent": [list(map(_digest, one)) for one in sent]}
 
     @property
     def datatypes(self) -> frozenset[str]:

@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from v2_conformance.errors import UsageError
+from v2_conformance.judging.relations.learning import Learned
+from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.terminal_safe_text import matches
+from v2_conformance.verifying.learned import learned_again
+from v2_conformance.verifying.plan import cases_of
 from v2_conformance.verifying.rejudge import rejudge
-from v2_conformance.verifying.setting import setting
+from v2_conformance.verifying.setting import setting, whereabouts
 from v2_conformance.wire.encode.stand_ins import stood_in
 
 
@@ -49,11 +53,17 @@ def failures(
         raise UsageError(
             "the report is about cases of another file: send them again with `run --cases FILE`"
         )
-    known = {case.id: case for case in cases if not case.of_clients}
+    cases = [case for case in cases if not case.of_clients]
+    models: tuple[Learned, ...] = ()
+    if report.relations is not None:
+        where = whereabouts(report)
+        models = learned_again(report, where.address, where.mask, masks=where.masks).models
+        cases = relation_plan(models, cases_of(report, cases))
+    known = {case.id: case for case in cases}
     found = [_failure(recorded, report, known) for recorded in _failed(report, patterns)]
     if not any(isinstance(failure.case, ObservedCase) for failure in found):
         return tuple(found)
-    return tuple(_with_evidence(found, report, known))
+    return tuple(_with_evidence(found, report, known, models))
 
 
 def _failed(report: Report, patterns: Sequence[str]) -> list[CaseResult]:
@@ -77,13 +87,16 @@ def _failure(recorded: CaseResult, report: Report, known: Mapping[str, Case]) ->
 
 
 def _with_evidence(
-    found: Sequence[Failure], report: Report, known: Mapping[str, Case]
+    found: Sequence[Failure],
+    report: Report,
+    known: Mapping[str, Case],
+    models: Sequence[Learned],
 ) -> list[Failure]:
     """Return the failures, those of observed cases with all cases that show them.
 
     The cause names only the first few, so all recorded bytes are looked at again.
     """
-    again = setting(report, list(known.values()), same_suite=False)
+    again = setting(report, list(known.values()), same_suite=False, models=models)
     seen = [one for case in report.cases for one in rejudge(case, again).seen or () if one.wrong]
     complete = []
     for failure in found:

@@ -17,7 +17,7 @@ from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
 from v2_conformance.report.kept_bytes import unpacked
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.models import ROLE, Sample, TensorSpec
+from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.recorded.transcripts import (
     RecordedError,
@@ -70,14 +70,8 @@ def _learned(
     *,
     masks: bool,
 ) -> Learned:
-    name = asked.role.removeprefix(ROLE)
-    if ROLE + name != asked.role or not asked.learned:
-        raise RecordedError("its role or its exchanges do not belong to a model")
-    inputs = tuple(TensorSpec(one.name, one.datatype, one.dims) for one in asked.inputs)
-    samples, special = _unpacked(asked.samples), _unpacked(asked.special)
-    if not samples or not inputs:
-        raise RecordedError("it has no inputs or no samples")
-    _check_samples(inputs, (*samples, *special))
+    model = asked_model(asked)
+    name, inputs, special = model.model, model.inputs, model.special
     answers = iter(asked.learned)
 
     def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Transcript:
@@ -96,20 +90,40 @@ def _learned(
         raise RecordedError(said)
     if said.inputs and said.inputs != inputs:
         raise RecordedError("its inputs are not those of its recorded metadata")
-    model = unknown_model(name, inputs, said.outputs, samples)
+    plain = replace(model, outputs=said.outputs, special=())
     free = {one.name for one in asked.inputs if not one.chosen}
-    if cases is not None and special != special_sets(cases, model, free):
+    if cases is not None and special != special_sets(cases, plain, free):
         raise RecordedError("its special values are not those of the suite's cases")
-    model = replace(model, special=special)
-    tolerance = None
-    if relations.rtol or relations.atol:
-        tolerance = Tolerance(relations.rtol, relations.atol)
-    learned = play(learn(model, said.version, address, tolerance), ask)
+    model = replace(plain, special=special)
+    learned = play(learn(model, said.version, address, tolerance_of(relations)), ask)
     if learned.problem is not None:
         raise RecordedError(f"it does not answer its plain request: {learned.problem}")
     if next(answers, None) is not None:
         raise RecordedError("there are more exchanges than it takes")
     return learned
+
+
+def asked_model(asked: AskedModel) -> ModelContract:
+    """Return the model that a run asked for, with the samples that it sent, but without outputs.
+
+    Raises RecordedError, ElementError or ReportFileError if no run can have sent them.
+    """
+    name = asked.role.removeprefix(ROLE)
+    if ROLE + name != asked.role or not asked.learned:
+        raise RecordedError("its role or its exchanges do not belong to a model")
+    inputs = tuple(TensorSpec(one.name, one.datatype, one.dims) for one in asked.inputs)
+    samples, special = _unpacked(asked.samples), _unpacked(asked.special)
+    if not samples or not inputs:
+        raise RecordedError("it has no inputs or no samples")
+    _check_samples(inputs, (*samples, *special))
+    return replace(unknown_model(name, inputs, (), samples), special=special)
+
+
+def tolerance_of(relations: Relations) -> Tolerance | None:
+    """Return how far two floats of a model's answers may differ."""
+    if not (relations.rtol or relations.atol):
+        return None
+    return Tolerance(relations.rtol, relations.atol)
 
 
 def _unpacked(sets: tuple[tuple[SampleValue, ...], ...]) -> tuple[tuple[Sample, ...], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,11 +13,14 @@ from support.commands import Cli
 from support.reports import case, report_of, saved
 from support.servers import Start
 from v2_conformance.cli.main import main
+from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report, write_report
+from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.servers import MutantServer
 
 SOME = ("--case", "P5/header-length-is-exact[*]", "--case", "H6/not-a-number[letters]")
@@ -133,3 +137,44 @@ def test_a_report_that_is_cut_off_is_refused_in_one_line(tmp_path: Path, cli: Cl
 def test_a_url_that_the_report_hides_a_part_of_has_to_be_given(tmp_path: Path, cli: Cli) -> None:
     hidden = report_of([case("H6/a", "fail")], url="http://127.0.0.1:9/******/")
     assert "give the URL" in cli("replay", saved(hidden, tmp_path / "report.json"), code=2).err
+
+
+OF_ANY_MODEL = ("--model", "widener", "--case", "P5/*", "--case", "P2", "--case", "E1")
+
+
+class OnlyPlain(Behaviour):
+    """Models that are ready no more."""
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        return self.error(503, "not ready")
+
+
+def test_failures_of_any_model_are_replayed(
+    tmp_path: Path, start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with MutantServer(["response-header-length-short"]) as broken:
+        report = reported(tmp_path, broken.url, *OF_ANY_MODEL)
+        failed = {c.id for c in load_report(report).of(Outcome.FAIL)}
+        assert failed
+        assert all(name.endswith("@widener") for name in failed)
+        code, lines = replay(capsys, str(report), broken.url)
+    assert (code, lines[-1]) == (1, f"{len(failed)} still failing")
+    with ReferenceServer() as good:
+        code, lines = replay(capsys, str(report), good.url)
+    assert (code, lines[-1]) == (0, f"{len(failed)} fixed")
+    code, lines = replay(capsys, str(report), start(OnlyPlain).url)
+    assert (code, lines[-1]) == (3, f"{len(failed)} unknown")
+
+
+def test_model_whose_answers_were_malformed_is_fixed(
+    tmp_path: Path, start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class OtherNames(Behaviour):
+        def response_output(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
+            return {**super().response_output(tensor, binary), "name": tensor.name.lower()}
+
+    report = reported(tmp_path, start(OtherNames).url, *OF_ANY_MODEL[:-2])
+    failed = load_report(report).of(Outcome.FAIL)
+    with ReferenceServer() as good:
+        code, lines = replay(capsys, str(report), good.url)
+    assert (code, lines[-1]) == (0, f"{sum(1 for _ in failed)} fixed")

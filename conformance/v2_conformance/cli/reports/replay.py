@@ -77,6 +77,7 @@ def replay(options: ReplayOptions) -> int:
         for again in resend(
             target,
             failed,
+            of=document,
             recovery=Recovery(options.restart_command, options.wait),
             ready_within_s=options.wait_ready,
             workers=options.workers,
