@@ -267,10 +267,12 @@ def differing(
 def expectation(what: str, cause: object = None, **members: Any) -> Expectation:
     """An entry of an expectation file, for a requirement or a pattern of ids; `cause` is as a file
     has it."""
-    kind = "case" if "/" in what or "*" in what else "requirement"
+    named = (
+        {"case": what} if "/" in what or "*" in what else {"requirements": tuple(what.split(", "))}
+    )
     usual: dict[str, Any] = {
         "line": 1,
-        "requirement": "",
+        "requirements": (),
         "case": "",
         "outcome": Outcome.FAIL,
         "cause": None if cause is None else read_pattern(cause),
@@ -278,7 +280,7 @@ def expectation(what: str, cause: object = None, **members: Any) -> Expectation:
         "link": "",
         "expires": None,
     }
-    return Expectation(**{**usual, kind: what, **members})
+    return Expectation(**{**usual, **named, **members})
 
 
 def saved(report: Report, path: Path) -> Path:

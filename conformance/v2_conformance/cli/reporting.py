@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, today
@@ -64,19 +64,21 @@ class Reporting:
         """
         gate = Gate(self._options.require, self._options.strict)
         if self._options.expectation_file:
-            return print_comparison(report, self.expected, cases, gate)
+            ids = {case.id: case.requirement for case in cases}
+            return print_comparison(report, self.expected, ids, gate)
         code = exit_codes.of_report(report, gate)
         if code in (0, 1):
             print("\n".join(gate_lines(report, gate)))
         return code
 
 
-def print_comparison(report: Report, known: Expectations, cases: Sequence[Case], gate: Gate) -> int:
+def print_comparison(
+    report: Report, known: Expectations, ids: Mapping[str, str], gate: Gate
+) -> int:
     """Print how a report compares with known failures, and return the exit code that this means.
 
-    `cases` are all cases of the suite that the report could have.
+    `ids` are those of all cases that the report could have, with their requirements.
     """
-    ids = {case.id: case.requirement for case in cases}
     judged = judge_expectations(known, report.cases, ids, today(), gate)
     for line in expectation_lines(known.name, judged, words=standing(report).words):
         print(line)

@@ -20,6 +20,7 @@ from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.circumstances import KilledBy
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
+    LeftoverBytes,
     WrongContentType,
     WrongStatus,
 )
@@ -121,3 +122,23 @@ def test_a_cause_is_written_as_its_kind_and_what_stays_the_same_of_it() -> None:
         {"kind": "wrong_status", "got": 500},
         {"kind": "wrong_shape", "got": [1, 3]},
     ]
+
+
+def test_one_cause_of_many_failures_is_one_entry(tmp_path: Path) -> None:
+    names = ["P5/length", "P8/nothing-else", "O1/blob[a]@m", "O1/blob[b]@m", "D3/bits", "E4/empty"]
+    cases = [case(name, "fail", cause=LeftoverBytes(10, 8, 19)) for name in names]
+    cases += [case("P4/type", "fail", cause=WrongContentType("application/json", "*"))]
+    known = {one.id: one.requirement for one in cases}
+    update = updated(Expectations("new"), cases, known)
+    assert [e.what for e in update.added] == ["P5, P8, O1, D3, E4", "P4/type"]
+    path = tmp_path / "expect.yaml"
+    path.write_text(as_yaml(update.added))
+    again = load_expectations(path)
+    assert judge_expectations(again, cases, known, TODAY, Gate()).good
+    assert updated(again, cases, known).added == ()
+
+
+def test_cases_of_one_entry_and_model_are_one_entry() -> None:
+    cases = [case(f"O1/blob[{n}]@m", "fail", cause=LeftoverBytes(1, 1, n)) for n in (3, 4)]
+    update = updated(Expectations("new"), cases, {one.id: one.requirement for one in cases})
+    assert [e.what for e in update.added] == ["O1/blob[*]@m"]

@@ -245,7 +245,7 @@ expected:
         first, second = self.load(tmp_path, text).entries
         assert first == Expectation(
             line=3,
-            requirement="",
+            requirements=(),
             case="H6/word[*]",
             outcome=Outcome.NOT_RUN,
             cause=CausePattern("killed_by", (("role", "identity/*"), ("case", "S8/*"))),
@@ -253,7 +253,7 @@ expected:
             link="https://example.com/1",
             expires=date(2026, 12, 31),
         )
-        assert (second.line, second.requirement, second.outcome) == (11, "H6", "fail")
+        assert (second.line, second.requirements, second.outcome) == (11, ("H6",), "fail")
 
     def test_the_example_of_the_manual(self, tmp_path: Path) -> None:
         manual = (Path(__file__).parents[3] / "docs" / "ci.md").read_text(encoding="utf-8")
@@ -270,3 +270,56 @@ expected:
     def test_a_missing_file(self, tmp_path: Path) -> None:
         with pytest.raises(ExpectFileError, match="cannot read"):
             load_expectations(tmp_path / "none.yaml")
+
+
+BY_CAUSE = """\
+expected:
+  - {requirement: [H6, S1], cause: accepted_invalid_request, reason: known}
+  - {case: "S1/size[b]", reason: another}
+"""
+
+
+class TestEntriesByCause:
+    """Entries of several requirements, which are about one cause."""
+
+    def judged(self, tmp_path: Path, *cases: CaseResult) -> Judgement:
+        path = tmp_path / "expect.yaml"
+        path.write_text(BY_CAUSE)
+        known = {case.id: case.requirement for case in cases}
+        return judge_expectations(load_expectations(path), cases, known, TODAY, Gate())
+
+    def test_each_failure_for_the_cause_is_expected(self, tmp_path: Path) -> None:
+        found = self.judged(
+            tmp_path,
+            case_of("H6/word[a]", "fail", cause=ACCEPTED),
+            case_of("S1/size[a]", "pass"),
+            case_of("S1/size[b]", "fail", cause=WrongStatus("200", 500, "")),
+        )
+        assert found.good
+        assert set(found.expected) == {"H6/word[a]", "S1/size[b]"}
+
+    def test_failure_for_another_cause_is_unexpected(self, tmp_path: Path) -> None:
+        found = self.judged(
+            tmp_path,
+            case_of("H6/word[a]", "fail", cause=WrongStatus("200", 500, "")),
+            case_of("S1/size[a]", "fail", cause=ACCEPTED),
+            case_of("S1/size[b]", "fail"),
+        )
+        others = [*found.unexpected, *found.tolerated]
+        assert "H6/word[a]" in [one.id for one in others]
+        assert "H6/word[a]" not in found.expected
+
+    def test_entry_whose_cause_is_gone_does_not_hold(self, tmp_path: Path) -> None:
+        found = self.judged(
+            tmp_path,
+            case_of("H6/word[a]", "pass"),
+            case_of("S1/size[b]", "fail"),
+        )
+        (problem,) = found.problems
+        assert "no case of these requirements fails for the cause" in problem.text
+
+    def test_several_requirements_need_a_cause(self, tmp_path: Path) -> None:
+        path = tmp_path / "expect.yaml"
+        path.write_text("expected:\n  - {requirement: [H6, S1], reason: known}\n")
+        with pytest.raises(ExpectFileError, match="cause"):
+            load_expectations(path)

@@ -32,7 +32,8 @@ _SHAKY = (Outcome.FLAKY, Outcome.INCONCLUSIVE)
 
 @dataclass(frozen=True)
 class Expectation:
-    """One entry. Exactly one of `requirement` and `case`, a pattern of ids, is not empty.
+    """One entry. Exactly one of `requirements` and `case`, a pattern of ids, is not empty. An entry
+    with several requirements is about all of their cases that fail for its `cause`, and no others.
 
     `outcome` is the expected one, `cause` what the cause must be (None for anything), `expires` the
     last day on which the entry holds, `line` its line in the file, from 1. The cases of a `flaky`
@@ -40,7 +41,7 @@ class Expectation:
     """
 
     line: int
-    requirement: str
+    requirements: tuple[str, ...]
     case: str
     outcome: Outcome
     cause: CausePattern | None
@@ -51,13 +52,18 @@ class Expectation:
 
     @property
     def what(self) -> str:
-        """The requirement or the pattern."""
-        return self.requirement or self.case
+        """The requirements or the pattern."""
+        return ", ".join(self.requirements) or self.case
+
+    @property
+    def by_cause(self) -> bool:
+        """True if it covers what fails for its cause, and leaves the rest to other entries."""
+        return len(self.requirements) > 1
 
     def covers(self, requirement: str, case_id: str) -> bool:
         """Return True if it matches the case."""
-        if self.requirement:
-            return self.requirement == requirement
+        if self.requirements:
+            return requirement in self.requirements
         return matches(case_id, self.case)
 
     def mismatch(self, case: CaseResult) -> str:
@@ -116,13 +122,23 @@ class Expectations:
     entries: tuple[Expectation, ...] = field(default=())
     seed: int | None = None
 
-    def entry_for(self, requirement: str, case_id: str) -> Expectation | None:
-        """The entry that counts for a case."""
-        return next((e for e in self.entries if e.covers(requirement, case_id)), None)
+    def entry_for(
+        self, requirement: str, case_id: str, case: CaseResult | None = None
+    ) -> Expectation | None:
+        """The entry that counts for a case, whose result is `case` if it was tried."""
+        return next(
+            (
+                entry
+                for entry in self.entries
+                if entry.covers(requirement, case_id)
+                and not (entry.by_cause and (case is None or entry.mismatch(case)))
+            ),
+            None,
+        )
 
     def excuse(self, case: CaseResult, today: date) -> Expectation | None:
         """Return the entry that expects a case's failure, None for any other case."""
-        entry = self.entry_for(case.requirement, case.id)
+        entry = self.entry_for(case.requirement, case.id, case)
         if entry is None or case.outcome.harmless:
             return None
         return None if entry.expired(today) or entry.mismatch(case) else entry
@@ -132,10 +148,10 @@ class Expectations:
 
         "" for every other case, and if only all cases of an entry together can tell.
         """
-        entry = self.entry_for(case.requirement, case.id)
+        entry = self.entry_for(case.requirement, case.id, case)
         if entry is None or case.outcome is Outcome.UNSUPPORTED:
             return ""
-        if entry.requirement and case.outcome.harmless:
+        if entry.requirements and case.outcome.harmless:
             return ""
         return entry.mismatch(case)
 
@@ -191,7 +207,7 @@ def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
         raise ExpectFileError(f"{file.name}:{line}: {member}: {error}") from error
     return Expectation(
         line=file.line(at),
-        requirement=entry.get("requirement", ""),
+        requirements=_requirements(entry.get("requirement", [])),
         case=entry.get("case", ""),
         outcome=Outcome(entry.get("outcome", "fail")),
         cause=cause,
@@ -200,6 +216,10 @@ def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
         expires=expires,
         flaky=entry.get("flaky", False),
     )
+
+
+def _requirements(written: str | list[str]) -> tuple[str, ...]:
+    return (written,) if isinstance(written, str) else tuple(written)
 
 
 def judge_expectations(
@@ -217,7 +237,10 @@ def judge_expectations(
     """
     cases = [case for case in cases if not isinstance(case.cause, ExtensionLeftOut)]
     known = {**known, **{case.id: case.requirement for case in cases}}
-    belongs = {i: expectations.entry_for(requirement, i) for i, requirement in known.items()}
+    came = {case.id: case for case in cases}
+    belongs = {
+        i: expectations.entry_for(requirement, i, came.get(i)) for i, requirement in known.items()
+    }
     problems: list[Problem] = []
     untried: list[Expectation] = []
     for entry in expectations.entries:
@@ -258,6 +281,11 @@ def _problems(
     if entry.expired(today):
         rest = f"; {len(failing)} of its cases did not pass" if failing else ""
         return [f"expired on {entry.expires}{rest}"]
+    if not own and entry.by_cause:
+        about = {case_id for case_id, requirement in known.items() if entry.covers(requirement, "")}
+        if about <= {case.id for case in cases}:
+            return [f"no case of these requirements fails for the cause {entry.cause} any more"]
+        return None
     if not own:
         if any(entry.covers(requirement, case_id) for case_id, requirement in known.items()):
             return ["matches only cases that entries above it match already"]

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from v2_conformance.report.causes.patterns import lasting, pattern_of
+from v2_conformance.report.causes.root_causes import root_causes
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectations.known import (
     UNWRITTEN,
@@ -25,6 +26,7 @@ from v2_conformance.terminal_safe_text import plain
 
 _NEVER = date.min  # before every expiry date: here it does not matter whether an entry has expired
 _LONGEST = 200
+_MANY = 3
 _EXPECTABLE = (Outcome.FAIL, Outcome.FLAKY, Outcome.INCONCLUSIVE, Outcome.NOT_RUN)
 
 _HEADER = """\
@@ -96,13 +98,13 @@ def as_yaml(entries: Sequence[Expectation]) -> str:
 
 def _entry(case: CaseResult, old: Expectations) -> Expectation:
     """The entry for one case, with what `old` says of it."""
-    before = old.entry_for(case.requirement, case.id)
+    before = old.entry_for(case.requirement, case.id, case)
     if before is not None and not before.mismatch(case):
-        return replace(before, line=0, requirement="", case=case.id)
+        return replace(before, line=0, requirements=(), case=case.id)
     was = f" (before, for another failure: {before.reason})" if before else ""
     return Expectation(
         line=0,
-        requirement="",
+        requirements=(),
         case=case.id,
         outcome=case.outcome,
         cause=None if case.cause is None else pattern_of(case.cause),
@@ -113,6 +115,28 @@ def _entry(case: CaseResult, old: Expectations) -> Expectation:
 
 
 def _grouped(
+    missing: Sequence[Expectation], cases: Sequence[CaseResult], known: Mapping[str, str]
+) -> Iterator[Expectation]:
+    """One entry for all cases that a root cause fails alike if they are of many slugs, else those
+    of `_of_slugs`."""
+    causes = root_causes(cases)
+    root = {case.id: number for number, group in enumerate(causes) for case in group.cases}
+    requirement = {case.id: case.requirement for case in cases}
+    groups: dict[object, list[Expectation]] = {}
+    for entry in missing:
+        groups.setdefault((root.get(entry.case), _kind(entry)), []).append(entry)
+    single: list[Expectation] = []
+    for entries in groups.values():
+        names = tuple(dict.fromkeys(requirement[entry.case] for entry in entries))
+        slugs = {_slug(entry.case) for entry in entries}
+        if len(slugs) > _MANY and len(names) > 1 and entries[0].cause is not None:
+            yield replace(entries[0], requirements=names, case="")
+        else:
+            single += entries
+    yield from _of_slugs([one for one in missing if one in single], cases, known)
+
+
+def _of_slugs(
     missing: Sequence[Expectation], cases: Iterable[CaseResult], known: Mapping[str, str]
 ) -> Iterator[Expectation]:
     """One entry for all cases of a slug if they fail alike, else one for each."""
@@ -126,13 +150,15 @@ def _grouped(
         failing = {entry.case for entry in entries}
         alike = len({_kind(entry) for entry in entries}) == 1
         if len(failing) > 1 and alike and every <= ran and every & here == failing:
-            yield replace(entries[0], case=f"{slug}[*]")
+            yield replace(entries[0], case=slug)
         else:
             yield from entries
 
 
 def _slug(case_id: str) -> str:
-    return case_id.partition("[")[0]
+    """Return the id with `*` for its labels, of which several cases differ in nothing else."""
+    entry, bracket, rest = case_id.partition("[")
+    return f"{entry}[*]{rest.rpartition(']')[2]}" if bracket else case_id
 
 
 def _kind(entry: Expectation) -> tuple[object, ...]:
@@ -142,7 +168,7 @@ def _kind(entry: Expectation) -> tuple[object, ...]:
 
 def _members(entry: Expectation) -> dict[str, Any]:
     members = {
-        "requirement": entry.requirement,
+        "requirement": list(entry.requirements) if entry.by_cause else "".join(entry.requirements),
         "case": entry.case,
         "outcome": "" if entry.outcome is Outcome.FAIL else entry.outcome.value,
         "cause": entry.cause and entry.cause.document,
