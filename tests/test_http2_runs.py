@@ -75,6 +75,7 @@ def test_a_right_server_passes_and_what_only_http1_has_is_not_applicable(report:
     left_out = {c.id: c.cause for c in report.cases if isinstance(c.cause, NotOverHttp2)}
     assert set(left_out) == {
         "C1/chunked-json",
+        "C5/body-of-a-get[chunks]",
         "C5/kept-connection-after-success[chunks]",
         "C5/observed",
         "C5/rejected-in-chunks",

@@ -136,6 +136,8 @@ class EndpointBinding:
             return "model_path"
         if "version" in case.request and not self.versions:
             return "model_path"
+        if "method" in case.request:
+            return "metadata"
         if self.redirect is not None and "%" in case.request.get("path", ""):
             return "model_path"
         given = case.request.get("header_length", "absent")
@@ -143,6 +145,8 @@ class EndpointBinding:
             return None
         if "values" in given:
             return "repeated_length"
+        if given.get("name", "").endswith(" "):
+            return "field_syntax"
         value = given.get("value", "")
         # White space before a parameter's value, quotes around it and more parameters behind it are
         # other things than in a field of its own.

@@ -180,7 +180,8 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
     if given:
         origin = f"{address.scheme}://{address.host}"
         spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
-    plain_head = Head("POST", address.prefix + path, (*address.fields, *fields))
+    method = text(request.get("method", "POST"), "`method`")
+    plain_head = Head(method, address.prefix + path, (*address.fields, *fields))
     head = spelling.head(address.bound(plain_head))
     written = address.write_head(head) if address.http2 else spelling.write_head(head)
     wire, parts = compose(written, document, extended)

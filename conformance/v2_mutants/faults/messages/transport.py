@@ -130,6 +130,23 @@ fault("rejected-body-left-on-connection", "C5", Behaviour.left_on_connection)(
 )
 
 
+def _leaves_of_gets(when: Callable[[Request], bool]) -> What[bytes]:
+    """A server that does not read the body of a GET that `when` is true of."""
+    return lambda right, request, response: (
+        bytes(request.body) if request.method == "GET" and when(request) else right()
+    )
+
+
+fault("body-of-a-get-left-on-connection", "C5", Behaviour.left_on_connection)(
+    "The body of a GET is read as the connection's next request.",
+    _leaves_of_gets(lambda request: not is_chunked(request)),
+)
+fault("chunks-of-a-get-left-on-connection", "C5", Behaviour.left_on_connection)(
+    "The body of a GET that comes in chunks is read as the connection's next request.",
+    _leaves_of_gets(is_chunked),
+)
+
+
 @fault.several("chunks-declined-but-left-on-connection", "C5")
 class _ChunksDeclinedButLeftOnConnection(Behaviour):
     """A chunked request is answered with 411, and its body is read as the next request."""

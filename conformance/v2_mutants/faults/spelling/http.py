@@ -166,6 +166,11 @@ fault("refused-coding-used-if-its-weight-has-zeros", "V2", Behaviour.encode_resp
 fault("pipelined-request-lost", "V2", Behaviour.read_ahead)(
     "What comes behind a request before its answer is thrown away.", lambda right, data: b""
 )
+_BEHIND_CHUNKS = re.compile(rb"(?s)(\r\n0\r\n\r\n)POST .*")
+fault("what-follows-chunks-lost", "V2", Behaviour.received)(
+    "What comes in the same read behind the last chunk is thrown away.",
+    lambda right, data: _BEHIND_CHUNKS.sub(rb"\1", right()),
+)
 
 
 def _merges_trailers(when: Callable[[Request], bool]) -> What[Response]:
