@@ -243,3 +243,13 @@ def test_metadata_must_be_json_of_the_protocol() -> None:
     assert failure(without_name, METADATA) == SchemaViolation(
         "server_metadata", "$", "'name' is a required property"
     )
+
+
+@pytest.mark.parametrize("name", ["header_length_sent", "binary_type"])
+def test_an_answer_without_a_blob_shows_nothing_about_binary_answers(name: str) -> None:
+    empty = make_case(
+        {"outcome": "success", "outputs": {"0": "any"}, "checks": [name]}, inputs=[{"shape": [0]}]
+    )
+    without = http(dump_json(answer(entry(shape=[0], parameters={"binary_data_size": 0}))), 200)
+    found = verdict(without, empty)
+    assert found.outcome is Outcome.UNSUPPORTED

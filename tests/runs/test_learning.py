@@ -10,7 +10,7 @@ import pytest
 from support.behaviours import Floats, Noisy, OtherFloats
 from support.servers import Start
 from v2_conformance.errors import NothingRanError, UsageError
-from v2_conformance.protocol.datatypes import ElementError
+from v2_conformance.protocol.datatypes import ElementError, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
@@ -20,7 +20,7 @@ from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_conformance.suite.values.samples import Choice
+from v2_conformance.suite.values.samples import Choice, make_samples
 from v2_conformance.wire.encode.deployment import Tolerance
 from v2_conformance.wire.relations.cases import special_sets
 
@@ -150,6 +150,31 @@ def test_all_stands_for_the_repository_index(start: Start, server: ReferenceServ
     assert listed_models(without) is None
     with pytest.raises(UsageError, match="does not list its models"):
         learn_models(without, ["all"], Choice(), None)
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "problem"),
+    [
+        ("widener", (0, 1e9), "--range INPUT0=0:1e.09 is not within the numbers of FP16"),
+        ("identity_int8", (0, 200), "--range INPUT0=0:200 is not within the numbers of INT8"),
+        ("identity_int8", (0.2, 0.8), "--range INPUT0=0.2:0.8 has no whole number"),
+        ("identity_bytes", (0, 1), "INPUT0 is BYTES, which has no range"),
+    ],
+)
+def test_a_range_beyond_the_datatype_is_the_users_mistake(
+    server: ReferenceServer, model: str, given: tuple[float, float], problem: str
+) -> None:
+    with pytest.raises(UsageError, match=problem):
+        learn_models(target(server), [model], Choice(ranges={"INPUT0": given}), None)
+
+
+def test_samples_are_within_the_range(server: ReferenceServer) -> None:
+    (spec,) = (TensorSpec("X", "INT32", (40,)),)
+    ((low, *_), *_) = make_samples([spec], Choice(ranges={"X": (1.5, 3.9)}), 1)
+    assert {*to_values("INT32", low.blob)} == {2, 3}
+    wide = TensorSpec("X", "FP64", (40,))
+    ((sample,), *_) = make_samples([wide], Choice(ranges={"X": (-1.7e308, 1.7e308)}), 1)
+    assert np.isfinite(to_values("FP64", sample.blob)).all()
 
 
 def test_what_cannot_be_tested_says_why_and_what_to_do(start: Start) -> None:

@@ -16,6 +16,7 @@ def sample(names: Iterable[str], one_in: int) -> list[str]:
 
 SAMPLED = {
     "tests/redaction/test_forms.py": 5,
+    "tests/certifying/test_right_models.py": 14,
     "tests/cli/test_full_disk.py": 4,
     "tests/cli/test_hostile_files.py": 4,
     "tests/cli/test_secrets.py": 3,

@@ -22,6 +22,7 @@ from v2_conformance.conversations.steps import (
 )
 from v2_conformance.judging.judge import describe_request, judge
 from v2_conformance.judging.known_good import Form, own_form
+from v2_conformance.judging.relations.rounding import only_rounded
 from v2_conformance.judging.survival import (
     hung,
     needs_canary,
@@ -35,6 +36,7 @@ from v2_conformance.judging.survival import (
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.circumstances import RoundedBesideOthers
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
 from v2_conformance.wire.encode.parting import times
 from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
@@ -149,7 +151,7 @@ def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
     """Send a case that makes many requests at once; the first failure counts and is kept."""
     came: list[tuple[int, Transcript]] = yield AskTogether(tuple(requests), case.rounds)
     judged = [
-        (judge(case.member(number), requests[number], transcript), transcript)
+        (_judged_beside(case.member(number), requests[number], transcript), transcript)
         for number, transcript in came
     ]
     bad = [item for item in judged if not item[0].outcome.harmless]
@@ -160,6 +162,14 @@ def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
     if needs_canary(case, verdict.outcome):
         verdict = yield from _fresh_survival(case, verdict, told)
     return Concluded(verdict, tuple(told))
+
+
+def _judged_beside(case: RequestCase, prepared: Prepared, transcript: Transcript) -> Verdict:
+    """Return the verdict on one of several requests that were sent at once."""
+    verdict = judge(case, prepared, transcript)
+    if verdict.outcome.harmless or not only_rounded(case, prepared, transcript):
+        return verdict
+    return replace(verdict, outcome=Outcome.UNSUPPORTED, cause=RoundedBesideOthers(case.model))
 
 
 def _calibrated(case: RequestCase) -> Generator[Step, Any, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import isfinite
 
 import numpy as np
@@ -17,6 +17,7 @@ from v2_conformance.protocol.datatypes import (
     decode_bytes,
     element_count,
     from_values,
+    leaves,
     to_values,
 )
 from v2_conformance.protocol.message import Tensor
@@ -121,7 +122,7 @@ def check_no_other_number(expected: Tensor, data: object) -> None:
     """Raise Finding if the JSON `data`, flat or nested, has a finite number in place of a
     non-finite element of the datatype. Anything else may stand there.
     """
-    got = list(_leaves(data))
+    got = list(leaves(data))
     values = to_values(expected.datatype, expected.blob)
     if len(got) != len(values):
         return  # the comparison of shapes reports this
@@ -143,17 +144,6 @@ def check_no_other_number(expected: Tensor, data: object) -> None:
         got_value=printable(repr(got[wrong[0]]), 60),
     )
     raise Finding(WrongValue(found, len(values), len(wrong)))
-
-
-def _leaves(data: object) -> Iterator[object]:
-    """Yield the elements of an array of any depth, in order."""
-    left = [data]
-    while left:
-        item = left.pop()
-        if isinstance(item, list):
-            left += reversed(item)
-        else:
-            yield item
 
 
 def _is_finite(value: object) -> bool:

@@ -358,7 +358,7 @@ def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
     if change:
         text += f", {printable_words(change_words(change), 300)}"
     if "delivery" in case.request:
-        text += delivery_words(case.request["delivery"])
+        text += delivery_words(case.request["delivery"], prepared.request.body)
     if "header_length" in case.request:
         text += f", {_header_line(prepared)}"
     if "client" in case.request:

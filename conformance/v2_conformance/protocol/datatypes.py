@@ -8,7 +8,7 @@ a 4-byte length). JSON is converted to and from that form, so that every compari
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -259,6 +259,17 @@ def from_json(datatype: str, shape: Sequence[int], data: object) -> bytes:
             index = next(i for i, value in enumerate(rounded) if not isfinite(value))
             raise _out_of_range(datatype, index, values[index])
     return blob
+
+
+def leaves(data: object) -> Iterator[object]:
+    """Yield the elements of an array of any depth, in order."""
+    left = [data]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left += reversed(item)
+        else:
+            yield item
 
 
 def check_blob(datatype: str, shape: Sequence[int], blob: Buffer) -> None:

@@ -311,6 +311,14 @@ def test_slices_go_out_exactly_and_in_order(pause_s: float) -> None:
     assert (sum(came.pieces), set(came.pieces[:-1]), came.pause_s) == (came.sent, {7}, pause_s)
 
 
+def test_pauses_of_our_own_are_no_time_of_the_server() -> None:
+    short = Limits(connect_s=5, exchange_s=0.5)
+    pieces = REQUEST[:9], REQUEST[9:20], REQUEST[20:]
+    with serving(answering(http())) as server, connected(server, short) as connection:
+        came = connection.exchange(request_of(*pieces, pause_s=0.3))
+    assert came.ending == Ending.COMPLETE
+
+
 def test_chunks_go_out_exactly() -> None:
     pieces: list[Buffer] = [
         b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",

@@ -60,6 +60,15 @@ def test_other_inputs_get_as_many_elements_of_their_sample() -> None:
     assert texts[:3] == decode_bytes(REVERSER.samples[0][0].blob)
 
 
+def test_only_text_that_no_json_holds_may_have_to_be_refused() -> None:
+    case = SUITE["B14/not-utf8-as-json[invalid_utf8]"]
+    assert transposed(case, taught()) is None  # it may answer with numbers, or with other text
+    every = [(number, 0) for number in range(len(taught().special))]
+    assert transposed(case, replace(taught(), not_in_json=tuple(every))) is not None
+    numbers = tuple((number, 1) for number, _ in every)
+    assert transposed(case, replace(taught(), not_in_json=numbers)) is None
+
+
 def test_a_case_whose_values_the_model_did_not_answer_is_not_sent() -> None:
     assert transposed(SUITE["B4/any-byte-value[all_bytes]"], REVERSER) is None
 

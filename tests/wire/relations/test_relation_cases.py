@@ -107,6 +107,48 @@ def test_a_changed_shape_is_no_other_shape_of_as_many_elements() -> None:
                 assert element_count(shape) != element_count(own) or len(shape) != len(own)
 
 
+def of_shape(*dims: int, datatype: str = "INT32") -> ModelContract:
+    return model("m", (TensorSpec("X", datatype, dims),), (TensorSpec("Y", datatype, dims),))
+
+
+@pytest.mark.parametrize(
+    ("case_id", "dims", "is_sent"),
+    [
+        ("J1/number-of-elements[too_few]", (4, 1), True),
+        ("J1/number-of-elements[too_few]", (3, 1), False),  # as many, flat
+        ("J1/number-of-elements[too_few]", (1, 1, 2), False),  # too many
+        ("J1/number-of-elements[too_many]", (1, 1, 5), False),
+        ("J1/number-of-elements[one]", (1, 1), False),
+        ("J1/nesting-against-shape[row_missing]", (1, 3), False),
+        ("J1/nesting-against-shape[row_missing]", (3, 1), False),  # no row is missing
+        ("J1/nesting-against-shape[ragged]", (1, 6), True),
+        ("J1/nesting-against-shape[transposed]", (3, 2), False),
+        ("J1/data-is-no-array[number]", (1,), False),  # the only element
+        ("J1/data-is-no-array[number]", (2,), True),
+    ],
+)
+def test_wrong_data_is_as_wrong_for_the_models_shape(
+    case_id: str, dims: tuple[int, ...], *, is_sent: bool
+) -> None:
+    assert (transposed(SUITE[case_id], of_shape(*dims)) is not None) is is_sent
+
+
+def test_a_misspelled_datatype_is_the_models_own() -> None:
+    case = sent(
+        "J6/datatype-left-out-or-misspelled[lower_case]", of_shape(1, 3, 8, 8, datatype="FP32")
+    )
+    assert case.request["json"]["change"] == [{"at": "inputs.0.datatype", "to": "fp32"}]
+
+
+@pytest.mark.parametrize(
+    "case_id",
+    ["S6/negative[minus_true]", "H3/missing[opaque]", "S2/size-against-shape-and-body[12]"],
+)
+def test_a_tensor_without_elements_is_not_tampered_with(case_id: str) -> None:
+    assert transposed(SUITE[case_id], of_shape(0, 4)) is None
+    assert transposed(SUITE["P2/blob-follows-json[INT32]"], of_shape(0, 4)) is not None
+
+
 def test_every_case_is_there_once_whatever_datatypes_the_suite_has_it_for() -> None:
     cases = relation_cases(list(SUITE.values()), ALL)
     assert len({case.id for case in cases}) == len(cases)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from v2_conformance.judging.relations.rounding import is_rounding
 from v2_conformance.judging.survival import passed_alone, unrepeated
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.suite.cases import Case, RequestCase
-from v2_conformance.suite.causes.causes import died, unsurvived
+from v2_conformance.suite.cases import Case, RelationCase, RequestCase
+from v2_conformance.suite.causes.causes import died, difference_in, unsurvived, wrong_output
 from v2_conformance.suite.causes.circumstances import Hung
 from v2_conformance.suite.outcomes import Outcome
 
@@ -97,11 +98,20 @@ def found_alone(
     interfered = not (harmed or kept)
     for number in differing if interfered else ():
         alone, beside = found[number], results[number]
+        if _only_rounded(beside):
+            continue
         verdict = unrepeated(alone.case, alone.verdict, beside.verdict)
         found[number] = replace(
             alone, verdict=verdict or passed_alone(alone.verdict, beside.verdict)
         )
     return _found_alone(engine, found, again, interfered=interfered, left=kept)
+
+
+def _only_rounded(beside: Result) -> bool:
+    """Return True if a value of an arbitrary model was wrong by a few units in the last place."""
+    difference = difference_in(beside.cause)
+    known = isinstance(beside.case, RelationCase) and wrong_output(beside.cause) is not None
+    return known and difference is not None and is_rounding(difference)
 
 
 def _found_alone(

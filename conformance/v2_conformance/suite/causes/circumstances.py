@@ -139,6 +139,20 @@ class NothingToCompare(CauseBase, frozen=True):
         )
 
 
+class RoundedBesideOthers(CauseBase, frozen=True):
+    """Requests that were sent at once got floats of the model that differ in their last places from
+    those of a request alone: the server may compute them as one batch."""
+
+    role: str
+
+    def words(self) -> str:
+        return (
+            f"floats of the model {self.role.removeprefix(ROLE)} differ in their last places when "
+            "requests are sent at once, as those of a batch may; whether answers mix is not shown: "
+            "allow the difference with --rtol, such as --rtol 1e-5"
+        )
+
+
 class ModelVersionUnknown(CauseBase, frozen=True):
     """The case names a version of its model, but the server lists none, or more than one."""
 

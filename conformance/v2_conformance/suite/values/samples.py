@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from math import ceil, floor, isfinite, prod
 
-from v2_conformance.protocol.datatypes import ElementError, Shape, from_values
+from v2_conformance.protocol.datatypes import ElementError, Shape, from_values, to_values
 from v2_conformance.suite.models import Sample, TensorSpec
 
 SIZES = (3, 1, 2)
@@ -88,8 +88,29 @@ def _check(spec: TensorSpec, choice: Choice) -> None:
     if shape is not None and not _fits(spec.dims, shape):
         taken, got = list(spec.dims), list(shape)
         raise ElementError(f"{spec.name}: the model takes the shape {taken}, got {got}")
-    if spec.name in choice.ranges and spec.datatype in ("BYTES", "BOOL"):
-        raise ElementError(f"{spec.name} is {spec.datatype}, which has no range: use --input")
+    if spec.name in choice.ranges:
+        _check_range(spec, *choice.ranges[spec.name])
+
+
+def _check_range(spec: TensorSpec, low: float, high: float) -> None:
+    """Raise ElementError for a range that has numbers beyond those of the datatype, or none."""
+    name, datatype = spec.name, spec.datatype
+    if datatype in ("BYTES", "BOOL"):
+        raise ElementError(f"{name} is {datatype}, which has no range: use --input")
+    given = f"--range {name}={low:g}:{high:g}"
+    if _is_float(spec):
+        beyond = not all(map(isfinite, to_values(datatype, from_values(datatype, [low, high]))))
+    else:
+        if ceil(low) > floor(high):
+            raise ElementError(f"{given} has no whole number, and {name} is {datatype}")
+        try:
+            from_values(datatype, [ceil(low), floor(high)])
+        except ElementError:
+            beyond = True
+        else:
+            beyond = False
+    if beyond:
+        raise ElementError(f"{given} is not within the numbers of {datatype}, which {name} takes")
 
 
 def _fits(dims: Shape, shape: Shape) -> bool:
@@ -113,9 +134,10 @@ def _sample(spec: TensorSpec, choice: Choice, variable: int, number: int) -> Sam
     low, high = choice.ranges.get(spec.name, (0, 1 if _is_float(spec) else _LARGEST_DEFAULT))
     values: list[float]
     if _is_float(spec):
-        values = [low + (high - low) * step / _STEPS for step in steps]
+        values = [low * (1 - step / _STEPS) + high * (step / _STEPS) for step in steps]
     else:
-        values = [int(low) + step % (int(high) - int(low) + 1) for step in steps]
+        least, count = ceil(low), floor(high) - ceil(low) + 1
+        values = [least + step % count for step in steps]
     return Sample(shape, from_values(spec.datatype, values))
 
 

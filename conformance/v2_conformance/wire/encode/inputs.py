@@ -243,6 +243,8 @@ def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: i
     if "elements" not in given:
         return blob
     count = integer(given["elements"], "`elements`", least=0, most=_MOST_ELEMENTS)
+    if not blob:
+        raise CaseFileError("`elements`: the sample has no elements to repeat")
     size = DATATYPES[model.inputs[index].datatype].size
     if size is None:
         elements = decode_bytes(blob)

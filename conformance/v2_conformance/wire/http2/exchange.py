@@ -251,11 +251,14 @@ class Http2Exchange:
     def _is_answered_within(self, seconds: float) -> bool:
         """Wait at most this long until the server answers; return whether that ends the exchange.
 
-        Frames about the connection alone, such as SETTINGS, are not an answer.
+        Frames about the connection alone, such as SETTINGS, are not an answer. The server gets that
+        time back: nobody waited for it.
         """
-        until = min(self._deadline, time.perf_counter() + seconds)
+        began = time.perf_counter()
+        until = min(self._deadline, began + seconds)
         while self.first_byte is None and not self._ended() and self._receive_until(until):
             pass
+        self._deadline += time.perf_counter() - began
         return self._ended()
 
     def _receive_until(self, until: float) -> bool:

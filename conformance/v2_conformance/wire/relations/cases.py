@@ -242,7 +242,16 @@ def _with_own_tensors(case: RequestCase, model: ModelContract, relation: Relatio
     need(model.special)
     inputs = own_tensors(case, model).inputs(model)
     case = _for_every_output(case, model)
+    if relation.own_tensors == "only" and case.expects == "reject":
+        # Nothing is wrong with the request, but JSON cannot hold the text that it asks for.
+        need(_texts_that_no_json_holds(model, inputs[0]["special"]))
     return _with_inputs(case, model, relation, inputs, case.request.get("json"))
+
+
+def _texts_that_no_json_holds(model: ModelContract, special: int) -> bool:
+    """Return True if the model answers a special set with BYTES that are not UTF-8."""
+    places = [place for number, place in model.not_in_json if number == special]
+    return any(model.outputs[place].datatype == "BYTES" for place in places)
 
 
 def _for_every_output(case: RequestCase, model: ModelContract) -> RequestCase:
@@ -262,6 +271,9 @@ def _for_every_output(case: RequestCase, model: ModelContract) -> RequestCase:
 
 def _with_sample(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
     need(not case.expect.get("about_size"))
+    # Of a tensor without elements nothing can be missing: what is tampered with may be valid.
+    refused = case.expects in ("reject", "survives")
+    need(not refused or any(sample.blob for sample in model.samples[0]))
     inputs = Fit(case, model, relation.about_outputs).inputs()
     json = None
     if "json" in case.request:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
+from v2_conformance.protocol.datatypes import ElementError, from_json, leaves
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.wire.encode.inputs import input_entries
@@ -30,8 +31,17 @@ def adapted(
     if not isinstance(given.get("change"), list):
         return given
     entries = input_entries(case.request)
+    role = contract()[case.model]
     changes = []
     for change in given["change"]:
+        typed = re.fullmatch(r"inputs\.(\d+)\.datatype", str(change.get("at", "")))
+        if typed and "to" in change:
+            number = int(typed[1])
+            need(number < min(len(entries), len(inputs)))
+            was = role.inputs[entries[number].get("tensor", number)].datatype
+            own_type = model.inputs[inputs[number]["tensor"]].datatype
+            if change["to"] == was.lower():
+                change = {**change, "to": own_type.lower()}
         found = re.fullmatch(r"inputs\.(\d+)\.shape(?:\.(\d+))?", str(change.get("at", "")))
         if found and "to" in change:
             number = int(found[1])
@@ -106,7 +116,7 @@ def check_changes(case: RequestCase, request: Mapping[str, Any], model: ModelCon
             if ".shape" in at:
                 _check_shape(at, change, sample.shape, own)
             elif ".data." in at or at.endswith(".data"):
-                _check_data(at, change, spec, own, sample.shape)
+                _check_data(at, change, spec, own, _shape_of(case, at), sample.shape)
             elif at.endswith(".datatype"):
                 need(change.get("to") != own.datatype)
             elif at.endswith(".binary_data_size"):
@@ -137,19 +147,48 @@ def _check_shape(at: str, change: Mapping[str, Any], own: Sequence[int], spec: T
         need(prod(shape) != prod(own) or len(shape) != len(spec.dims))
 
 
+def _shape_of(case: RequestCase, at: str) -> Sequence[Any]:
+    """Return the shape that the case itself has for the input at this place."""
+    found = re.match(r"inputs\.(\d+)", at)
+    entries = input_entries(case.request)
+    need(found and int(found[1]) < len(entries))
+    shape: Sequence[Any] = entries[int(found[1]) if found else 0]["shape"]
+    need(fillable(shape))
+    return shape
+
+
 def _check_data(
-    at: str, change: Mapping[str, Any], spec: TensorSpec, own: TensorSpec, shape: Sequence[int]
+    at: str,
+    change: Mapping[str, Any],
+    spec: TensorSpec,
+    own: TensorSpec,
+    was: Sequence[Any],
+    shape: Sequence[int],
 ) -> None:
-    """Raise UnfitError unless the changed data is as wrong for this model as for the case's own."""
+    """Raise UnfitError unless the changed data is as wrong for this model's `shape` as it is for
+    the case's own, `was`: too few elements stay too few, and one value is not a whole tensor."""
     text = "BYTES" in (spec.datatype, own.datatype)
-    whole = at.endswith(".data")
-    if whole and isinstance(change.get("to"), list):
+    if at.endswith(".data") and isinstance(change.get("to"), list):
         need(spec.datatype == own.datatype or ("INT" in spec.datatype and not text))
-        need(len(change["to"]) != prod(shape) or spec.datatype == own.datatype)
-        flat = not any(isinstance(item, list) for item in change["to"])
-        need((flat and len(change["to"]) != prod(shape)) or len(shape) > 1)
+        count = len(list(leaves(change["to"])))
+        need(_order(count, prod(was)) in (0, _order(count, prod(shape))))
+        need(not _is_valid(change["to"], own.datatype, shape))
         return
     need(spec.datatype == own.datatype)
+    if at.endswith(".data") and "to" in change:
+        need((prod(was) == 1) == (prod(shape) == 1))
     found = re.search(r"\.data\.(\d+)", at)
     if found:
         need(int(found[1]) < prod(shape) or "to" not in change)
+
+
+def _order(one: int, other: int) -> int:
+    return (one > other) - (one < other)
+
+
+def _is_valid(data: object, datatype: str, shape: Sequence[int]) -> bool:
+    try:
+        from_json(datatype, shape, data)
+    except ElementError:
+        return False
+    return True

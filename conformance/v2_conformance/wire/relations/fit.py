@@ -104,6 +104,7 @@ class Fit:
         values = entry.get("values", "counting")
         self._check_values(entry, spec, own)
         refused = self.case.expects in ("reject", "survives") and entry.get("form") != "nested"
+        need(sample.blob or entry.keys() <= _PLAIN)
         if len(entry["shape"]) > 1 and not refused:
             need(len(sample.shape) > 1)
         blob = entry.get("blob")

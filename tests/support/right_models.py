@@ -1,0 +1,438 @@
+"""Servers of one right model each, such as people deploy: for tables, texts, images."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    ElementError,
+    decode_bytes,
+    encode_bytes,
+    to_array,
+)
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.values.samples import Choice, Given
+
+Array = np.ndarray[Any, Any]
+Arrays = Mapping[str, Array]
+Compute = Callable[[Arrays], Arrays]
+Tensors = Mapping[str, tuple[Any, ...]]
+"""By name: the datatype, then the dimensions."""
+
+
+@dataclass(frozen=True)
+class RightModel:
+    """A model: its tensors, and what it computes. BYTES are arrays of objects.
+
+    A `batching` model has the batch as its first dimension. `choice` is what a user has to say of
+    its inputs, `patterns` choose the cases, if there is no time for all of them.
+    """
+
+    inputs: Tensors
+    outputs: Tensors
+    compute: Compute
+    batching: bool = False
+    choice: Choice = field(default_factory=Choice)
+    patterns: Sequence[str] = ()
+
+    def contract(self, name: str) -> ModelContract:
+        """Return its description as the model called `name`."""
+        return ModelContract(
+            role="",
+            model=name,
+            does=name,
+            inputs=_specs(self.inputs),
+            outputs=_specs(self.outputs),
+            profile="binary",
+            batching=self.batching,
+            optional=True,
+        )
+
+
+def _specs(tensors: Tensors) -> tuple[TensorSpec, ...]:
+    return tuple(TensorSpec(name, told[0], told[1:]) for name, told in tensors.items())
+
+
+class Serving(Behaviour):
+    """A server of the `right` models only."""
+
+    right: Mapping[str, RightModel] = {}
+
+    def __init__(self, profiles: Collection[str] = ()) -> None:
+        super().__init__(profiles)
+        self.models = {name: model.contract(name) for name, model in self.right.items()}
+
+    def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        arrays = {spec.name: _array(inputs[spec.name]) for spec in model.inputs}
+        with np.errstate(all="ignore"):
+            made = self.right[model.model].compute(arrays)
+        return {spec.name: _tensor(spec, made[spec.name]) for spec in model.outputs}
+
+
+def serving(name: str) -> type[Serving]:
+    """Return the behavior of a server of the model called `name`."""
+    return type("ServingOne", (Serving,), {"right": {name: RIGHT_MODELS[name]}})
+
+
+def _array(tensor: Tensor) -> Array:
+    if tensor.datatype == "BYTES":
+        return _texts(decode_bytes(tensor.blob)).reshape(tensor.shape)
+    array = to_array(tensor.datatype, tensor.blob).reshape(tensor.shape)
+    if tensor.datatype == "BF16":
+        return (array.astype("<u4") << 16).view("<f4")
+    return array.astype(bool) if tensor.datatype == "BOOL" else array
+
+
+def _tensor(spec: TensorSpec, array: Array) -> Tensor:
+    if spec.datatype == "BYTES":
+        blob = encode_bytes(list(array.ravel()))
+    elif spec.datatype == "BF16":
+        blob = (array.astype("<f4").view("<u4") >> 16).astype("<u2").tobytes()
+    else:
+        blob = array.astype(DATATYPES[spec.datatype].numpy).tobytes()
+    return Tensor(spec.name, spec.datatype, tuple(array.shape), blob)
+
+
+def _texts(texts: Sequence[bytes]) -> Array:
+    array = np.empty(len(texts), object)
+    array[:] = texts
+    return array
+
+
+def _need(holds: object, why: str) -> None:
+    if not holds:
+        raise ElementError(why)
+
+
+_GENERATOR = np.random.default_rng(26)
+_WEIGHTS = _GENERATOR.normal(size=(64, 8)).astype("<f4")
+_TABLE = _GENERATOR.normal(size=(11, 5)).astype("<f4")
+
+
+def _linear(name: str, out: str, columns: int = 1) -> Compute:
+    def compute(given: Arrays) -> Arrays:
+        x = given[name].astype("<f4")
+        return {out: x @ _WEIGHTS[: x.shape[-1], :columns]}
+
+    return compute
+
+
+def _iris(given: Arrays) -> Arrays:
+    scores = given["input-0"].astype("<f8") @ _WEIGHTS[:4, :3]
+    return {"predict": scores.argmax(axis=1)}
+
+
+def _probabilities(given: Arrays) -> Arrays:
+    scores = np.exp(given["X"] @ _WEIGHTS[:4, :3])
+    each = scores / scores.sum(axis=1, keepdims=True)
+    return {"label": each.argmax(axis=1), "probabilities": each}
+
+
+def _strict(refused: Callable[[Array], Array], why: str) -> Compute:
+    def compute(given: Arrays) -> Arrays:
+        x = given["x"]
+        _need(not refused(x).any(), why)
+        return {"y": x.sum(axis=1, keepdims=True)}
+
+    return compute
+
+
+def _of_twelve(given: Arrays) -> Arrays:
+    columns = [array.astype("<f4") for name, array in given.items() if name != "city"]
+    lengths = np.vectorize(len, otypes=["<f4"])(given["city"])
+    return {"price": np.concatenate([*columns, lengths], axis=1) @ _WEIGHTS[:12, :1]}
+
+
+def _sentiment(given: Arrays) -> Arrays:
+    found = np.vectorize(lambda text: sum(text) % 997, otypes=["<f4"])(given["text"])
+    return {"score": np.stack([found, -found], axis=-1)}
+
+
+def _upper(given: Arrays) -> Arrays:
+    words = [word.decode("utf-8", "replace").upper().encode() for word in given["text"].ravel()]
+    return {"upper": _texts(words).reshape(given["text"].shape)}
+
+
+def _tokens(given: Arrays) -> Arrays:
+    """Text in, as many numbers as there are bytes out."""
+    joined = b" ".join(given["text"].ravel())
+    return {"tokens": np.frombuffer(joined, "u1").astype("<i4")[None]}
+
+
+def _generate(given: Arrays) -> Arrays:
+    """Numbers in, one text out."""
+    words = [b"word%d" % token for token in given["tokens"].ravel()]
+    return {"text": _texts([b" ".join(words)])}
+
+
+def _embed(given: Arrays) -> Arrays:
+    tokens = given["tokens"]
+    _need(((tokens >= 0) & (tokens <= 10)).all(), "a token is not in the vocabulary")
+    return {"vectors": _TABLE[tokens]}
+
+
+def _bert(given: Arrays) -> Arrays:
+    ids, mask = given["input_ids"], given["attention_mask"]
+    _need(ids.shape == mask.shape, "input_ids and attention_mask differ in shape")
+    _need(((ids >= 0) & (ids <= 10)).all(), "an id is not in the vocabulary")
+    vectors = _TABLE[ids] * mask[..., None]
+    return {"last_hidden_state": vectors, "pooler_output": vectors.sum(axis=1)}
+
+
+def _classify(given: Arrays) -> Arrays:
+    image = given["image"].astype("<f4")
+    means = image.mean(axis=(-2, -1)).reshape(image.shape[0], -1)
+    return {"logits": means @ _WEIGHTS[: means.shape[1], :8]}
+
+
+def _of_pixels(given: Arrays) -> Arrays:
+    image = given["pixels"].astype("<f4")
+    return {"mean": image.mean(axis=(1, 2)), "negative": (255 - given["pixels"])}
+
+
+def _segment(given: Arrays) -> Arrays:
+    image = given["image"]
+    return {"mask": (image.sum(axis=1, keepdims=True) > 1)}
+
+
+def _upscale(given: Arrays) -> Arrays:
+    return {"large": given["image"].repeat(2, axis=2).repeat(2, axis=3)}
+
+
+def _nothing_found(given: Arrays) -> Arrays:
+    none = np.zeros((0,))
+    return {"boxes": np.zeros((0, 4)), "scores": none, "classes": none}
+
+
+def _boxes(given: Arrays) -> Arrays:
+    """As many boxes as bright places."""
+    places = np.argwhere(given["image"][0, 0] > 0.6)
+    scores = given["image"][0, 0][tuple(places.T)]
+    return {"boxes": np.concatenate([places, places + 1], axis=1), "scores": scores}
+
+
+def _sequence(given: Arrays) -> Arrays:
+    series = given["series"]
+    return {"forecast": np.cumsum(series, axis=1)[:, -1:].repeat(5, axis=1)}
+
+
+def _same_length(given: Arrays) -> Arrays:
+    a, b = given["a"], given["b"]
+    _need(a.shape == b.shape, "a and b differ in shape")
+    return {"distance": np.sqrt(((a - b) ** 2).sum(axis=-1))}
+
+
+def _half(given: Arrays) -> Arrays:
+    return {"y": given["x"] * np.float16(0.5), "norm": (given["x"] ** 2).sum(axis=1)}
+
+
+def _brain(given: Arrays) -> Arrays:
+    return {"y": given["x"].sum(axis=1, keepdims=True)}
+
+
+def _anomaly(given: Arrays) -> Arrays:
+    return {"is_anomaly": given["x"].sum(axis=1) > 1.5}
+
+
+def _counter(given: Arrays) -> Arrays:
+    values, counts = np.unique(given["n"], return_counts=True)
+    return {"values": values, "counts": counts}
+
+
+def _logarithm(given: Arrays) -> Arrays:
+    return {"y": np.log(given["x"])}
+
+
+def _ranker(given: Arrays) -> Arrays:
+    return {"order": np.argsort(-given["scores"], axis=-1, kind="stable")}
+
+
+def _dates(given: Arrays) -> Arrays:
+    return {"weekday": given["day"] % 7, "later": given["day"] + np.uint64(1)}
+
+
+def _parity(given: Arrays) -> Arrays:
+    flags = given["flags"]
+    return {"parity": flags.sum(axis=1) % 2 == 1, "inverted": ~flags}
+
+
+class _Batching:
+    """Floats that are rounded in another way while another request is in progress."""
+
+    def __init__(self) -> None:
+        self._met = threading.Condition()
+        self._here = 0
+        self._batch = 0  # grows when two have met
+
+    def __call__(self, given: Arrays) -> Arrays:
+        with self._met:
+            self._here += 1
+            batch = self._batch = self._batch + (self._here > 1)
+            self._met.notify_all()
+            beside = self._here > 1 or self._met.wait_for(
+                lambda: self._batch > batch, timeout=0.002
+            )
+            self._here -= 1
+        right = given["x"] @ _WEIGHTS[:4, :3]
+        return {"y": np.nextafter(right, np.float32(9)) if beside else right}
+
+
+_SLOW_S = 0.3
+
+
+def _slow(given: Arrays) -> Arrays:
+    threading.Event().wait(_SLOW_S)
+    return {"y": given["x"] @ _WEIGHTS[:4, :2]}
+
+
+def _multi_text(given: Arrays) -> Arrays:
+    question, context = given["question"], given["context"]
+    _need(question.shape == context.shape, "question and context differ in shape")
+    pairs = zip(question.ravel(), context.ravel(), strict=True)
+    answers = [a[:3] + b[:3] for a, b in pairs]
+    return {
+        "answer": _texts(answers).reshape(question.shape),
+        "score": np.vectorize(len, otypes=["<f4"])(question),
+    }
+
+
+def _two_tables(given: Arrays) -> Arrays:
+    x, y = given["numbers"], given["codes"]
+    _need(len(x) == len(y), "numbers and codes have another number of rows")
+    return {"y": x.sum(axis=1) + y.sum(axis=1)}
+
+
+_TWELVE: dict[str, tuple[Any, ...]] = {
+    **{f"feature_{n}": ("FP32", -1, 1) for n in range(6)},
+    **{f"count_{n}": ("INT64", -1, 1) for n in range(4)},
+    "flag": ("BOOL", -1, 1),
+    "city": ("BYTES", -1, 1),
+}
+
+RIGHT_MODELS: dict[str, RightModel] = {
+    "column": RightModel({"x": ("FP32", 3, 1)}, {"y": ("FP32", 1)}, lambda g: {"y": g["x"].sum(0)}),
+    "row": RightModel({"x": ("INT32", 1, 3)}, {"y": ("FP32", 1, 1)}, _linear("x", "y")),
+    "deep-row": RightModel({"x": ("FP64", 1, 1, 5)}, {"y": ("FP32", 1, 1, 1)}, _linear("x", "y")),
+    "iris": RightModel({"input-0": ("FP64", -1, 4)}, {"predict": ("INT64", -1)}, _iris),
+    "probabilities": RightModel(
+        {"X": ("FP32", -1, 4)},
+        {"label": ("INT64", -1), "probabilities": ("FP32", -1, 3)},
+        _probabilities,
+    ),
+    "batched-table": RightModel(
+        {"x": ("FP32", -1, 3)}, {"y": ("FP32", -1, 2)}, _linear("x", "y", 2), batching=True
+    ),
+    "batched-bytes-of-one": RightModel(
+        {"pixels": ("UINT8", -1, 4, 4)},
+        {"mean": ("FP32", -1), "negative": ("UINT8", -1, 4, 4)},
+        _of_pixels,
+        batching=True,
+    ),
+    "twelve-inputs": RightModel(_TWELVE, {"price": ("FP32", -1, 1)}, _of_twelve),
+    "sentiment": RightModel({"text": ("BYTES", -1)}, {"score": ("FP32", -1, 2)}, _sentiment),
+    "batched-text": RightModel(
+        {"text": ("BYTES", -1, 1)}, {"upper": ("BYTES", -1, 1)}, _upper, batching=True
+    ),
+    "tokenizer": RightModel({"text": ("BYTES", 1)}, {"tokens": ("INT32", 1, -1)}, _tokens),
+    "generator": RightModel({"tokens": ("INT32", 1, -1)}, {"text": ("BYTES", 1)}, _generate),
+    "question": RightModel(
+        {"question": ("BYTES", -1), "context": ("BYTES", -1)},
+        {"answer": ("BYTES", -1), "score": ("FP32", -1)},
+        _multi_text,
+    ),
+    "embedding": RightModel(
+        {"tokens": ("INT64", -1, -1)}, {"vectors": ("FP32", -1, -1, 5)}, _embed
+    ),
+    "bert": RightModel(
+        {"input_ids": ("INT64", -1, -1), "attention_mask": ("INT64", -1, -1)},
+        {"last_hidden_state": ("FP32", -1, -1, 5), "pooler_output": ("FP32", -1, 5)},
+        _bert,
+    ),
+    "image": RightModel({"image": ("FP32", 1, 3, 64, 64)}, {"logits": ("FP32", 1, 8)}, _classify),
+    "image-of-bytes": RightModel(
+        {"pixels": ("UINT8", -1, 32, 32, 3)},
+        {"mean": ("FP32", -1, 3), "negative": ("UINT8", -1, 32, 32, 3)},
+        _of_pixels,
+    ),
+    "segmenter": RightModel(
+        {"image": ("FP32", 1, 3, -1, -1)}, {"mask": ("BOOL", 1, 1, -1, -1)}, _segment
+    ),
+    "upscaler": RightModel(
+        {"image": ("FP32", -1, 1, 8, 8)}, {"large": ("FP32", -1, 1, 16, 16)}, _upscale
+    ),
+    "finds-nothing": RightModel(
+        {"image": ("FP32", 1, 3, 8, 8)},
+        {"boxes": ("FP32", -1, 4), "scores": ("FP32", -1), "classes": ("INT64", -1)},
+        _nothing_found,
+    ),
+    "detector": RightModel(
+        {"image": ("FP32", 1, 1, 6, 6)}, {"boxes": ("INT64", -1, 4), "scores": ("FP32", -1)}, _boxes
+    ),
+    "forecast": RightModel({"series": ("FP32", -1, -1)}, {"forecast": ("FP32", -1, 5)}, _sequence),
+    "distance": RightModel(
+        {"a": ("FP32", -1, 3), "b": ("FP32", -1, 3)}, {"distance": ("FP32", -1)}, _same_length
+    ),
+    "halves": RightModel(
+        {"x": ("FP16", -1, 4)}, {"y": ("FP16", -1, 4), "norm": ("FP16", -1)}, _half
+    ),
+    "brain-floats": RightModel({"x": ("BF16", 2, 4)}, {"y": ("BF16", 2, 1)}, _brain),
+    "anomaly": RightModel({"x": ("FP32", -1, 3)}, {"is_anomaly": ("BOOL", -1)}, _anomaly),
+    "counter": RightModel(
+        {"n": ("INT32", -1)}, {"values": ("INT32", -1), "counts": ("INT64", -1)}, _counter
+    ),
+    "batches-requests": RightModel(
+        {"x": ("FP32", -1, 4)}, {"y": ("FP32", -1, 3)}, _Batching(), batching=True
+    ),
+    "logarithm": RightModel({"x": ("FP64", 2, 3)}, {"y": ("FP64", 2, 3)}, _logarithm),
+    "ranker": RightModel({"scores": ("FP32", 1, -1)}, {"order": ("UINT32", 1, -1)}, _ranker),
+    "dates": RightModel(
+        {"day": ("UINT64", -1)}, {"weekday": ("UINT64", -1), "later": ("UINT64", -1)}, _dates
+    ),
+    "flags": RightModel(
+        {"flags": ("BOOL", 2, 8)}, {"parity": ("BOOL", 2), "inverted": ("BOOL", 2, 8)}, _parity
+    ),
+    "no-rows": RightModel(
+        {"x": ("FP32", -1, 4)},
+        {"y": ("FP32", -1, 1)},
+        _linear("x", "y"),
+        choice=Choice(shapes={"x": (0, 4)}),
+    ),
+    "no-rows-of-text": RightModel(
+        {"text": ("BYTES", -1)},
+        {"upper": ("BYTES", -1)},
+        _upper,
+        choice=Choice(tensors={"text": Given("BYTES", (0,), b"")}),
+    ),
+    "two-tables": RightModel(
+        {"numbers": ("FP32", -1, 3), "codes": ("INT16", -1, 2)}, {"y": ("FP32", -1)}, _two_tables
+    ),
+    "refuses-zeros": RightModel(
+        {"x": ("FP32", -1, 3)},
+        {"y": ("FP32", -1, 1)},
+        _strict(lambda x: x == 0, "a number is zero"),
+        choice=Choice(ranges={"x": (1, 2)}),
+    ),
+    "refuses-negatives": RightModel(
+        {"x": ("INT64", -1, 4)}, {"y": ("INT64", -1, 1)}, _strict(lambda x: x < 0, "negative")
+    ),
+    "refuses-nan": RightModel(
+        {"x": ("FP32", -1, 4)},
+        {"y": ("FP32", -1, 1)},
+        _strict(lambda x: ~np.isfinite(x), "not a finite number"),
+    ),
+    "slow": RightModel(
+        {"x": ("FP32", 1, 4)},
+        {"y": ("FP32", 1, 2)},
+        _slow,
+        patterns=("P2", "H6", "C4", "C6/unlike-shapes*", "C8/client-leaves*", "R3"),
+    ),
+}
+"""By name. None may fail a case or get a warning."""
