@@ -69,6 +69,9 @@ def answer_to(asked: Asked, script: Mapping[str, Any], request: ClientRequest) -
     a script impossible, such as a cut in a blob of an answer without blobs: then the answer is as
     the task asks. Raises CaseFileError if that is impossible as well.
     """
+    script = script if request.version != "1.0" else _for_http_1_0(script)
+    if not request.keeps_open:
+        script = {"then": "closes", **script}
     wanted = wishes(request)
     if script.get("when") == "head":
         return make_answer(asked, script, accept_encoding=wanted.accept_encoding)
@@ -76,6 +79,16 @@ def answer_to(asked: Asked, script: Mapping[str, Any], request: ClientRequest) -
         return make_answer(asked, script, wanted)
     except CaseFileError:
         return make_answer(asked, script, accept_encoding=wanted.accept_encoding)
+
+
+def _for_http_1_0(script: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `script` without what a client of HTTP/1.0 does not know: chunks (RFC 9112, section
+    6.1) and interim responses (RFC 9110, section 15.2)."""
+    known = {name: value for name, value in script.items() if name != "interim"}
+    delivery = known.get("delivery")
+    if isinstance(delivery, Mapping) and "chunks" in delivery:
+        known["delivery"] = {"slices": delivery["chunks"]}
+    return known
 
 
 def make_answer(

@@ -16,7 +16,6 @@ from v2_conformance.bench.requests import (
 )
 from v2_conformance.bench.stage import Stage, Turn
 from v2_conformance.bench.turns import CONTINUE
-from v2_conformance.wire.messages import members
 from v2_conformance.wire.transcript import Ending, Transcript
 
 _RECEIVE = 256 * 1024
@@ -109,7 +108,7 @@ class Connection:
         self._data = received[request.end :]
         if ending is not Ending.COMPLETE:
             return False
-        return self._part(answer.then) and request.whole and _keeps(request)
+        return self._part(answer.then) and request.whole and request.keeps_open
 
     def _rest(self, request: ClientRequest, then: str) -> tuple[ClientRequest, bytes]:
         """Read the rest of a request that was answered early, as far as it comes."""
@@ -196,8 +195,6 @@ class Connection:
 
 
 def _waits(request: ClientRequest) -> bool:
+    if request.version == "1.0":
+        return False  # RFC 9110, section 10.1.1
     return any("100-continue" in value.lower() for value in request.values("expect"))
-
-
-def _keeps(request: ClientRequest) -> bool:
-    return request.version != "1.0" and "close" not in members(request.values("connection"))

@@ -20,6 +20,7 @@ from v2_conformance.wire.messages import (
     Head,
     codings_in,
     decimal,
+    members,
     one_number,
     read_chunks,
     read_head,
@@ -70,6 +71,11 @@ class ClientRequest:
     def path(self) -> str:
         """The path of its target, without the query."""
         return re.sub("(?i)^https?://[^/]*", "", self.target).partition("?")[0]
+
+    @property
+    def keeps_open(self) -> bool:
+        """True if the connection can stay open after its answer."""
+        return self.version != "1.0" and "close" not in members(self.values("connection"))
 
     @cached_property
     def codings(self) -> tuple[str, ...]:

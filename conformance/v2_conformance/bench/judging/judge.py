@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from v2_conformance.bench.answers import Answer, answer_to, make_answer
-from v2_conformance.bench.judging.requests import Sent, check_request
+from v2_conformance.bench.judging.requests import Sent, check_request, is_exact
 from v2_conformance.bench.requests import (
     ClientRequest,
     UnreadableRequestError,
@@ -141,14 +141,16 @@ def _is_basic(asked: Asked) -> bool:
 
 def _of_requests(case: ClientCase, asked: Sequence[Asked], arrived: Arrived) -> Verdict:
     """Return the verdict on a scenario of which only the requests are known."""
+    earlier: list[ClientRequest] = []
     for number, came in enumerate(arrived.of):
         label = number + 1 if len(asked) > 1 else None
         for request in came.tries:
-            sent = Sent(asked[number], request, tuple(asked[:number]))
+            sent = Sent(asked[number], request, tuple(asked[:number]), tuple(earlier))
             try:
                 check_request(sent, case.expected(number).get("request", ()))
             except Finding as finding:
                 return Verdict(Outcome.FAIL, WrongRequest(label, finding.cause))
+        earlier += came.tries
     return Verdict(Outcome.INCONCLUSIVE, ClientSaidLess(len(asked), 0, ""))
 
 
@@ -214,8 +216,14 @@ def _check_sent(
 ) -> None:
     came = arrived.of[number]
     names = expect.get("request", ())
+    earlier = tuple(request for one in arrived.of[:number] for request in one.tries)
+
+    def sent(request: ClientRequest) -> Sent:
+        return Sent(asked[number], request, tuple(asked[:number]), earlier)
+
     if expect.get("reading") == "refused":
-        if came.tries:
+        # The same tensors in another form are no less than an error.
+        if not all(request.whole and is_exact(sent(request)) for request in came.tries):
             raise Finding(RequestSent())
         return
     if not came.tries:
@@ -231,7 +239,7 @@ def _check_sent(
     for request in came.tries:
         early = came.answers[0].when == "head" or came.answers[0].status >= 400
         if request.whole:
-            check_request(Sent(asked[number], request, tuple(asked[:number])), names)
+            check_request(sent(request), names)
         elif not early:
             raise Finding(IncompleteRequest(request.end))
     most = expect.get("most_requests", math.inf)
@@ -260,7 +268,7 @@ def _check_reading(asked: Asked, case: ClientCase, number: int, came: Came, line
         return
     outputs = line.outputs or ()
     answer = came.answers[-1] if came.answers else make_answer(asked, case.answer(number, 0))
-    if reading in ("error", "refused"):
+    if reading == "error" or (reading == "refused" and not came.tries):
         names = _names(o.name for o in outputs)
         exact = "exact" in expect and _are_exact(answer, outputs)
         raise Finding(ExactForError(names) if exact else NumbersForError(names))

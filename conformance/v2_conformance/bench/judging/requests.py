@@ -46,6 +46,7 @@ from v2_conformance.suite.causes.client_findings import (
 )
 from v2_conformance.suite.causes.findings import HeaderLengthUnexpected, LeftoverBytes, WrongId
 from v2_conformance.suite.causes.output_findings import NoDataNoSize, WrongForm
+from v2_conformance.wire.messages import decimal
 
 _BINARY, _BINARY_OUTPUT = "binary_data", "binary_data_output"
 _RESERVED = frozenset({BINARY_DATA_SIZE, _BINARY, _BINARY_OUTPUT})
@@ -69,11 +70,13 @@ _FRAMING = frozenset(
 
 @dataclass(frozen=True)
 class Sent:
-    """A request that came for `asked`; `before` are the tasks of the requests before it."""
+    """A request that came for `asked`; `before` are the tasks of the requests before it, and
+    `earlier` the requests that came for them."""
 
     asked: Asked
     request: ClientRequest
     before: tuple[Asked, ...] = ()
+    earlier: tuple[ClientRequest, ...] = ()
 
     @property
     def body(self) -> bytes:
@@ -102,6 +105,15 @@ def check_request(sent: Sent, names: Sequence[str]) -> None:
     except Finding:
         return  # no server computes on it: each such defect has its own scenario
     _compare(sent, tensors)
+
+
+def is_exact(sent: Sent) -> bool:
+    """Return True if a strict server reads the task's tensors from the request."""
+    try:
+        _compare(sent, read_strictly(sent.request))
+    except Finding:
+        return False
+    return True
 
 
 def read_document(request: ClientRequest) -> Mapping[str, Any]:
@@ -261,10 +273,12 @@ def _no_stale_headers(sent: Sent) -> None:
             stale = name.lower() not in own and name.lower() not in _FRAMING
             if stale and value in sent.request.values(name.lower()):
                 raise Finding(StaleField(name, value))
-    _header_length(sent)
-    length = sent.request.value(HEADER_LENGTH.lower())
-    if length is not None and sent.before and not sent.has_blobs:
-        raise Finding(StaleField(HEADER_LENGTH, printable(length, 60)))
+    name = HEADER_LENGTH.lower()
+    true = sent.request.json_end if sent.has_blobs else len(sent.body)
+    old = {value for request in sent.earlier for value in request.values(name)}
+    for value in sent.request.values(name):
+        if value in old and decimal(value) != true:
+            raise Finding(StaleField(HEADER_LENGTH, printable(value, 60)))
 
 
 def _content_type(sent: Sent) -> None:
