@@ -314,6 +314,15 @@ def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) ->
     return right(body=memoryview((kept + bytes(body))[: len(body)]))
 
 
+fault("model-of-refused-request-kept", "C7", Behaviour.find_model, base=_Remembers)(
+    "After a refused request to identity_fp32, one to identity_int32 goes there.",
+    lambda right, name, version: right(
+        "identity_fp32"
+        if name == "identity_int32" and "/identity_fp32/" in _refused(right).target
+        else name
+    ),
+)
+
 fault("coding-of-refused-request-kept", "C7", Behaviour.decode_request, base=_Remembers)(
     "After a refused request in a content coding, one without is decoded as well.",
     lambda right, request: (
