@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
-from v2_conformance.redaction.forms import SHORTEST
+from v2_conformance.redaction.forms import SHORTEST, Needle
 from v2_conformance.redaction.search import Needles, Span, located
 
 # How quotations end that were cut off, some of them Python literals.
@@ -25,41 +25,35 @@ def before_cuts(text: bytes, needles: Needles) -> Iterator[Span]:
         before = text[start : cut.start()]
         half = _HALF_ESCAPE.search(before, max(0, len(before) - _LONGEST_ESCAPE))
         for shown in (before, before[: half.start()]) if half else (before,):
-            for span in located(shown, _search(needles, _at_end)):
+            for span in located(shown, needles, _at_end):
                 yield Span(span.start + start, cut.start(), span.form)
 
 
 def of_an_excerpt(text: bytes, needles: Needles) -> list[Span]:
     """The parts of secrets in `text`, which may begin and end in the middle of one."""
-    return located(text, _search(needles, _at_either_end))
+    return located(text, needles, _at_either_end)
 
 
-def _search(
-    needles: Needles, part: Callable[[bytes, bytes], tuple[int, int] | None]
-) -> Callable[[bytes], Iterable[Span]]:
-    """Yield what finds the `part` of the letters and digits that belongs to each needle."""
-
-    def hits(letters: bytes) -> Iterator[Span]:
-        for text, wanted in ((letters, needles.exact), (letters.lower(), needles.folded)):
-            for needle in wanted:
-                found = part(text, needle.text[needle.shown :])
-                if found is not None:
-                    yield Span(*found, needle.form)
-
-    return hits
+def _at_end(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
+    if needle.cut is not None:
+        found = needle.cut.search(letters)
+        if found is not None:
+            yield found.span()
+        return
+    value = needle.text[needle.shown :]
+    for length in range(len(value) - 1, SHORTEST - 1, -1):
+        if letters.endswith(value[:length]):
+            yield len(letters) - length, len(letters)
+            return
 
 
-def _at_end(text: bytes, needle: bytes) -> tuple[int, int] | None:
-    for length in range(len(needle) - 1, SHORTEST - 1, -1):
-        if text.endswith(needle[:length]):
-            return len(text) - length, len(text)
-    return None
-
-
-def _at_either_end(text: bytes, needle: bytes) -> tuple[int, int] | None:
-    if len(text) >= SHORTEST and text in needle:
-        return 0, len(text)
-    for length in range(len(needle) - 1, SHORTEST - 1, -1):
-        if text.startswith(needle[-length:]):
-            return 0, length
-    return _at_end(text, needle)
+def _at_either_end(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
+    value = needle.text[needle.shown :]
+    if len(letters) >= SHORTEST and letters in value:
+        yield 0, len(letters)
+        return
+    for length in range(len(value) - 1, SHORTEST - 1, -1):
+        if letters.startswith(value[-length:]):
+            yield 0, length
+            return
+    yield from _at_end(letters, needle)

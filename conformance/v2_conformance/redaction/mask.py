@@ -15,6 +15,7 @@ from v2_conformance.redaction.forms import (
     DECIMAL,
     SHORTEST,
     Needle,
+    floats,
     is_plain_number,
     needles,
     squeezed,
@@ -35,8 +36,11 @@ _SHORTEST_DIGITS = 8
 # Bytes in which a cookie is looked for at once: cutting longer ones into messages takes less time.
 _SHORT = 8192
 _ENTITIES = ((b"&#34;", b'"'), (b"&#39;", b"'"), (b"&lt;", b"<"), (b"&gt;", b">"), (b"&amp;", b"&"))
-_NUMBER = re.compile(rb"[0-9]+")
-_MASKED = re.compile(rb"\*{6}|(?:\b42 ?[^0-9A-Za-z]{1,4}){5}\b42\b")
+_REST_OF_NUMBER = re.compile(rb"[0-9]{0,40}(?:\.[0-9]{1,40})?(?:[eE]\+?[0-9]{1,3})?")
+_NUMBER = re.compile(rb"[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?")
+# Whatever has this is no list of numbers.
+_NO_LIST = re.compile(rb"[A-DF-Za-df-z]|[0-9]{11}")
+_MASKED = re.compile(rb"\*{6}|(?:\b42[^0-9A-Za-z]{1,40}){5}\b42\b")
 _COOKIE_LINES = re.compile(rb"(?im)^(?:set-)?cookie[ \t]*:[^\r\n]+(?:\r?\n[ \t][^\r\n]*)*")
 _LINE_END = re.compile(rb"\r?\n[ \t]*|\r")
 
@@ -83,7 +87,7 @@ class Mask:
             return masked
         for _ in range(_ROUNDS):
             before = masked
-            masked = self._bodies(self._everywhere(masked, found), found, limit)
+            masked = self._everywhere(self._bodies(masked, found, limit), found)
             if masked == before:
                 return masked
         return self._blank(masked, found)
@@ -157,21 +161,22 @@ class Mask:
 
     @cached_property
     def _needles(self) -> Needles:
-        made: dict[bytes, Needle] = {}
-        raw = []
+        made: dict[Needle, None] = {}
+        raw: list[bytes] = []
         secrets = [secret for secret in dict.fromkeys(self.secrets) if is_findable(secret)]
         for secret in secrets:
             # Every form of the whole has that of the part, and looking for each takes time.
             whole = any(part in secret for part in secrets if part != secret)
             forms = needles(secret)[:1] if whole else needles(secret)
-            made.update((needle.text, needle) for needle in forms)
+            made.update(dict.fromkeys(forms))
+            raw += floats(secret)
             if len(squeezed(secret.encode())) < SHORTEST or is_plain_number(secret):
                 raw.append(secret.encode())
         for name, value in self.named:
             for needle in needles(value, name):
-                made.setdefault(needle.text, needle)
-        kept = [n for n in made.values() if n.shown or not self._is_common(n.text.lower())]
-        parted = (n.text for n in kept if self._has_halves(n))
+                made[needle] = None
+        kept = [n for n in made if n.shown or not self._is_common(n.text.lower())]
+        parted = (n for n in kept if self._has_halves(n))
         return Needles(tuple(kept), tuple(raw), frozenset(parted))
 
     def _has_halves(self, needle: Needle) -> bool:
@@ -179,7 +184,7 @@ class Mask:
         return bool(found) and not any(self._is_common(half.lower()) for half in found)
 
     def _is_common(self, letters: bytes) -> bool:
-        return letters in self.words or is_common(letters)
+        return not letters.isdigit() and (letters in self.words or is_common(letters))
 
     def _heads(self, data: bytes, heads: Iterable[tuple[int, int]]) -> bytes:
         """The values of cookies and of `fields` hidden in every head."""
@@ -278,6 +283,8 @@ def _hidden(data: bytes, spans: Iterable[Span], kept: Iterable[tuple[int, int]] 
     """`data` with asterisks for the spans, but for ends of lines and what is `kept`."""
     result = bytearray(data)
     for start, end, form in merged(spans):
+        rest = _REST_OF_NUMBER.match(data, end) if form == DECIMAL else None
+        end = end if rest is None else rest.end()
         result[start:end] = b"".join(_asterisks(data[start:end], form))
     for start, end in kept:
         result[start:end] = data[start:end]
@@ -286,7 +293,7 @@ def _hidden(data: bytes, spans: Iterable[Span], kept: Iterable[tuple[int, int]] 
 
 def _asterisks(shown: bytes, form: str) -> Iterator[bytes]:
     """As many bytes, with the ends of lines as they are, since heads and chunks end with them."""
-    if form == DECIMAL:  # a list of numbers stays one: 42 is the asterisk
+    if form == DECIMAL and not _NO_LIST.search(shown):  # it stays one: 42 is the asterisk
         yield _NUMBER.sub(lambda m: b"42".ljust(len(m[0]))[: len(m[0])], shown)
         return
     at = 0

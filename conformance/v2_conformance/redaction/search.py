@@ -14,7 +14,7 @@ from functools import cached_property
 from html import unescape
 from typing import NamedTuple
 
-from v2_conformance.redaction.forms import ALNUM, LITERAL, Needle, squeezed
+from v2_conformance.redaction.forms import LITERAL, SHORTEST, Needle, Reading, squeezed
 
 _ROUNDS = 3
 _BLOCK = 4096
@@ -24,13 +24,14 @@ _WINDOW, _OVERLAP = 4 << 20, 64 << 10
 # A part that is shorter than this stands in too many innocent places.
 _LEAST_PART = 12
 _PARTED = frozenset({LITERAL, "base64", "hex"})
-_KEPT = re.compile(b"[%b]" % ALNUM)
+_KEPT = {reading: re.compile(b"[%b]" % reading.value) for reading in Reading}
+_TAG = re.compile(rb"</?[A-Za-z][^<>]{0,200}>")
 _ESCAPES = re.compile(
     rb"""(?ix)
     % (?:u00)? ([0-9a-f]{2})
     | \\ (?: u\{ 0{0,6} ([0-9a-f]{1,6}) \} | U000000 ([0-9a-f]{2}) | u ([0-9a-f]{4})
            | x ([0-9a-f]{2}) )
-    | \\ ([0-3][0-7]{2})
+    | \\ ([0-3]?[0-7]{1,2})
     | & (?: \#x 0{0,8} ([0-9a-f]{1,6}) | \#0{0,8} ([0-9]{1,7}) ) ;?
     | & ([a-z][a-z0-9]{1,30};)
     | \\ (["'\\/nrt])
@@ -53,66 +54,74 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Needles:
-    """All that is looked for: needles, and `raw` values that have next to no letters or digits.
+    """All that is looked for: needles, and `raw` bytes of which each one counts.
 
-    `parted` are the texts of those of which a half is looked for, too.
+    `parted` are those of which a half is looked for, too.
     """
 
     all: tuple[Needle, ...] = ()
     raw: tuple[bytes, ...] = ()
-    parted: frozenset[bytes] = frozenset()
+    parted: frozenset[Needle] = frozenset()
+
+    def of(self, reading: Reading) -> tuple[Needle, ...]:
+        """Those that are looked for in a reading."""
+        return self._of[reading]
 
     @cached_property
-    def exact(self) -> tuple[Needle, ...]:
-        """Those in which the letter case matters."""
-        return tuple(needle for needle in self.all if needle.exact)
-
-    @cached_property
-    def folded(self) -> tuple[Needle, ...]:
-        """The others."""
-        return tuple(needle for needle in self.all if not needle.exact)
-
-    @cached_property
-    def longest(self) -> int:
-        """The length of the longest."""
-        return max((len(needle.text) for needle in self.all), default=0)
+    def _of(self) -> dict[Reading, tuple[Needle, ...]]:
+        return {one: tuple(n for n in self.all if n.reading is one) for one in Reading}
 
     def __bool__(self) -> bool:
         return bool(self.all or self.raw)
+
+
+Hits = Callable[[bytes, Needle], Iterable[tuple[int, int]]]
+"""Finds where the characters of a reading have a needle, or a part of it."""
 
 
 def find(text: bytes, needles: Needles, *, parts: bool = False) -> list[Span]:
     """Where `text` shows a secret, in `text`'s own bytes, sorted; with `parts`, also where it shows
     at least half of a long one, from its start or up to its end."""
     found: set[Span] = set()
+
+    def hits(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
+        yield from _whole(letters, needle)
+        if parts and needle in needles.parted:
+            yield from _parts(letters, needle)
+
     for start in range(0, len(text), _WINDOW):
-        part = text[start : start + _WINDOW + _OVERLAP]
-        spans = located(part, lambda letters: _hits(letters, needles))
-        if parts:
-            spans += located(part, lambda letters: _parts(letters, needles))
-        spans += (span for value in needles.raw for span in _raw(part, value))
+        spans = located(text[start : start + _WINDOW + _OVERLAP], needles, hits)
         found.update(Span(s.start + start, s.end + start, s.form) for s in spans)
     return sorted(_with_backslashes(text, span) for span in found)
 
 
-def located(text: bytes, hits: Callable[[bytes], Iterable[Span]]) -> list[Span]:
-    """Return what `hits` finds in the letters and digits of `text` and of what its escapes stand
-    for, as spans of `text`."""
+def located(text: bytes, needles: Needles, hits: Hits) -> list[Span]:
+    """Return what `hits` finds in the readings of `text` and of what its escapes stand for, as
+    spans of `text`."""
     found = []
     for layers, view in views(text):
-        spans = _placed(view, list(hits(squeezed(view))))
+        spans = [Span(at, at + len(raw), LITERAL) for raw in needles.raw for at in _all(view, raw)]
+        for reading in Reading:
+            wanted = needles.of(reading)
+            spans += _read(view, reading, wanted, hits) if wanted else ()
         for layer in reversed(layers):
             spans = layer.outer(spans) if spans else spans
         found += spans
     return found
 
 
-def _raw(text: bytes, value: bytes) -> Iterator[Span]:
-    for layers, view in views(text):
-        spans = [Span(at, at + len(value), LITERAL) for at in _all(view, value)]
-        for layer in reversed(layers):
-            spans = layer.outer(spans) if spans else spans
-        yield from spans
+def _read(view: bytes, reading: Reading, wanted: Sequence[Needle], hits: Hits) -> list[Span]:
+    """What is found in one reading of `view`."""
+    letters = squeezed(view, reading)
+    if len(letters) < SHORTEST:
+        return []
+    lower = letters.lower()
+    found = [
+        Span(*hit, needle.form)
+        for needle in wanted
+        for hit in hits(letters if needle.exact else lower, needle)
+    ]
+    return _placed(view, found, reading)
 
 
 def views(text: bytes) -> Iterator[tuple[tuple[Unescaped, ...], bytes]]:
@@ -124,6 +133,9 @@ def views(text: bytes) -> Iterator[tuple[tuple[Unescaped, ...], bytes]]:
         printable = _quoted_printable(view)
         if printable is not None:
             yield (*layers, printable), printable.text
+        if b"<" in view and _TAG.search(view) is not None:
+            tagless = Unescaped(view, _TAG, lambda tag: b"")
+            yield (*layers, tagless), tagless.text
         if not any(mark in view for mark in _MARKS) or _ESCAPES.search(view) is None:
             return
         layer = Unescaped(view, _ESCAPES, _character)
@@ -190,34 +202,30 @@ def _encoded(code_point: int) -> bytes:
     return chr(code_point).encode()
 
 
-def _hits(letters: bytes, needles: Needles) -> Iterator[Span]:
-    for text, wanted in ((letters, needles.exact), (letters.lower(), needles.folded)):
-        for needle in wanted:
-            for at in _all(text, needle.text):
-                yield Span(at + needle.shown, at + len(needle.text), needle.form)
+def _whole(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
+    if needle.pattern is not None:
+        yield from (match.span() for match in needle.pattern.finditer(letters))
+        return
+    for at in _all(letters, needle.text):
+        yield at + needle.shown, at + len(needle.text)
 
 
-def _parts(letters: bytes, needles: Needles) -> Iterator[Span]:
-    for text, wanted in ((letters, needles.exact), (letters.lower(), needles.folded)):
-        for needle in wanted:
-            value = needle.text
-            if value not in needles.parted:
-                continue
-            first, last = halves(needle)
-            for at in _all(text, first):
-                length = _common(text[at : at + len(value)], value)
-                yield Span(at, at + length, needle.form)
-            for at in _all(text, last):
-                end = at + len(last)
-                before = text[max(0, end - len(value)) : end]
-                yield Span(end - _common(before[::-1], value[::-1]), end, needle.form)
+def _parts(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
+    value = needle.text
+    first, last = halves(needle)
+    for at in _all(letters, first):
+        yield at, at + _common(letters[at : at + len(value)], value)
+    for at in _all(letters, last):
+        end = at + len(last)
+        before = letters[max(0, end - len(value)) : end]
+        yield end - _common(before[::-1], value[::-1]), end
 
 
 def halves(needle: Needle) -> tuple[bytes, ...]:
     """The least of a secret that is one from its start, and up to its end; none of a short one."""
     value = needle.text
     least = max(_LEAST_PART, (len(value) + 1) // 2)
-    if needle.shown or needle.form not in _PARTED or len(value) <= least:
+    if needle.shown or needle.pattern or needle.form not in _PARTED or len(value) <= least:
         return ()
     return value[:least], value[-least:]
 
@@ -234,8 +242,8 @@ def _all(text: bytes, value: bytes) -> Iterator[int]:
         at = text.find(value, at + len(value))
 
 
-def _placed(text: bytes, spans: Sequence[Span]) -> list[Span]:
-    """Spans of the letters and digits in `text`, as spans of `text`."""
+def _placed(text: bytes, spans: Sequence[Span], reading: Reading) -> list[Span]:
+    """Spans of what a reading keeps of `text`, as spans of `text`."""
     if not spans:
         return []
     wanted = sorted({at for span in spans for at in (span.start, span.end - 1)})
@@ -243,10 +251,10 @@ def _placed(text: bytes, spans: Sequence[Span]) -> list[Span]:
     before = 0
     for start in range(0, len(text), _BLOCK):
         block = text[start : start + _BLOCK]
-        kept = len(squeezed(block))
+        kept = len(squeezed(block, reading))
         first, last = bisect_left(wanted, before), bisect_left(wanted, before + kept)
         if first < last:
-            offsets = [match.start() + start for match in _KEPT.finditer(block)]
+            offsets = [match.start() + start for match in _KEPT[reading].finditer(block)]
             places.update((at, offsets[at - before]) for at in wanted[first:last])
         before += kept
     return [Span(places[s.start], places[s.end - 1] + 1, s.form) for s in spans]
