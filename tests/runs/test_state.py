@@ -92,6 +92,18 @@ def test_a_server_may_close_a_connection_among_many_requests() -> None:
         assert (result.outcome, len(result.exchanges)) == (Outcome.PASS, 1), variant
 
 
+def test_a_case_of_many_rounds_has_fewer_on_a_slow_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    (case,) = chosen("C7/many-requests-on-a-connection")
+    notes = []
+    for limit_s in (600.0, 0.0):
+        monkeypatch.setattr("v2_conformance.runs.live._LONG_S", limit_s)
+        with ReferenceServer() as server, engine_for(server.url) as engine:
+            result = engine.run(case)
+        notes.append(result.exchanges[0].note)
+        assert result.outcome is Outcome.PASS
+    assert notes == ["one of 520, 2 at a time", "one of 10, 2 at a time"]
+
+
 def test_what_sticks_fails_the_second_request() -> None:
     with MutantServer(["id-sticks"]) as server, engine_for(server.url) as engine:
         result = engine.run(PAIR)
