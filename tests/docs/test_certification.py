@@ -12,7 +12,6 @@ import pytest
 
 from support.sites import report_on
 from v2_conformance.cli.main import main
-from v2_conformance.formats.badge import OUTDATED
 from v2_conformance.formats.site.names import CLIENTS, IN_A_FOLDER, PAGES, SERVERS
 from v2_conformance.report.document import (
     CONFORMANT,
@@ -22,6 +21,7 @@ from v2_conformance.report.document import (
     NOT_CONSISTENT,
     NOT_ROBUST,
     NOT_SHOWN,
+    OUTDATED,
 )
 
 PAGE = Path(__file__).parents[2] / "docs" / "certification.md"

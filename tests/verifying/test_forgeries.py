@@ -207,6 +207,25 @@ def dead_but_calm(reports: Reports, *, calibrated: bool = False) -> Document:
     return passed(report)
 
 
+def slow(reports: Reports) -> Document:
+    """Every exchange, and its case, took hours in a run of seconds."""
+    report = reports.good
+    for case in report["cases"]:
+        case["duration_ms"] = 9e9
+        for exchange in case["exchanges"]:
+            exchange["duration_ms"] = 9e6
+    return done(report)
+
+
+def blaming(reports: Reports) -> Document:
+    """The cause of a failure says what its forger likes, where cases are named."""
+    report = reports.deadly
+    for case in bad(report):
+        if case["cause"]["kind"] == "did_not_survive":
+            case["cause"]["beside"] = ["the suite itself, as everybody knows"]
+    return done(report)
+
+
 def without_canaries(purpose: str, name: str = "left", **fresh: Any) -> Forgery:
     """The canaries of this purpose are left out, and the others say what is in `fresh`."""
 
@@ -495,6 +514,8 @@ FORGERIES: Mapping[str, Forgery] = {
     "the URL and the host": target("good", url="http://example.com", host="example.com"),
     "the host": target("good", host="example.com"),
     "the path of the URL": changed("good", "target", "url", to=lambda url: url + "/prefix"),
+    "a URL with a query": changed("good", "target", "url", to=lambda url: f"{url}/?q=1"),
+    "a URL without a host": changed("good", "target", "url", to="http://"),
     "no HTTP": changed("good", "target", "url", to=lambda url: url.replace("http", "ftp")),
     "HTTPS": changed("good", "target", "url", to=lambda url: url.replace("http", "https")),
     "an optional model is absent": absent_model("cube/FP64", CUBE),
@@ -555,6 +576,7 @@ FORGERIES: Mapping[str, Forgery] = {
     "a canary marked as the case's own": changed(
         "left", BAD, "exchanges", to=lambda own: [{**own[-1], "purpose": "case", "note": ""}]
     ),
+    "a cause that blames what is no case": blaming,
     # Bytes
     "the requests of another run": of_good,
     "all canaries of another run": lambda r: of_good(r, BAD),
@@ -602,6 +624,9 @@ FORGERIES: Mapping[str, Forgery] = {
         "good", MIXED, "exchanges", to=lambda own: [{**own[0], "note": "one of 9, 900 at a time"}]
     ),
     "a start that is no time": changed("good", "started", to="yesterday"),
+    "a start in the future": changed("good", "started", to="9999-01-01T00:00:00+00:00"),
+    "a start beyond all years": changed("good", "started", to="9999-12-31T23:59:59-23:59"),
+    "a run shorter than an exchange": slow,
     "a start without a zone": changed("good", "started", to="2026-01-02T03:04:05"),
     "no digest": sealed_only("good", lambda r: r.pop("integrity")),
     "only the verdict": sealed_only(

@@ -90,7 +90,7 @@ def test_words_of_another_build_are_not_compared_and_not_published(
     assert found.exit_code == 0, text
     assert found.report.requirements[0].title == "Anything goes"
     here = verify(clean, suite_cases()).report
-    shown = found.in_present_words
+    shown = found.shown
     assert (shown.requirements, shown.verdict) == (here.requirements, here.verdict)
     assert [case.why for case in shown.cases] == [case.why for case in here.cases]
 

@@ -14,8 +14,6 @@ from v2_conformance.report.verdict.standing import Standing, claim, claimed, sta
 from v2_conformance.suite.outcomes import Outcome
 
 LABEL = "V2 binary tensors"
-OUTDATED = "outdated"
-"""What the badge of a published report says once the catalogue asks something else."""
 # Colors that differ for color-blind eyes, and on which white text has a contrast of 5 to 1.
 _COLORS = {
     Outcome.PASS: "075c96",
@@ -30,17 +28,17 @@ _WIDTHS = {"il": 31, ", ": 40, "frt": 48, "cs": 58, "V": 76, "m": 108}
 _OTHER = 71
 
 
-def endpoint(report: Report, *, outdated: bool = False) -> str:
+def endpoint(report: Report) -> str:
     """The JSON that shields.io's endpoint badge reads."""
-    message, color = _message(report, standing(report), outdated)
+    message, color = _message(report, standing(report))
     document = {"schemaVersion": 1, "label": LABEL, "message": message, "color": color}
     return json.dumps(document) + "\n"
 
 
-def svg(report: Report, *, outdated: bool = False) -> str:
+def svg(report: Report) -> str:
     """The badge as a drawing that loads nothing; its title names server, profiles and date."""
     found = standing(report)
-    message, color = _message(report, found, outdated)
+    message, color = _message(report, found)
     left, right = _width(LABEL), _width(message)
     about = (
         f"{LABEL}: {found.words} ({claimed(report)}, "
@@ -60,11 +58,9 @@ def svg(report: Report, *, outdated: bool = False) -> str:
     )
 
 
-def _message(report: Report, found: Standing, outdated: bool) -> tuple[str, str]:
+def _message(report: Report, found: Standing) -> tuple[str, str]:
     """The verdict and, if it certifies something, what and by which catalogue; and its color."""
     verdict, color = report.verdict, _COLORS[found.tone]
-    if outdated:
-        return OUTDATED, _COLORS[Outcome.NOT_RUN]
     harm = lost(report)
     words = f"{found.words}: {harm}" if harm else found.words
     if not (verdict.conformant or verdict.consistent) or found.words == INCOMPLETE:

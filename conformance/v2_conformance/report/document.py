@@ -37,6 +37,8 @@ from v2_conformance.suite.soaking import Ended, KindCount, Phase, Sample, Second
 from v2_conformance.suite.tasks import Said
 
 INCOMPLETE = "incomplete run"
+OUTDATED = "outdated"
+"""What a site says of a report that it could not confirm, in place of a verdict."""
 CONSISTENT, NOT_CONSISTENT, NOT_SHOWN = "consistent", "not consistent", "consistency not shown"
 NOT_IMPLEMENTED = "extension not implemented"
 CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (

@@ -29,6 +29,7 @@ from v2_conformance.suite.causes.causes import (
     FailedAtFirst,
     FailedBesideOthers,
     difference_in,
+    unsurvived,
     wrong_output,
 )
 from v2_conformance.suite.causes.circumstances import AnswersDiffer
@@ -59,8 +60,9 @@ class Rejudged:
     `outcome` is the one that the bytes show, or the recorded one if they show none: then `unjudged`
     says why. `problem` says why the record does not hold, None if it does. `other_cause` is the
     cause that the bytes show, in words, if the outcome is the recorded one but the cause or the
-    message is not. `seen` is what they show about rules for every exchange, None if they cannot be
-    read; `hidden` is True if masks may hide some of what was judged.
+    message is not. `verdict` is what they show, with the report's cause if they agree with it, None
+    if nothing was judged. `seen` is what they show about rules for every exchange, None if they
+    cannot be read; `hidden` is True if masks may hide some of what was judged.
     """
 
     id: str
@@ -70,6 +72,7 @@ class Rejudged:
     unjudged: str | None = None
     other_cause: str | None = None
     believed: tuple[Belief, ...] = ()
+    verdict: Verdict | None = None
     seen: tuple[Observation, ...] | None = None
     hidden: bool = False
 
@@ -98,6 +101,7 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
         if known.same_suite:
             check_notes(recorded, case)
             check_times(recorded)
+            _check_names(recorded, known)
         case, unjudged = _case(recorded, known)
         if case is None:
             return _unjudged(recorded, unjudged)
@@ -135,6 +139,14 @@ def _rejudge_scenario(recorded: CaseResult, known: Setting) -> Rejudged:
     verdict, believed, seen, hidden = verdict_again(case, recorded, known)
     found = _compared(recorded, verdict, believed, known, hidden=hidden)
     return replace(found, seen=seen, hidden=hidden)
+
+
+def _check_names(recorded: CaseResult, known: Setting) -> None:
+    """Raise RecordedError for a cause that blames cases which the suite does not have."""
+    found = unsurvived(recorded.cause)
+    for name in () if found is None else found.beside:
+        if name not in known.cases and crossed_case(name, known.cases) is None:
+            raise RecordedError("its cause names a case that the suite does not have")
 
 
 def _half_closes(case: Case | None) -> bool:
@@ -204,8 +216,11 @@ def _compared(
         words = "the first difference in its `cause` is not what the recorded bytes show"
         return Rejudged(name, outcome, outcome, words, believed=beliefs)
     masked = hidden or (known.masks and "*" in verdict.message)
-    other = None if masked or _same_cause(recorded, verdict) else verdict.message or "(no message)"
-    return Rejudged(name, outcome, outcome, other_cause=other, believed=beliefs)
+    same = masked or _same_cause(recorded, verdict)
+    other = None if same else verdict.message or "(no message)"
+    if masked or _agrees(recorded, verdict):
+        verdict = msgspec.structs.replace(verdict, cause=recorded.cause)
+    return Rejudged(name, outcome, outcome, other_cause=other, believed=beliefs, verdict=verdict)
 
 
 def _differed(case: SentCase, recorded: CaseResult, verdict: Verdict) -> bool:
@@ -232,10 +247,12 @@ def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
     How many of several answers were wrong cannot be shown: only one of them is recorded.
     """
     in_words = msgspec.structs.replace(verdict, cause=recorded.cause).message
-    return (
-        without_count(recorded.cause) == without_count(verdict.cause)
-        and recorded.message == in_words
-    )
+    return _agrees(recorded, verdict) and recorded.message == in_words
+
+
+def _agrees(recorded: CaseResult, verdict: Verdict) -> bool:
+    """Return True if the recorded bytes show the cause, but for its count (see `_same_cause`)."""
+    return without_count(recorded.cause) == without_count(verdict.cause)
 
 
 def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:

@@ -20,7 +20,12 @@ from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase, SentCase
-from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, GeneratedRequests
+from v2_conformance.suite.causes.causes import (
+    COUNTEREXAMPLE,
+    Cause,
+    GeneratedFailure,
+    GeneratedRequests,
+)
 from v2_conformance.suite.causes.circumstances import (
     InvalidCase,
     KilledBy,
@@ -123,7 +128,8 @@ def _of_generated(
     verdict = play(generated(case, requests), answer).verdict
     cause = recorded.cause
     if isinstance(verdict.cause, GeneratedFailure):
-        file = cause.file if isinstance(cause, GeneratedFailure) else None
+        named = isinstance(cause, GeneratedFailure) and cause.file == COUNTEREXAMPLE
+        file = COUNTEREXAMPLE if named else None
         return replace(verdict, cause=replace(verdict.cause, file=file)), believed
     if not verdict.outcome.harmless:
         return verdict, believed
@@ -131,12 +137,14 @@ def _of_generated(
         raise RecordedError("the recorded requests are not all generated ones that the suite sends")
     if isinstance(verdict.cause, GeneratedRequests):
         passed = verdict.cause.count
-        if not isinstance(cause, GeneratedRequests) or cause.count != passed:
+        said = cause.count if isinstance(cause, GeneratedRequests) else None
+        if said != passed:
             raise RecordedError(
                 f"{passed} generated requests are recorded that passed, its cause has another "
                 "number"
             )
-        verdict = replace(verdict, cause=cause)  # an older version adds what made them
+        if not known.same_suite:
+            verdict = replace(verdict, cause=cause)  # an older version adds what made them
     return verdict, believed
 
 

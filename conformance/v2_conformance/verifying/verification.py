@@ -8,18 +8,29 @@ from pathlib import Path
 
 import msgspec
 
+from v2_conformance.errors import UsageError
 from v2_conformance.judging.relations.plan import bindings_of, relation_plan
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report
 from v2_conformance.report.files import read_report
 from v2_conformance.report.tested import this_suite
-from v2_conformance.report.verdict.standing import standing
+from v2_conformance.report.verdict.standing import standing, unconfirmed
 from v2_conformance.report.verdict.summary import concluded
+from v2_conformance.runs.targets.target import check_url
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes.base import describe, printable
 from v2_conformance.verifying.client_target import client_claim_edits, client_discovered
 from v2_conformance.verifying.discovered import Discovered, discovered
 from v2_conformance.verifying.learned import learned_again, relation_edits
-from v2_conformance.verifying.plan import DerivedPlan, cases_of, claim_edits, named, plan_edits
-from v2_conformance.verifying.recorded.consistency import date_edits
+from v2_conformance.verifying.plan import (
+    DerivedPlan,
+    cases_of,
+    claim_edits,
+    named,
+    plan_edits,
+)
+from v2_conformance.verifying.recorded.consistency import time_edits
 from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
 from v2_conformance.verifying.setting import Setting, setting, whereabouts
 from v2_conformance.verifying.soaked import BELIEVED, soak_edits
@@ -57,11 +68,11 @@ class Verification:
         return self.again.verdict
 
     @property
-    def in_present_words(self) -> Report:
-        """The report, in the words of this installation if another build with the same catalogue
-        made it: its own could say anything.
+    def shown(self) -> Report:
+        """The report as others may be shown it: in the words of this installation, for its own
+        could say anything, and without its results if its catalogue asks something else.
         """
-        return self.again if self.other_build and not self.foreign else self.report
+        return unconfirmed(self.report) if self.foreign else self.again
 
     @property
     def stated(self) -> str:
@@ -124,17 +135,18 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     )
     if not file.is_intact:
         edits.insert(0, "the report was edited: its digest is not that of its content")
+    edits += [*time_edits(report), *_url_edits(report)]
     found = Discovered(())
     if not foreign:
         claimed = client_claim_edits if of_client else claim_edits
-        edits += [*claimed(report), *date_edits(report), *known.first.edits]
+        edits += [*claimed(report), *known.first.edits]
         found = client_discovered(report) if of_client else discovered(known)
         if report.relations is not None:
             bound = {role: one.model for role, one in bindings_of(again.models).items()}
             edits += relation_edits(report, again, bound)
     judged = _rejudged(report, known)
     outcomes = tuple(
-        msgspec.structs.replace(recorded, outcome=case.outcome, why=_why(recorded, plan))
+        msgspec.structs.replace(recorded, outcome=case.outcome)
         for recorded, case in zip(report.cases, judged, strict=True)
     )
     planned = report.planned if plan is None else dict(plan.counts)
@@ -151,7 +163,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         judged,
         tuple(edits),
         found.unclear,
-        msgspec.structs.replace(now, integrity=report.integrity),
+        _in_present_words(now, judged, plan),
         foreign,
         other_build,
         file.is_record,
@@ -178,16 +190,51 @@ def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
     )
 
 
+def _url_edits(report: Report) -> Iterator[str]:
+    """Yield why no run goes to the URL of the target, if it is that of a server."""
+    if report.target.client is not None:
+        return
+    try:
+        check_url(report.target.url)
+    except UsageError as error:
+        yield f"no run can have this target: {printable(str(error))}"
+
+
 def _of_shards(report: Report) -> Iterator[str]:
     """Yield what has to be believed about a merged report."""
     if report.shards:
         yield f"that the runs of its {len(report.shards)} shards were against the same server"
 
 
-def _why(recorded: CaseResult, plan: DerivedPlan | None) -> str:
-    """Return why a case is there, in the words of this installation if it has the case."""
-    case = None if plan is None else plan.chosen.get(recorded.id)
-    return recorded.why if case is None else case.why
+def _in_present_words(
+    report: Report, judged: Sequence[Rejudged], plan: DerivedPlan | None
+) -> Report:
+    """Return `report` with no words of its own: messages are made of causes again, and the others
+    are those of the cases of this installation.
+    """
+    known = {} if plan is None else plan.chosen
+    cases = [
+        _case_in_present_words(recorded, again, known.get(recorded.id))
+        for recorded, again in zip(report.cases, judged, strict=True)
+    ]
+    soak = report.soak
+    if soak is not None:
+        kept = [msgspec.structs.replace(one, message=describe(one.cause)) for one in soak.kept]
+        soak = msgspec.structs.replace(soak, kept=tuple(kept))
+    worded = msgspec.structs.replace(report, cases=tuple(cases), soak=soak)
+    return msgspec.structs.replace(concluded(worded), integrity=report.integrity)
+
+
+def _case_in_present_words(recorded: CaseResult, again: Rejudged, case: Case | None) -> CaseResult:
+    verdict = again.verdict or Verdict(recorded.outcome, recorded.cause)
+    return msgspec.structs.replace(
+        recorded,
+        cause=verdict.cause,
+        message=verdict.message,
+        why=recorded.why if case is None else case.why,
+        cite=recorded.cite if case is None else cited_documents(case.cite),
+        expected=None,
+    )
 
 
 def _edits(report: Report, again: Report, *, same_words: bool) -> Iterator[str]:

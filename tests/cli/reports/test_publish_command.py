@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -308,7 +309,8 @@ def test_newest_is_taken(publish: Publish, reports: Path, site: Path, tmp_path: 
     old = index_of(site)["reports"][0]
     report = json.loads((reports / "one-1" / "report.json").read_text())
     path = reports / "one-1" / "report.json"
-    later = f"2999{report['started'][4:]}"
+    day = datetime.fromisoformat(report["started"])
+    later = (day + timedelta(hours=1)).isoformat()
     forge(path, lambda r: r.update(started=later))
     code, _ = publish(site, site, path, "--newest")
     assert code == 0
@@ -327,6 +329,87 @@ def test_other_catalogue_is_outdated(publish: Publish, reports: Path, site: Path
     assert json.loads(badge.read_text())["message"] == "outdated"
     for page in ("index.html", "servers/one.html"):
         assert (site / page).read_text("utf-8").count("Outdated.") == 1
+
+
+def invented(report: Document) -> None:
+    """A report of one case that passed, on a catalogue that nobody has."""
+    report["suite"]["catalogue"] = "0" * 16
+    row = next(row for row in report["requirements"] if row["id"] == "P2")
+    case = next(case for case in report["cases"] if case["requirement"] == "P2")
+    report.update(requirements=[{**row, "outcome": "pass"}], cases=[case], planned={"P2": 1})
+    report["verdict"].update(
+        conformant=True, robust=True, reasons=[], warnings=[], standing="conformant, robust"
+    )
+    report["verdict"]["claim"] = "certified by everybody"
+
+
+def test_what_was_not_confirmed_shows_no_verdict_of_its_own_in_any_file(
+    publish: Publish, reports: Path, site: Path
+) -> None:
+    path = reports / "one-1" / "report.json"
+    forge(path, invented)
+    assert publish(site, path, "--outdated", "--base-url", "https://h.example")[0] == 0
+    (found,) = index_of(site)["reports"]
+    assert (found["verdict"], found["confirmed"]) == ("outdated", False)
+    assert {found[name] for name in ("conformant", "robust", "complete")} == {False}
+    assert found["levels"] == found["requirements"] == {}
+    kept = found["report"]  # the bytes that were judged, and that a signature is about
+    for name, data in files_of(site).items():
+        if name == kept:
+            continue
+        text = Page(data.decode()).text if name.endswith(".html") else data.decode()
+        for words in ("✓", "conformant, robust", "certified by", "P2", "MUST hold"):
+            assert words not in text, (name, words)
+
+
+def other_message(report: Document) -> None:
+    for case in report["cases"]:
+        case["message"] = "Certified by everybody."
+        case["expected"] = None
+
+
+def test_messages_are_made_of_causes_again(publish: Publish, reports: Path, site: Path) -> None:
+    path = reports / "one-1" / "report.json"
+    forge(path, other_message)
+    assert main(["verify", str(path)]) == 0
+    assert publish(site, path)[0] == 0
+    for name, data in files_of(site).items():
+        assert name.endswith(".gz") or b"Certified" not in data, name
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda r: r.update(started="9999-12-31T23:59:59+00:00"), "started in the future"),
+        (lambda r: r.update(started="9999-12-31T23:59:59-23:59"), "started in the future"),
+        (lambda r: r["target"].update(url="http://h.example/?q"), "no run can have this target"),
+        (lambda r: r["target"].update(url="javascript:alert(1)"), "no run can have this target"),
+        (
+            lambda r: [e.update(duration_ms=9e6) for c in r["cases"] for e in c["exchanges"]],
+            "less time than a part of it",
+        ),
+    ],
+    ids=["future", "far future", "query", "script", "duration"],
+)
+@pytest.mark.parametrize("catalogue", [None, "0" * 16])
+def test_what_no_run_can_have_is_refused_of_any_catalogue(
+    publish: Publish,
+    reports: Path,
+    site: Path,
+    change: Callable[[Document], object],
+    why: str,
+    catalogue: str | None,
+) -> None:
+    def forged(report: Document) -> None:
+        change(report)
+        report["suite"]["catalogue"] = catalogue or report["suite"]["catalogue"]
+
+    path = reports / "one-1" / "report.json"
+    forge(path, forged)
+    code, (refusal, _) = publish(site, path, "--outdated", "--newest")
+    assert code == 1
+    assert why in refusal
+    assert not site.exists()
 
 
 def test_outdated_lets_no_edited_report_in(publish: Publish, reports: Path, site: Path) -> None:

@@ -11,7 +11,7 @@ from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.runs.generated.counterexamples import COUNTEREXAMPLE
+from v2_conformance.suite.causes.causes import COUNTEREXAMPLE
 
 
 def test_a_server_that_is_wrong_only_once_is_not_said_to_reproduce(

@@ -10,7 +10,6 @@ from support.cases import make_case
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Mask
 from v2_conformance.runs.generated.counterexamples import (
-    COUNTEREXAMPLE,
     remove_counterexample,
     write_counterexample,
 )
@@ -18,6 +17,7 @@ from v2_conformance.runs.generated.fuzzing import Exploration
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.causes.causes import COUNTEREXAMPLE
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.outcomes import Outcome
 

@@ -38,6 +38,7 @@ from v2_conformance.report.document import (
     NOT_IMPLEMENTED,
     NOT_ROBUST,
     NOT_SHOWN,
+    OUTDATED,
     CaseResult,
     Report,
     RequirementResult,
@@ -81,6 +82,8 @@ _EXPLAINED = {
     "at least one could not be shown to hold, for example because a model does not repeat its "
     "answers.",
     INCOMPLETE: "Not every case of the suite ran, so there is no verdict on the server.",
+    OUTDATED: "The report is about another version of the catalogue, so the suite that made this "
+    "page cannot judge it again. The suite that made the report can.",
 }
 _EXPLAINED_OF_A_CLIENT = {
     **_EXPLAINED,

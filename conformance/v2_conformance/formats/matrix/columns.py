@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from v2_conformance.report.causes.words import lost, shown_causes
 from v2_conformance.report.comparing.trend import Findings, findings
-from v2_conformance.report.document import Report, RequirementResult
+from v2_conformance.report.document import OUTDATED, Report, RequirementResult
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import Standing, claim, missing, server_name, standing
 from v2_conformance.suite.outcomes import Outcome
@@ -31,8 +31,7 @@ class Column:
     """A server, or a client, as `what` says.
 
     `page` is the URL of its report.html, and `versions` that of the page of all its versions, ""
-    if there is none. It is `outdated` if its catalogue asks or expects something else, so that it
-    could not be confirmed. `explained` maps a requirement whose failures all come from others to
+    if there is none. `explained` maps a requirement whose failures all come from others to
     those. `lost` is what a user loses, "" for nothing.
     """
 
@@ -55,7 +54,11 @@ class Column:
     what: str = "server"
     other_catalogue: bool = False
     versions: str = ""
-    outdated: bool = False
+
+    @property
+    def outdated(self) -> bool:
+        """True if its catalogue asks or expects something else, so that it was not confirmed."""
+        return self.standing.words == OUTDATED
 
     @property
     def tally(self) -> str:

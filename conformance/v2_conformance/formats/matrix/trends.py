@@ -62,10 +62,13 @@ class Trend:
 def trends(columns: Sequence[Column]) -> list[Trend]:
     """A trend for each server of which there are several versions among the columns.
 
-    If there are several reports of a version, the last of them counts.
+    If there are several reports of a version, the last of them counts. One that was not confirmed
+    says nothing.
     """
     groups: dict[tuple[str, str], dict[str, Column]] = {}
     for column in columns:
+        if column.outdated:
+            continue
         groups.setdefault(column.findings.key, {})[column.findings.version] = column
     return [_trend(list(versions.values())) for versions in groups.values() if len(versions) > 1]
 

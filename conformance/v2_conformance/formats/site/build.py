@@ -52,11 +52,11 @@ def add_report(source: Path, staged: Path, home: str, by: Admission) -> Entry:
     """
     copy = stage(source, staged)
     admitted = admit(copy, by.cases, by.signers, outdated=by.outdated)
-    report, outdated = admitted.verified.in_present_words, not admitted.confirmed
+    report = admitted.verified.shown
     svg, endpoint = (form.file_name for form in BADGES)
     write_atomically(staged / PAGE.file_name, report_page.render(report))
-    write_atomically(staged / svg, badge.svg(report, outdated=outdated))
-    write_atomically(staged / endpoint, badge.endpoint(report, outdated=outdated))
+    write_atomically(staged / svg, badge.svg(report))
+    write_atomically(staged / endpoint, badge.endpoint(report))
     return entry_of(source, staged, home, admitted)
 
 
@@ -86,7 +86,6 @@ def build(entries: Sequence[Entry], built: Path, base_url: str | None) -> list[s
                         e.column,
                         page=e.site.page,
                         versions=pages[e.site.id],
-                        outdated=not e.site.confirmed,
                     ),
                 )
                 for e in shown

@@ -60,13 +60,13 @@ class Entry:
 
 def entry_of(source: Path, staged: Path, home: str, admitted: Admitted) -> Entry:
     """The entry of a report that was admitted; it has no folder yet."""
-    report = admitted.verified.in_present_words
+    report = admitted.verified.shown
     column = column_of(report, "")
     return Entry(
         source=source,
         staged=staged,
         home=home,
-        subject=_subject(report),
+        subject=_subject(admitted.verified.report),
         started=report.moment or _EVER,
         column=column,
         site=_site_report(admitted, column),
@@ -130,7 +130,7 @@ def _subject(report: Report) -> tuple[object, ...]:
 
 def _site_report(admitted: Admitted, column: Column) -> SiteReport:
     verified, signed = admitted.verified, admitted.signed
-    report = verified.in_present_words
+    report = verified.shown
     target, verdict, suite = report.target, report.verdict, report.suite
     return SiteReport(
         id="",
@@ -140,7 +140,7 @@ def _site_report(admitted: Admitted, column: Column) -> SiteReport:
         verdict=column.standing.words,
         conformant=verdict.conformant,
         robust=verdict.robust,
-        complete=report.complete and not column.left,
+        complete=admitted.confirmed and report.complete and not column.left,
         consistent=verdict.consistent,
         confirmed=admitted.confirmed,
         claim=short(claim(report), _TEXT),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
-from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.document import OUTDATED, CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import is_whole
 from v2_conformance.suite.causes.base import counted
@@ -151,6 +151,8 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
 
     If some of them block *conformant* and others *robust*, they are told apart.
     """
+    if report.verdict.standing == OUTDATED:
+        return "nothing that it says was confirmed"
     if not report.verdict.implemented:
         left_out = sum(isinstance(case.cause, ExtensionLeftOut) for case in report.cases)
         return f"{counted(left_out, 'other case')} not sent" if left_out else "all cases were sent"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -112,6 +113,7 @@ class Record:
         self.mask = target.mask.beside(case.id for case in cases)
         self._profiles = target.profiles
         self._started = datetime.now(timezone.utc)
+        self._began = time.monotonic()
         self._file = _create(directory, outdated)
         self._room = ROOM
         self._problem: str | None = None
@@ -198,7 +200,7 @@ class Record:
         """Close the record, write report.json and return the report."""
         self._settle()
         self._beside.shutdown()
-        duration = (datetime.now(timezone.utc) - self._started).total_seconds()
+        duration = time.monotonic() - self._began
         self._write(RecordLine(footer=RecordFooter(complete, round(duration, 3))))
         self._file.close()
         report = fold_record(self.directory / RECORD)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
-from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.document import OUTDATED, CaseResult, Report
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.endpoint_bindings import BINDINGS
@@ -42,7 +42,9 @@ class _Evidence:
 
 def claims(report: Report) -> list[Claim]:
     """The claims of a report: the extension, each profile, datatypes, models; of a client, its
-    profiles."""
+    profiles. Nothing is said of a report that was not confirmed."""
+    if report.verdict.standing == OUTDATED:
+        return []
     if report.target.client is not None:
         return [_profile(report, name) for name in ("client", "bf16")]
     extension = [_extension(report)] if _names_itself(report) else []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
@@ -13,6 +15,8 @@ from v2_conformance.report.document import (
     NOT_IMPLEMENTED,
     NOT_ROBUST,
     NOT_SHOWN,
+    OUTDATED,
+    OverallVerdict,
     Report,
 )
 from v2_conformance.report.shown.visible_text import short, visible
@@ -30,6 +34,7 @@ TONES = {
     NOT_CONSISTENT: (Outcome.FAIL, "✗"),
     NOT_SHOWN: (Outcome.INCONCLUSIVE, "?"),
     INCOMPLETE: (Outcome.NOT_RUN, "○"),
+    OUTDATED: (Outcome.NOT_RUN, "≠"),
 }
 _NAME = 80
 _BFLOAT = ("bf16", "BF16")  # the profile and its datatype
@@ -62,9 +67,30 @@ def is_whole(report: Report) -> bool:
 
 def verdict_words(report: Report) -> str:
     """Return the verdict as people say it; a run that is not whole is only `INCOMPLETE`."""
+    if report.verdict.standing == OUTDATED:
+        return OUTDATED
     if not is_whole(report):
         return INCOMPLETE
     return report.verdict.in_words(contradicted=contradicted(report))
+
+
+def unconfirmed(report: Report) -> Report:
+    """Return what a site shows of a report that it could not confirm: what it is about, and nothing
+    of what it says was found.
+    """
+    shown = replace(
+        report,
+        verdict=OverallVerdict(False, False, (), (), standing=OUTDATED),
+        planned={},
+        requirements=(),
+        cases=(),
+        discovery=(),
+        calibration=(),
+        shards=(),
+        relations=None,
+        soak=None,
+    )
+    return replace(shown, verdict=replace(shown.verdict, claim=claim(shown)))
 
 
 def contradicted(report: Report) -> bool:

@@ -12,9 +12,8 @@ from v2_conformance.bounded_files import write_whole
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.runs.generated.fuzzing import Exploration
+from v2_conformance.suite.causes.causes import COUNTEREXAMPLE
 from v2_conformance.version import __version__
-
-COUNTEREXAMPLE = "counterexample.yaml"
 
 
 def remove_counterexample(directory: Path) -> None:

@@ -201,7 +201,7 @@ def checked_target(target: Target) -> Target:
         problem = header_problem(name, value)
         if problem:
             raise UsageError(f"header fields: {problem}")
-    _check_url(target.url)
+    check_url(target.url)
     if target.endpoint is not None and not target.endpoint.versions:
         pinned = next((role for role, model in target.models.items() if model.pinned), None)
         if pinned is not None:
@@ -239,7 +239,8 @@ def header_problem(name: object, value: str) -> str:
     return ""
 
 
-def _check_url(url: str) -> None:
+def check_url(url: str) -> None:
+    """Raise UsageError unless `url` is the base URL of a server."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

@@ -287,6 +287,10 @@ class GeneratedRequests(CauseBase, frozen=True):
         )
 
 
+COUNTEREXAMPLE = "counterexample.yaml"
+"""The file that has a generated request which failed as a case."""
+
+
 class GeneratedFailure(_AboutOthers, frozen=True):
     """Generated request `number` failed; `file` has it as a case.
 

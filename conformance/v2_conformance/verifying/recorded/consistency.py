@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
 
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
@@ -12,6 +13,9 @@ from v2_conformance.verifying.recorded.transcripts import RecordedError
 
 # Each time is rounded to a microsecond.
 _ROUNDED_MS = 0.002
+# Older reports took how long a run lasted from a clock that somebody may have set meanwhile.
+_MEASURED_MS = 1000.0
+_CLOCKS_DIFFER = timedelta(days=1)
 # The first request, the case's own, the canaries, and the retries that a gateway can cause.
 _MOST_EXCHANGES = 6
 
@@ -66,10 +70,27 @@ def check_times(recorded: CaseResult) -> None:
         raise RecordedError("a connection was idle for longer than its case took")
 
 
-def date_edits(report: Report) -> list[str]:
-    """Return what is wrong with the time at which a run is said to have started."""
+def time_edits(report: Report) -> Iterator[str]:
+    """Yield what is wrong with when a run is said to have started, and with how long it took."""
+    for started in (report.started, *(shard.started for shard in report.shards)):
+        problem = _problem_with_start(started)
+        if problem:
+            yield problem
+    total = sum(shard.duration_s for shard in report.shards)
+    # Cases that ran at the same time may take longer than the run, each exchange does not.
+    exchanges = (exchange.duration_ms for case in report.cases for exchange in case.exchanges)
+    longest = max(exchanges, default=0.0)
+    if max(total * 1000, longest) > report.duration_s * 1000 + _MEASURED_MS:
+        yield "the run is said to have taken less time than a part of it"
+
+
+def _problem_with_start(started: str) -> str:
     try:
-        started = datetime.fromisoformat(report.started.replace("Z", "+00:00"))
-    except ValueError:
-        return ["the start time of the run is not a time"]
-    return [] if started.tzinfo else ["the time at which the run started has no time zone"]
+        moment = datetime.fromisoformat(started.replace("Z", "+00:00"))
+        if moment.tzinfo is None:
+            return "the time at which the run started has no time zone"
+        if moment > datetime.now(timezone.utc) + _CLOCKS_DIFFER:
+            return "the run is said to have started in the future"
+    except (ValueError, OverflowError):
+        return "the start time of the run is not a time"
+    return ""
