@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 import pytest
@@ -70,6 +71,15 @@ def test_a_profile_that_is_not_claimed_or_declared_unsupported_is_unsupported() 
     assert skipped(raw, claims()) == expected
     assert skipped(raw, claims("raw")) is None
     assert skipped(raw, claims("raw", unsupported=frozenset({"raw"}))) == expected
+
+
+def test_the_profiles_of_models_and_codings_have_to_be_claimed_as_well() -> None:
+    unclaimed = partial(Verdict, Outcome.UNSUPPORTED)
+    bf16 = make_case(model="identity/BF16", encoding="gzip")
+    assert skipped(bf16, claims("compression")) == unclaimed(ProfileNotClaimed("bf16"))
+    assert skipped(bf16, claims("bf16")) == unclaimed(ProfileNotClaimed("compression"))
+    after_raw = replace(CASE, first=make_case(model="raw/fixed"))
+    assert skipped(after_raw, claims()) == unclaimed(ProfileNotClaimed("raw"))
 
 
 def test_datatypes_that_are_declared_unsupported_are_named_in_order() -> None:

@@ -130,15 +130,46 @@ def test_nothing_is_sent_that_the_documents_leave_open() -> None:
         flags = [output.get("binary_data") for output in case.request.get("outputs", ())]
         assert not (by_default and None in flags), case.id  # O6
         free = "model-name" in case.variations or any(0 in entry["shape"] for entry in inputs)
+        free |= bool(case.request.get("raw") and case.codings)  # 415, RFC 9110 15.5.16
         assert case.expects == ("either" if free else "success"), case.id  # E1, V1
         assert case.level == "MUST"
 
 
-def test_codings_are_for_servers_that_claim_them() -> None:
+def test_each_row_is_for_servers_that_claim_all_of_its_profiles() -> None:
     for case in CASES:
-        answer = "accept_encoding" in case.request
-        profile = "compression" if case.codings else "binary"
-        assert case.profile == ("compression-responses" if answer else profile), case.id
+        wanted = {"binary"}
+        wanted |= {"compression"} if case.codings else set()
+        wanted |= {"bf16"} if case.model == "identity/BF16" else set()
+        raw = case.first is not None and case.first.model == "raw/fixed"
+        if case.request.get("raw") or raw:
+            wanted.add("raw")
+        if "accept_encoding" in case.request and not case.request.get("raw"):
+            wanted.add("compression-responses")
+        assert {"binary", *case.profiles} == wanted, case.id
+
+
+def test_raw_requests_have_nothing_but_their_body() -> None:
+    raw = [case for case in CASES if case.request.get("raw")]
+    assert {contract()[case.model].inputs[0].datatype for case in raw} > {"FP64", "FP16", "BF16"}
+    for case in raw:
+        assert "outputs" not in case.request, case.id
+        assert "parameters" not in case.request, case.id
+
+
+def test_every_state_before_meets_every_path_and_profile() -> None:
+    rows = [row for row in committed("pairs") if row["before"] != "nothing-before"]
+    of_profiles = {
+        "bf16": ("datatype", "BF16"),
+        "raw": ("form", "raw-in"),
+        "gzip": ("coding", "gzip"),
+    }
+    for before, path in itertools.product(factors()["before"][1:], factors()["path"]):
+        assert any((row["before"], row["path"]) == (before, path) for row in rows)
+    for before, (factor, level) in itertools.product(factors()["before"][2:], of_profiles.values()):
+        assert any(row["before"] == before and row[factor] == level for row in rows), (
+            before,
+            level,
+        )
 
 
 def test_both_inputs_of_a_batching_model_have_the_same_batch() -> None:
@@ -183,4 +214,4 @@ def test_a_server_without_codings_and_optional_models_gets_most_pairs() -> None:
     default = [case for case in CASES if case.requirement == "X1" and case.profile == "binary"]
     needed = [case for case in default if not contract()[case.model].optional]
     assert len(needed) > 70
-    assert len(default) <= 110
+    assert len(default) <= 160

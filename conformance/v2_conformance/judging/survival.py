@@ -52,7 +52,6 @@ from v2_conformance.wire.transcript import Ending, Transcript, tensors_as_json
 
 _MOST_WORDS = 64 * 1024  # more than any error message needs, even with a stack trace
 _IDLE_TOO_LONG = 408
-_REQUESTS_IN_CODINGS = "compression"
 MOST_SURPLUS = 128 * 1024 * 1024
 """How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all."""
 
@@ -85,10 +84,9 @@ class Claims:
 
 def skipped(case: Case, claims: Claims) -> Verdict | None:
     """Return why `case` is not sent to this target, None if it is."""
-    if case.profile not in claims.profiles or case.profile in claims.unsupported:
-        return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(case.profile))
-    if case.codings and _REQUESTS_IN_CODINGS not in claims.profiles:
-        return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(_REQUESTS_IN_CODINGS))
+    for profile in case.profiles:
+        if profile not in claims.profiles or profile in claims.unsupported:
+            return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(profile))
     if case.codings & claims.unsupported:
         codings = tuple(sorted(case.codings & claims.unsupported))
         return Verdict(Outcome.UNSUPPORTED, CodingsUnsupported(codings))

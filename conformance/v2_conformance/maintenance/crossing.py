@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from v2_conformance.maintenance.crossing_factors import (
+    AFTER_RAW,
     EMPTY,
+    RAW,
     RULES,
     Row,
     combination,
@@ -47,12 +49,13 @@ cases:
 """
 _PROFILES = {
     "": "",
+    "-raw": "raw",
     "-in-codings": "compression",
     "-in-coded-answers": "compression-responses",
 }
 _WHY = {
-    "pairs": "Everything that the name of this case lists is legal, and clients combine it. A "
-    "server that handles each of these things on a path of its own breaks where two paths meet.",
+    "pairs": "Everything that the name of this case lists is legal. A server with a path of its "
+    "own for each of these things breaks where two paths meet.",
     "triples": "Everything that the name of this case lists is legal, and clients combine it. "
     "Three such things together take a path through the server that no two of them take.",
 }
@@ -60,22 +63,43 @@ _WHY = {
 
 def stages(strength: int) -> list[Levels]:
     """Subsets of the levels, of which each is covered by rows of its own: what a server may lack
-    (optional models, codings) or reject (tensors without elements) must not be needed to cover the
-    rest.
+    (optional models, profiles, versions) or reject (tensors without elements) must not be needed
+    to cover the rest.
 
-    Triples are only so covered without codings: rows for each stage would be twice as many.
+    Triples are only so covered without codings: rows for each stage would be twice as many. They
+    leave out the profiles raw and bf16, what came before and the paths, which meet in pairs.
     """
     every = factors()
     filled = {**every, "size": [size for size in every["size"] if size != EMPTY]}
-    plain = {name: every[name][:1] for name in ("coding", "answer")}
-    needed = [model for model in every["model"] if not _is_optional(model)]
+    uncoded = {name: every[name][:1] for name in ("coding", "answer")}
+    unversioned = {"path": [path for path in every["path"] if path != "versioned-path"]}
+    not_raw = {
+        "form": [form for form in every["form"] if form != RAW],
+        "before": [before for before in every["before"] if before != AFTER_RAW],
+    }
+    not_bf16 = {"datatype": [datatype for datatype in every["datatype"] if datatype != "BF16"]}
+    without = {**uncoded, **unversioned, **not_raw, **not_bf16}
     if strength > 2:
-        return [{**filled, **plain}, filled, every]
+        old = {**not_raw, **not_bf16, "before": every["before"][:1], "path": every["path"][:1]}
+        old["size"] = [size for size in every["size"] if size not in ("page", "long")]
+        some = [size for size in old["size"] if size != EMPTY]
+        return [
+            {**every, **old, "size": some, **uncoded},
+            {**every, **old, "size": some},
+            {**every, **old},
+        ]
+    needed = [model for model in every["model"] if not _is_optional(model)]
+    optional = (
+        ("size",),
+        ("coding",),
+        ("coding", "answer"),
+        *((*not_raw, *more) for more in ((), ("coding",), ("answer",), ("path",))),
+        *((*not_bf16, *more) for more in ((), ("coding", "answer"), ("path",), tuple(not_raw))),
+    )
     return [
-        {**filled, **plain, "model": needed},
-        {**filled, **plain},
-        {**every, **plain},
-        {**filled, "answer": plain["answer"]},
+        {**filled, **without, "model": needed},
+        {**filled, **without},
+        *({**filled, **without, **{name: every[name] for name in some}} for some in optional),
         filled,
         every,
     ]
@@ -158,28 +182,37 @@ def page(slug: str, rows: Sequence[Row]) -> str:
     """The text of the file of "pairs" or "triples" with these rows."""
     requirement = {"pairs": "X1", "triples": "X2"}[slug]
     entries = []
-    for suffix, profile in _PROFILES.items():
-        of_this = [row for row in rows if _profile(row) == profile]
+    for (suffix, profile), after in itertools.product(_PROFILES.items(), ("", "-after-another")):
+        of_this = [r for r in rows if _profile(r) == profile and _is_after(r) == bool(after)]
         if of_this:
-            lines = [f"  - id: {requirement}/{slug}{suffix}", f"    why: {_WHY[slug]}"]
+            lines = [f"  - id: {requirement}/{slug}{suffix}{after}", f"    why: {_WHY[slug]}"]
             lines += [f"    profile: {profile}"] if profile else []
             lines += ["    thorough: true"] if slug == "triples" else []
             coded = profile == "compression-responses"
-            entries.append("\n".join([*lines, *_entry(of_this, coded=coded)]))
+            entries.append("\n".join([*lines, *_entry(of_this, coded=coded, after=bool(after))]))
     return _ABOUT + "\n\n".join(entries) + "\n"
 
 
+def _is_after(row: Row) -> bool:
+    return row["before"] != factors()["before"][0]
+
+
 def _profile(row: Row) -> str:
+    """The profile of a row's case. Those of its models and codings belong to it without it."""
+    if row["form"] == RAW:
+        return "raw"
     if row["answer"] != factors()["answer"][0]:
         return "compression-responses"
     return "" if row["coding"] == factors()["coding"][0] else "compression"
 
 
-def _entry(rows: Sequence[Row], *, coded: bool) -> Iterator[str]:
+def _entry(rows: Sequence[Row], *, coded: bool, after: bool) -> Iterator[str]:
     yield "    axes:"
     yield "      combination:"
     for row in rows:
         yield f"        {label(row)}: {_flow(combination(row))}"
+    if after:
+        yield "    first: {model: '${combination.first_model}', request: '${combination.first}'}"
     for member in ("model", "request", "variations"):
         yield f"    {member}: ${{combination.{member}}}"
     checks = ", checks: [encoded]" if coded else ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.suite.models import ModelContract, contract
 
 Row = Mapping[str, str]
@@ -29,10 +30,29 @@ ONE_OF_EACH_KIND = ("BOOL", "INT32", "FP64", "BYTES", EVERY)
 """Where the element's size hardly matters, the crossing has these datatypes only: tensors without
 elements, each of which costs two known-good requests more, and requests without `outputs`."""
 
+_OF_EACH_PROFILE = (*ONE_OF_EACH_KIND, "BF16")
+"""For the same reason, only these meet long bodies, what came before, and the paths."""
+
+RAW = "raw-in"
+"""The form of a raw request, whose body is the tensor."""
+
+_OTHERS_BEFORE: Mapping[str, Row] = {
+    "after-json": {"form": "json-in", "outputs": "json-out", "size": "one"},
+    "after-longer": {"outputs": "binary-by-default", "delivery": "chunks", "size": "many"},
+    "after-refused": {"outputs": "binary-by-default"},
+}
+"""What is sent before, on the same connection and to the same model."""
+
+AFTER_RAW = "after-raw"
+"""The state after a raw request to another model."""
+
 _MOST_ELEMENTS = 1001
 _FEWER_ELEMENTS = 301  # of each of thirteen tensors
 # Primes, so that the cuts are at no boundary.
 _PIECE, _LARGE_PIECE, _LARGE_SLICE = 61, 997, 4001
+_PAGE = 4096
+_LONG = 70_001  # bytes of a blob: more than the 64 KiB that many servers keep in memory
+_LONG_BYTES = 5003  # elements of BYTES, which take about as much
 
 
 @cache
@@ -40,9 +60,9 @@ def factors() -> dict[str, tuple[str, ...]]:
     """Each factor with its levels. The first is what a request has unless it is crossed."""
     datatypes = [spec.datatype for spec in contract()["all_types"].inputs]
     return {
-        "datatype": (*datatypes, EVERY),
+        "datatype": (*datatypes, EVERY, "BF16"),
         "model": ("identity", "matrix", "mixed", "all_types", "trio", "cube", "batched"),
-        "form": ("binary-in", "json-in", "nested-in", "mixed-in"),
+        "form": ("binary-in", "json-in", "nested-in", "mixed-in", RAW),
         "outputs": (
             "binary-out",
             "json-out",
@@ -54,14 +74,19 @@ def factors() -> dict[str, tuple[str, ...]]:
         ),
         "delivery": ("whole", "slices", "chunks"),
         "spelling": ("plain", *SPELLINGS),
-        "size": ("some", "one", "many", EMPTY),
+        "size": ("some", "one", "many", EMPTY, "page", "long"),
         "coding": ("uncoded", "gzip", "deflate"),
         "answer": ("any-answer", "answer-in-gzip", "answer-in-deflate"),
+        "before": ("nothing-before", *_OTHERS_BEFORE, AFTER_RAW),
+        "path": ("own-path", "versioned-path", "connection-close"),
     }
 
 
 SPELLINGS = ("members-reversed", "model-name", "escaped-names", "media-type-with-charset")
-"""Variations that fit every request, and that a server must understand."""
+"""Variations that fit every request with JSON, and that a server must understand."""
+
+_WITHOUT_JSON = ("plain", "media-type-with-charset")
+_PLAIN = ("plain", "own-path", "nothing-before")
 
 
 @dataclass(frozen=True)
@@ -103,6 +128,8 @@ def _form_fits(datatype: str, model: str, form: str) -> bool:
     role = role_of(datatype, model)
     if role is None or form == "binary-in":
         return role is not None
+    if form == RAW:
+        return model == "identity" and datatype != "BYTES"  # W7
     if form == "mixed-in":
         return len(contract()[role].inputs) > 1
     if datatype in SIXTEEN_BIT:
@@ -118,11 +145,29 @@ def _outputs_fit(datatype: str, model: str, outputs: str) -> bool:
     return datatype not in SIXTEEN_BIT or outputs not in ("json-out", "json-despite-default")
 
 
+def _size_fits(datatype: str, size: str) -> bool:
+    if size == EMPTY:
+        return datatype in ONE_OF_EACH_KIND
+    few = {"page": _OF_EACH_PROFILE, "long": set(_OF_EACH_PROFILE) - {EVERY}}
+    return size not in few or datatype in few[size]
+
+
+def _before_fits(datatype: str, model: str, before: str) -> bool:
+    if before == "nothing-before":
+        return True
+    other = {"datatype": datatype, "model": model, **_OTHERS_BEFORE.get(before, {})}
+    return datatype in _OF_EACH_PROFILE and is_legal(other)
+
+
 RULES = (
     Rule(("datatype", "model"), lambda datatype, model: role_of(datatype, model) is not None),
     Rule(("datatype", "model", "form"), _form_fits),
     Rule(("datatype", "model", "outputs"), _outputs_fit),
-    Rule(("datatype", "size"), lambda t, size: size != EMPTY or t in ONE_OF_EACH_KIND),
+    Rule(("datatype", "size"), _size_fits),
+    Rule(("form", "outputs"), lambda form, outputs: form != RAW or outputs == "binary-out"),
+    Rule(("form", "spelling"), lambda form, spelling: form != RAW or spelling in _WITHOUT_JSON),
+    Rule(("datatype", "model", "before"), _before_fits),
+    Rule(("datatype", "path"), lambda t, path: path == "own-path" or t in _OF_EACH_PROFILE),
 )
 
 
@@ -170,8 +215,13 @@ def combination(row: Row) -> dict[str, Any]:
         _input(row, model, index, focused=index == focus, comes_as=answer.get(index))
         for index in range(len(model.inputs))
     ]
-    request: dict[str, Any] = {"inputs": inputs, **asked}
-    large = row["size"] == "many"
+    if row["form"] == RAW:
+        request: dict[str, Any] = {"raw": True, "header_length": {"value": "0"}, "inputs": inputs}
+    else:
+        request = {"inputs": inputs, **asked}
+        if row["size"] == "page":
+            request["json"] = {"fill_to": _PAGE}
+    large = row["size"] in ("many", "page", "long")
     if row["delivery"] == "slices":
         request["delivery"] = {"slices": _LARGE_SLICE if large else _PIECE}
     elif row["delivery"] == "chunks":
@@ -184,13 +234,28 @@ def combination(row: Row) -> dict[str, Any]:
         request["encoding"] = row["coding"]
     if row["answer"] != "any-answer":
         request["accept_encoding"] = row["answer"].removeprefix("answer-in-")
-    return {
+    free = row["size"] == EMPTY or (row["form"] == RAW and row["coding"] != "uncoded")
+    made = {
         "model": role,
         "request": request,
-        "variations": [] if row["spelling"] == "plain" else [row["spelling"]],
-        "outcome": "either" if row["size"] == EMPTY else "success",
+        "variations": [row[name] for name in ("spelling", "path") if row[name] not in _PLAIN],
+        "outcome": "either" if free else "success",
         "answer": _in_short(answer, len(inputs)),
     }
+    return made if row["before"] in _PLAIN else {**_first(row), **made}
+
+
+def _first(row: Row) -> dict[str, Any]:
+    """The request that is sent before that of the row, and its model."""
+    if row["before"] == AFTER_RAW:
+        raw = {"raw": True, "header_length": {"value": "0"}, "inputs": [{"shape": [4]}]}
+        return {"first_model": "raw/fixed", "first": raw}
+    usual = {name: levels[0] for name, levels in factors().items()}
+    other = {"datatype": row["datatype"], "model": row["model"], **_OTHERS_BEFORE[row["before"]]}
+    made = combination({**usual, **other})
+    if row["before"] == "after-refused":
+        made["request"]["inputs"][0]["name"] = "NO_SUCH_INPUT"
+    return {"first_model": made["model"], "first": made["request"]}
 
 
 def _in_short(answer: Mapping[int, str], tensors: int) -> str | dict[str, str]:
@@ -255,7 +320,7 @@ def _input(
 
 
 def _form(form: str, datatype: str, index: int, *, focused: bool, flat: bool) -> str:
-    if form == "binary-in" or datatype in SIXTEEN_BIT:
+    if form in ("binary-in", RAW) or datatype in SIXTEEN_BIT:
         return "binary"
     if form == "mixed-in" and not focused and index % 2 == 0:
         return "binary"
@@ -265,10 +330,22 @@ def _form(form: str, datatype: str, index: int, *, focused: bool, flat: bool) ->
 def _shape(row: Row, model: ModelContract, index: int, *, focused: bool) -> list[int]:
     size = row["size"]
     empty = size == EMPTY and focused
-    rank = len(model.inputs[index].dims)
+    spec = model.inputs[index]
+    rank = len(spec.dims)
+    width = DATATYPES[spec.datatype].size
+    long = 0
+    if size == "long" and focused:
+        long = _LONG_BYTES if width is None else _LONG // width
     if model.batching:  # all inputs have the same batch
         batch = {"one": 1, "many": 8}.get(size, 3)
-        return [batch, 0 if empty else {"one": 1, "many": 125}.get(size, 2 + index)]
+        return [
+            batch,
+            0 if empty else {"one": 1, "many": 125}.get(size, long // batch or 2 + index),
+        ]
+    if long:
+        return {1: [long], 2: [7, long // 7], 3: [7, 11, long // 77]}[rank]
+    if size == "page" and row["form"] == RAW and width is not None:
+        return [_PAGE // width]
     if empty:
         return [0, 2, 3][:rank] if rank != 2 else [2, 0]
     if size == "one":

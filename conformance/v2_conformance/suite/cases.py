@@ -209,6 +209,11 @@ class _Common:
         """The content codings of its request that the server needs for it, unless unknown."""
         return frozenset()
 
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """All profiles that a server must claim to get it, its own first."""
+        return (self.profile,)
+
 
 @dataclass(frozen=True, kw_only=True)
 class RequestCase(_Common):
@@ -315,6 +320,18 @@ class RequestCase(_Common):
             one.request["encoding"] for one in (self, *self.others) if "encoding" in one.request
         ]
         return frozenset(coding for name in named if (coding := known(str(name))) is not None)
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """See _Common. Those of its models and codings belong to them."""
+        of_codings = ("compression",) if self.codings else ()
+        return tuple(dict.fromkeys((self.profile, *_profiles_of(self.roles), *of_codings)))
+
+
+@cache
+def _profiles_of(roles: tuple[str, ...]) -> tuple[str, ...]:
+    """The profiles of the models in these roles; a model that was named has none."""
+    return tuple(contract()[role].profile for role in roles if role in contract())
 
 
 @cache

@@ -291,7 +291,7 @@ def _with_inputs(
     """Return the case with these entries `inputs` and changes `json` of its request."""
     about = set(catalogue()[case.requirement].datatypes)
     need(not about or about.intersection(input_datatypes(model)))
-    need(case.profile != "bf16" or "BF16" in model.datatypes)
+    need("bf16" not in case.profiles or "BF16" in model.datatypes)
     need("version" not in case.request)
     need(case.expect.get("compare") != "truth" and "one_of" not in case.expect)
     _fits_variations(case, model, inputs)

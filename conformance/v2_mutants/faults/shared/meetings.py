@@ -36,6 +36,26 @@ class Seen:
     type: str
     text: bytes
     document: JsonObject
+    size: int
+    versioned: bool
+    closes: bool
+    after: str
+    """What the connection carried before: "raw", "refused", "json", "blobs", or nothing yet."""
+
+    @property
+    def over_64_kib(self) -> bool:
+        """True if the decoded body is longer than what many servers keep in memory."""
+        return self.size > 2**16
+
+    @property
+    def pages(self) -> bool:
+        """True if the decoded body fills its last page."""
+        return self.size % 4096 == 0
+
+    @property
+    def raw(self) -> bool:
+        """True if all of the body is the tensor."""
+        return not self.document
 
     @property
     def inputs(self) -> Sequence[Mapping[str, Any]]:
@@ -115,23 +135,40 @@ class Meets(Behaviour):
         raise NotImplementedError
 
     def infer(self, model: ModelContract, request: Request) -> Response:
-        seen = self._look(model, request)
-        self._here.wrong = seen is not None and self.meets(seen)
-        return super().infer(model, request)
+        after = getattr(self._here, "after", "")
+        self._here.after = "refused"
+        seen = self._look(model, request, after)
+        self._here.wrong = self.meets(seen)
+        response = super().infer(model, request)
+        in_json = len(seen.in_json) == len(seen.inputs)
+        self._here.after = "raw" if seen.raw else "json" if in_json else "blobs"
+        return response
 
     @property
     def wrong(self) -> bool:
         """True if the request in hand is one that goes wrong."""
         return getattr(self._here, "wrong", False)
 
-    def _look(self, model: ModelContract, request: Request) -> Seen | None:
+    def read_raw(self, model: ModelContract, body: memoryview) -> InferenceRequest:
+        return self.read(super().read_raw(model, body))
+
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        return self.read(super().read_request(model, request, length))
+
+    def read(self, found: InferenceRequest) -> InferenceRequest:
+        """Return what the server reads instead of what was `found`."""
+        return found
+
+    def _look(self, model: ModelContract, request: Request, after: str) -> Seen:
         decoded = self.decode_request(request)
         length = self.header_length(decoded)
-        if length == 0:
-            return None
-        text, _ = self.split_body(decoded, length)
-        document = parse_json(text)
-        self.request_inputs(model, document)  # raises for what every server refuses
+        text, document = memoryview(b""), {}
+        if length != 0:
+            text, _ = self.split_body(decoded, length)
+            document = parse_json(text)
+            self.request_inputs(model, document)  # raises for what every server refuses
         return Seen(
             role=model.role,
             coding=",".join(request.values("content-encoding")),
@@ -141,27 +178,26 @@ class Meets(Behaviour):
             type=",".join(request.values("content-type")),
             text=bytes(text),
             document=document,
+            size=len(decoded.body),
+            versioned="/versions/" in request.target,
+            closes="close" in request.values("connection"),
+            after=after,
         )
 
 
 class Refuses(Meets):
     """The request is refused."""
 
-    def read_request(
-        self, model: ModelContract, request: Request, length: int | None
-    ) -> InferenceRequest:
+    def read(self, found: InferenceRequest) -> InferenceRequest:
         if self.wrong:
             raise Rejected("this combination is not implemented")
-        return super().read_request(model, request, length)
+        return found
 
 
 class Blanks(Meets):
     """The last tensor of the request has zeros, or elements without bytes."""
 
-    def read_request(
-        self, model: ModelContract, request: Request, length: int | None
-    ) -> InferenceRequest:
-        found = super().read_request(model, request, length)
+    def read(self, found: InferenceRequest) -> InferenceRequest:
         if not self.wrong:
             return found
         wanted = {output.name.replace("OUTPUT", "INPUT") for output in found.outputs}
@@ -172,10 +208,7 @@ class Blanks(Meets):
 class OtherForm(Meets):
     """Every output that is not of a 16-bit float comes in the other form."""
 
-    def read_request(
-        self, model: ModelContract, request: Request, length: int | None
-    ) -> InferenceRequest:
-        found = super().read_request(model, request, length)
+    def read(self, found: InferenceRequest) -> InferenceRequest:
         if not self.wrong:
             return found
         return replace(found, outputs=tuple(replace(o, binary=not o.binary) for o in found.outputs))
