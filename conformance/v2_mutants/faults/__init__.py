@@ -33,6 +33,7 @@ for _family in (
     "tensors.large",
     "spelling.json",
     "spelling.http",
+    "spelling.look_alikes",
     "spelling.delivery",
     "spelling.sizes",
     "spelling.ids",

@@ -116,7 +116,10 @@ def _coerced(kind: str, element: Any) -> Any:
     if isinstance(element, str) and kind == "bool":
         return element != ""
     if isinstance(element, str) and kind in ("int", "float"):
-        return _coerced(kind, float(element) if element[:1].isdigit() else 0.0)
+        digits = element.removeprefix("-")
+        if digits.isdecimal():
+            return int(element)
+        return _coerced(kind, float(element) if digits[:1].isdigit() else 0.0)
     whole = kind == "int" and isinstance(element, float) and isfinite(element)
     return int(element) if whole else element
 
@@ -163,6 +166,61 @@ variant("request-model-name-refused", "docs/disputes.md, V1", Behaviour.parse_do
     "A request with the member `model_name` is rejected.",
     then(
         lambda found, text: refuse("model_name is in the URL") if "model_name" in found else found
+    ),
+)
+
+
+_MEMBERS = frozenset(("id", "parameters", "inputs", "outputs", "name", "shape", "datatype", "data"))
+
+
+def _objects(document: JsonObject) -> list[JsonObject]:
+    """Return the request, its inputs and its outputs, as far as they are objects."""
+    found = [document]
+    for name in ("inputs", "outputs"):
+        listed = document.get(name)
+        found += [item for item in listed or () if isinstance(item, dict)] if listed else []
+    return found
+
+
+variant("other-members-refused", "docs/disputes.md, V1", Behaviour.parse_document)(
+    "Members that the protocol does not define are rejected in requests.",
+    then(
+        lambda found, text: (
+            found
+            if all(_MEMBERS.issuperset(item) for item in _objects(found))
+            else refuse("an unknown member")
+        )
+    ),
+)
+
+
+def _in_lower_case(value: Any) -> Any:
+    """A message in which names of members are compared without their case, as Go compares them: the
+    last of two counts. Parameters are a map, whose names are as they are."""
+    if isinstance(value, list):
+        return [_in_lower_case(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    known = {name: name.lower() for name in value if name.lower() in _MEMBERS}
+    return {
+        known.get(name, name): item if name.lower() == "data" else _in_lower_case(item)
+        for name, item in value.items()
+    }
+
+
+variant("member-names-in-any-case", "docs/disputes.md, V1", Behaviour.parse_document)(
+    "Names of members are compared without their case, and the last of two counts, as in Go.",
+    then(lambda found, text: _in_lower_case(found)),
+)
+variant(
+    "integers-of-64-bits", "RFC 8259, section 6, and docs/disputes.md, D11", Behaviour.json_blob
+)(
+    "Integers in JSON data of more than 64 bits are rejected, for float inputs too.",
+    refuses(
+        lambda entry: (
+            isinstance(entry.data, list)
+            and any(type(item) is int and not -(2**63) <= item < 2**64 for item in entry.data)
+        )
     ),
 )
 

@@ -17,8 +17,8 @@ from v2_conformance.wire.case_data import array, from_hex, integer, mapping, tex
 _KINDS = ("to", "text", "hex", "long", "digits", "remove", "repeat", "nest")
 _MOST = 1 << 20
 _MOST_COPIES = 1000
-# A private-use character, which no case sends, marks where a literal goes.
-_MARK = "\ue000"
+# A noncharacter, which no case sends, marks where a literal goes.
+_MARK = "\ufdd1"
 
 
 def change_json(document: Mapping[str, Any], changes: object, *, indent: int | None) -> bytes:

@@ -202,6 +202,54 @@ def _(right: Right[bool], document: JsonObject) -> bool:
     return right() or any(flag is True for flag in flags)
 
 
+def _listed(document: JsonObject, name: str) -> list[JsonObject]:
+    """Return the entries of `inputs` or `outputs` that are objects."""
+    listed = document.get(name)
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+
+
+def _has_parameter(items: Sequence[JsonObject], name: str, value: object = True) -> bool:
+    """Return True if one of these objects has a parameter with this value."""
+    found = [item.get("parameters") for item in items]
+    return any(isinstance(one, dict) and one.get(name) is value for one in found)
+
+
+def _forms_if(when: Callable[[JsonObject], bool], *, binary: bool = True) -> What[Outputs]:
+    """A server that gives all outputs one form if `when` is true of the request."""
+    return then(
+        lambda outputs, model, document: (
+            tuple(RequestOutput(output.name, binary) for output in outputs)
+            if when(document)
+            else outputs
+        )
+    )
+
+
+for _name, _text, _when, _binary in (
+    ("binary-data-on-input-obeyed", "`binary_data` on an input makes all outputs binary.",
+     lambda document: _has_parameter(_listed(document, "inputs"), BINARY_DATA), True),
+    ("binary-data-false-on-input-obeyed", "`binary_data` false on an input makes all outputs JSON.",
+     lambda document: _has_parameter(_listed(document, "inputs"), BINARY_DATA, False), False),
+    ("binary-data-on-request-obeyed",
+     "`binary_data` among a request's parameters makes all outputs binary.",
+     lambda document: _has_parameter([document], BINARY_DATA), True),
+    ("binary-data-output-on-output-obeyed",
+     "`binary_data_output` on a listed output makes it binary.",
+     lambda document: _has_parameter(_listed(document, "outputs"), BINARY_DATA_OUTPUT), True),
+    ("size-on-output-obeyed", "`binary_data_size` on a listed output makes it binary.",
+     lambda document: any(
+         BINARY_DATA_SIZE in (item.get("parameters") or {}) for item in _listed(document, "outputs")
+     ), True),
+    ("flag-beside-parameters-obeyed",
+     "`binary_data` makes an output binary outside of its parameters, too.",
+     lambda document: any(item.get(BINARY_DATA) is True for item in _listed(document, "outputs")),
+     True),
+    ("flag-beside-request-parameters-obeyed",
+     "`binary_data_output` makes outputs binary outside of the request's parameters, too.",
+     lambda document: document.get(BINARY_DATA_OUTPUT) is True, True),
+):  # fmt: skip
+    fault(_name, "O15", Behaviour.request_outputs)(_text, _forms_if(_when, binary=_binary))
+
 fault("flags-by-truth", "O16", Behaviour.boolean_parameter)(
     "Any flag value except false, null, 0 and empty ones counts as true.",
     lambda right, parameters, name, *, default: bool(parameters.get(name, default)),

@@ -327,6 +327,34 @@ for _name, _text, _datatypes, _applies, _value in (
     fault(_name, "J2", Behaviour.json_blob)(_text, _element(_datatypes, _applies, _value))
 
 
+def _texts_read(read: Callable[[int, str], object]) -> What[Buffer]:
+    """A server that reads each text at an index of data for integers as `read` does."""
+
+    def what(right: Right[Buffer], entry: RequestInput) -> Buffer:
+        data = entry.data
+        if DATATYPES[entry.spec.datatype].kind != "int" or not isinstance(data, list):
+            return right()
+        found = [read(i, item) if isinstance(item, str) else item for i, item in enumerate(data)]
+        return right(replace(entry, data=found))
+
+    return what
+
+
+for _name, _text, _read in (
+    ("digit-read-as-a-character",
+     "A single digit in a string is read as the code of its character.",
+     lambda index, text: ord(text) if len(text) == 1 and text.isdigit() else text),
+    ("later-digits-are-zero", "Digits in a string behind the first element are read as 0.",
+     lambda index, text: 0 if index and text.isdigit() else text),
+    ("minus-in-a-text-ignored", "A minus before digits in a string is ignored.",
+     lambda index, text: int(text[1:]) if text[:1] == "-" and text[1:].isdigit() else text),
+    ("digits-in-a-text-read-as-double",
+     "Digits in a string pass through a double, if there are more than nine.",
+     lambda index, text: int(float(text)) if text.isdigit() and 9 < len(text) < 19 else text),
+):  # fmt: skip
+    fault(_name, "J2", Behaviour.json_blob)(_text, _texts_read(_read))
+
+
 # --- J10: elements that a server may coerce
 
 fault("fraction-is-zero", "J10", Behaviour.json_blob)(

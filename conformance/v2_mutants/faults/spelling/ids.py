@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,6 +15,7 @@ from v2_mutants.faults.shared.spellings import refuses_json
 from v2_mutants.registry import Right, What, fault
 
 _LONGEST = 255
+_UUID = re.compile("(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def _changes_id(change: Callable[[str], str]) -> What[InferenceRequest]:
@@ -44,6 +47,15 @@ for _name, _text, _change in (
      lambda id: id.replace("é", "é".encode().decode("latin-1"))),
     ("control-characters-of-id-removed", "Control characters are removed from an id.",
      lambda id: "".join(character for character in id if character >= " ")),
+    ("id-cut-at-nul", "An id ends at its first NUL.", lambda id: id.partition("\0")[0]),
+    ("id-composed", "An id is put into Unicode's composed form.",
+     lambda id: unicodedata.normalize("NFC", id)),
+    ("private-use-of-id-replaced", "Characters for private use in an id become U+FFFD.",
+     lambda id: re.sub("[\ue000-\uf8ff]", "\ufffd", id)),
+    ("uuid-in-lower-case", "An id that is a UUID is written in lower case.",
+     lambda id: id.lower() if _UUID.fullmatch(id) else id),
+    ("id-read-as-number", "An id of digits loses the zeros before them.",
+     lambda id: str(int(id)) if re.fullmatch("[0-9]{1,9}", id) else id),
     ("byte-order-mark-of-id-removed", "U+FEFF at the start of an id is removed.",
      lambda id: id.removeprefix("\ufeff")),
 ):  # fmt: skip
@@ -57,3 +69,14 @@ for _name, _text, _refused in (
      lambda id: not id.isascii()),
 ):  # fmt: skip
     fault(_name, "V4", Behaviour.parse_document)(_text, _refuses_id(_refused))
+
+
+@fault("empty-id-is-the-last-one", "V4", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """A request with an empty id has the last id that is not empty."""
+    inference = right()
+    if inference.id:
+        right.state["last"] = inference.id
+    return replace(inference, id=right.state.get("last")) if inference.id == "" else inference

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -74,6 +75,81 @@ fault("floats-with-six-places", "D11", Behaviour.output_data)(
 fault("long-lists-cut", "D11", Behaviour.output_data)(
     "An output in JSON ends after 65,536 elements.", lambda right, tensor: right()[:65536]
 )
+
+
+_POINT = re.compile(rb"(?<=[\[,])(-?)([0-9]+)[.]([0-9]+)(?=[,\]])")
+_WORD = 2**64
+
+
+def _rewrites_decimals(write: Callable[[str, str], str]) -> What[JsonObject]:
+    """A server that reads each decimal without an exponent as `write` makes it of its digits before
+    and behind the point."""
+
+    def rewritten(found: re.Match[bytes]) -> bytes:
+        sign, whole, fraction = (part.decode() for part in found.groups())
+        return (sign + write(whole, fraction)).encode()
+
+    return lambda right, text: right(memoryview(_POINT.sub(rewritten, bytes(text))))
+
+
+def _in_a_word(whole: str, fraction: str) -> str:
+    """Decimals whose digits are counted in a word of 64 bits, which wraps around."""
+    if len(fraction) < 20:
+        return f"{whole}.{fraction}"
+    return f"{int(whole + fraction) % _WORD}e-{len(fraction)}"
+
+
+def _over_a_power(whole: str, fraction: str) -> str:
+    """Decimals as their digits over a power of ten, each of them a double."""
+    return repr(float(int(whole + fraction)) / 10.0 ** len(fraction))
+
+
+for _name, _text, _write in (
+    ("twenty-digits-wrap-around",
+     "Digits of a decimal with twenty places or more are counted in 64 bits, which wrap around.",
+     _in_a_word),
+    ("decimals-read-as-digits-over-a-power",
+     "A decimal is read as its digits over a power of ten, and rounded twice.", _over_a_power),
+):  # fmt: skip
+    fault(_name, "D11", Behaviour.parse_document)(_text, _rewrites_decimals(_write))
+
+
+def _reads_floats(read: Callable[[list[Any]], list[Any]]) -> What[Buffer]:
+    """A server that reads the numbers for a float input as `read` does."""
+
+    def what(right: Right[Buffer], entry: RequestInput) -> Buffer:
+        data = entry.data
+        if DATATYPES[entry.spec.datatype].kind != "float" or not isinstance(data, list):
+            return right()
+        if not data or any(type(item) not in (int, float) for item in data):
+            return right()
+        return right(replace(entry, data=read(data)))
+
+    return what
+
+
+fault("floats-read-as-the-first-is-written", "D11", Behaviour.json_blob)(
+    "If the first number for a float input has no fraction, all are read as integers.",
+    _reads_floats(lambda data: [*map(int, data)] if type(data[0]) is int else data),
+)
+fault("integers-for-floats-in-64-bits", "D11", Behaviour.json_blob)(
+    "An integer for a float input is read in 64 bits, which wrap around.",
+    _reads_floats(
+        lambda data: [
+            (item + 2**63) % _WORD - 2**63 if type(item) is int else item for item in data
+        ]
+    ),
+)
+
+
+@fault("floats-written-as-the-first-is", "D11", Behaviour.output_data)
+def _(right: Right[Any], tensor: Tensor) -> Any:
+    """If the first element of a float output is a whole number from 1 to 100, all are written as
+    integers."""
+    data = right()
+    if DATATYPES[tensor.datatype].kind != "float" or data[:1] not in [[n] for n in range(1, 101)]:
+        return data
+    return [*map(int, data)]
 
 
 def _axes_of_three(tensor: Tensor, order: tuple[int, int, int]) -> Tensor:

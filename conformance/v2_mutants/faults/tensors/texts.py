@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
@@ -98,6 +99,12 @@ for _name, _text, _changed in (
     ("composed", "Strings in JSON are read in Unicode's composed form",
      lambda text: unicodedata.normalize("NFC", text)),
     ("percent-decoded", "Strings in JSON are read as a URL's", unquote),
+    ("compatible", "Full-width letters in JSON are read as ASCII",
+     lambda text: re.sub("[\uff01-\uff5e]", lambda one: chr(ord(one[0]) - 0xFEE0), text)),
+    ("without-private-use", "U+FFFD is read for characters for private use in JSON",
+     lambda text: re.sub("[\ue000-\uf8ff]", "\ufffd", text)),
+    ("without-noncharacters", "U+FFFD is read for U+FFFE and U+FFFF in JSON",
+     lambda text: re.sub("[\ufffe\uffff]", "\ufffd", text)),
 ):  # fmt: skip
     fault(f"json-text-{_name}", "B5", Behaviour.json_blob)(f"{_text}.", _in_json(_changed))
 
@@ -134,6 +141,9 @@ for _name, _requirement, _text, _of in (
      lambda text: text[: 2**19]),
     ("delete-left-out-of-json-texts", "B5", "BYTES outputs in JSON lack the character U+007F.",
      lambda text: text.replace("\x7f", "")),
+    ("last-characters-replaced-in-json-texts", "B5",
+     "BYTES outputs in JSON have U+FFFD for characters from U+100000 to U+10FFFF.",
+     lambda text: re.sub("[\U00100000-\U0010ffff]", "\ufffd", text)),
     ("line-separators-as-spaces-in-json-texts", "B5",
      "BYTES outputs in JSON have a space for U+2028 and U+2029.",
      lambda text: text.replace("\u2028", " ").replace("\u2029", " ")),
