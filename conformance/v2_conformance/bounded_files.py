@@ -17,7 +17,7 @@ _LONGEST_S = 60.0
 """How long it may take to read whole what is no regular file."""
 _PIECE = 1 << 20
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _NEW |= getattr(os, "O_BINARY", 0)
 
 
@@ -90,9 +90,11 @@ def _in_words(size: int) -> str:
 
 
 def create_new(path: Path) -> int:
-    """The descriptor of a new, empty file in the place of whatever has that name. Raises OSError.
+    """The descriptor of a new, empty file, to write and to read, in the place of whatever has that
+    name. Raises OSError.
 
-    What was there is removed, not written to: it may be a link to another file.
+    What was there is removed, not written to: it may be a link to another file. Every file that is
+    opened by its name to be written is opened here.
     """
     with suppress(FileNotFoundError):
         path.unlink()

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from threading import Lock
 
+from v2_conformance.bounded_files import create_new
 from v2_conformance.cli.command import PROGRAM, command
 from v2_conformance.errors import UnreachableError, UsageError
 from v2_conformance.options.reports import MatrixRunOptions
@@ -144,10 +146,10 @@ class _Runs:
         command += ["--target", str(target), "--report-dir", str(folder), *self._options]
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with (folder / _LOG).open("wb") as log:
+            with FileIO(create_new(folder / _LOG), "r+") as log:
                 code = self._wait(command, log.fileno())
-            with (folder / _LOG).open("rb") as written:
-                text = written.read(_LONGEST_LOG).decode("utf-8", "replace")
+                log.seek(0)
+                text = (log.read(_LONGEST_LOG) or b"").decode("utf-8", "replace")
         except OSError as error:
             raise UsageError(f"cannot write into {folder}: {error.strerror}") from error
         after = _identity(folder / REPORT)

@@ -9,9 +9,11 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO
 
+from v2_conformance.bounded_files import create_new, write_all
 from v2_conformance.child_processes import environment
 from v2_conformance.errors import UnreachableError, UsageError
 from v2_conformance.redaction import Mask, MaskedStream
@@ -50,7 +52,7 @@ def started_server(
         )
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        file = output.open("wb")
+        file = FileIO(create_new(output), "w")
     except OSError as error:
         raise UsageError(f"cannot write {output}: {error.strerror}") from error
     with file:
@@ -111,7 +113,7 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
 class _Printed:
     """Output of a server, copied to a file without secrets in a thread of its own."""
 
-    def __init__(self, source: IO[bytes], file: BinaryIO, mask: Mask) -> None:
+    def __init__(self, source: IO[bytes], file: FileIO, mask: Mask) -> None:
         self._source = source
         self._file = file
         self._mask = mask
@@ -146,6 +148,5 @@ class _Printed:
                         self._write(self._masked.feed(piece))
 
     def _write(self, masked: bytes) -> None:
-        self._file.write(masked[: self._room])
-        self._file.flush()
+        write_all(self._file.fileno(), masked[: self._room])
         self._room = max(0, self._room - len(masked))
