@@ -2,12 +2,74 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 PASSPHRASE = "V2_CONFORMANCE_KEY_PASSPHRASE"
 """The variable with the passphrase of the key that signs reports."""
+
+_PROC = Path("/proc")
+_SET_CHILD_SUBREAPER = 36  # prctl(2)
+_LONGEST_S = 10.0
 
 
 def environment() -> dict[str, str]:
     """Return the environment without what only the suite may know."""
     return {name: value for name, value in os.environ.items() if name != PASSPHRASE}
+
+
+@contextmanager
+def no_survivors() -> Iterator[None]:
+    """End whatever descends from the processes that the block starts, and leaves behind.
+
+    On Linux this includes what has a session of its own: orphans become children of this process.
+    The block must end those that it starts, and nothing else in this process may start any
+    meanwhile.
+    """
+    if not _adopts_orphans(True):
+        yield
+        return
+    known = _children()
+    try:
+        yield
+    finally:
+        deadline = time.monotonic() + _LONGEST_S
+        # The children of what ends become ours.
+        while (left := _children() - known) and time.monotonic() < deadline:
+            for process in left:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(process, signal.SIGKILL)
+            for process in left:
+                with suppress(ChildProcessError):
+                    os.waitpid(process, 0)
+        _adopts_orphans(False)
+
+
+def _adopts_orphans(adopts: bool) -> bool:
+    """Return True if this process now takes or leaves orphans as told."""
+    if sys.platform != "linux" or not _PROC.is_dir():
+        return False
+    try:
+        changed: int = ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(adopts), 0, 0, 0)
+    except (OSError, AttributeError):
+        return False
+    return changed == 0
+
+
+def _children() -> set[int]:
+    """Return the ids of this process's children."""
+    own, found = os.getpid(), set()
+    for folder in _PROC.iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):  # it has ended
+                # "pid (name) state ppid …", where a name may have anything in it
+                after_name = (folder / "stat").read_bytes().rpartition(b")")[2].split()
+                if int(after_name[1]) == own:
+                    found.add(int(folder.name))
+    return found

@@ -164,6 +164,36 @@ def test_a_client_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
+STARTS = "subprocess.Popen({command})"
+LEAVES_BEHIND = {
+    "in a session of its own": "subprocess.Popen({command}, start_new_session=True)",
+    "of a parent that is gone": f"os.fork() or (os.setsid(), {STARTS}, os._exit(0))",
+    "of one that left, too": f"os.fork() or (os.setsid(), os.fork() or {STARTS}, os._exit(0))",
+    "without its variables": "subprocess.Popen({command}, env={{}}, start_new_session=True)",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to another process")
+@pytest.mark.parametrize("how", LEAVES_BEHIND)
+def test_nothing_that_a_client_leaves_behind_outlives_its_scenario(
+    how: str, tmp_path: Path
+) -> None:
+    mark = tmp_path / "mark"
+    child = (
+        f"import os, time; open('{mark}.new', 'w').write(str(os.getpid())); "
+        f"os.rename('{mark}.new', '{mark}'); time.sleep(600)"
+    )
+    code = (
+        "import os, subprocess, sys, time\n"
+        + LEAVES_BEHIND[how].format(command=[sys.executable, "-c", child])
+        + f"\nwhile not os.path.exists('{mark}'): time.sleep(0.01)\n{ANSWERS_WITH_AN_ERROR}"
+    )
+    made = scenario(tmp_path, expect={"reading": "refused"})
+    assert run_scenario(made, program(code)).outcome is Outcome.PASS
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
+
+
 def test_a_child_that_keeps_the_output_open_holds_nobody_up(tmp_path: Path) -> None:
     child = "import time; time.sleep(60)"
     code = (

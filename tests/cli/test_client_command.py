@@ -176,3 +176,20 @@ def test_a_client_that_fails_only_sometimes_is_judged(tmp_path: Path) -> None:
     assert client(tmp_path, "--", sys.executable, "-c", code, scenario="K3/mixed-order*") == 1
     outcomes = {case.outcome for case in load_report(tmp_path / "report.json").cases}
     assert outcomes == {Outcome.PASS, Outcome.FAIL}
+
+
+@pytest.mark.parametrize("removed", ["report.jsonl", "."])
+def test_a_client_that_removes_its_record_does_not_cost_the_report(
+    removed: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "reports"
+    code = (
+        "import os, shutil; "
+        f"path = {str(folder / removed)!r}; "
+        "shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)"
+    )
+    words = ["client", "--scenario", K3, "--report-dir", str(folder), "--", sys.executable, "-c"]
+    assert main([*words, code]) == 1
+    report = load_report(folder / "report.json")
+    assert report.complete
+    assert load_report(folder / "report.jsonl").cases == report.cases

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import msgspec
 
 from v2_conformance.bench.judging.judge import MOST_OUTPUT
-from v2_conformance.child_processes import environment
+from v2_conformance.child_processes import environment, no_survivors
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import OVERLAP, Mask
 from v2_conformance.suite.causes.base import printable
@@ -47,7 +47,8 @@ class Client(Protocol):
 
 
 class CommandClient:
-    """A command that is run once for each scenario, in a process group of its own.
+    """A command that is run once for each scenario, in a process group of its own. When it ends, so
+    does whatever it left behind.
 
     `{url}`, `{scenario}` and `{task}` in its arguments stand for the base URL, the scenario's id
     and the path of a JSON file with the task, which are in its environment, too (V2_BENCH_URL,
@@ -68,7 +69,7 @@ class CommandClient:
     def run(self, task: Task, url: str) -> Said:
         """See Client. Raises UsageError if the command cannot be started at all."""
         limit = self._startup_s + task.timeout_s * len(task.requests)
-        with tempfile.TemporaryDirectory(prefix="v2-bench-") as folder:
+        with tempfile.TemporaryDirectory(prefix="v2-bench-") as folder, no_survivors():
             path = Path(folder) / "task.json"
             path.write_bytes(msgspec.json.encode(task))
             known = {"{url}": url, "{scenario}": task.scenario, "{task}": str(path)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
@@ -112,13 +112,12 @@ def packed_bytes(path: Path) -> bytes:
     return data if data.startswith(_GZIP) else gzip.compress(data, mtime=0)
 
 
-def fold_record(path: Path) -> Report:
-    """Return the report that the record of a run folds into, read line by line. Raises
-    ReportFileError.
+def fold_record(path: Path, file: Iterable[bytes]) -> Report:
+    """Return the report that the record of a run folds into, read line by line from the open
+    `file`. Raises ReportFileError.
     """
     try:
-        with path.open("rb") as file:
-            return _fold(path, file)
+        return _fold(path, file)
     except OSError as error:
         raise ReportFileError(f"cannot read {path}: {error.strerror}") from error
 
@@ -327,7 +326,7 @@ def _unique(members: list[tuple[str, Any]]) -> None:
         names.add(name)
 
 
-def _fold(path: Path, lines: BinaryIO) -> Report:
+def _fold(path: Path, lines: Iterable[bytes]) -> Report:
     header: RecordHeader | None = None
     footer: RecordFooter | None = None
     cases: dict[str, CaseResult] = {}  # the last run of a case counts

@@ -14,13 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime, timezone
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 
-from v2_conformance.bounded_files import create_new, write_all
+from v2_conformance.bounded_files import create_new, write_all, write_whole
 from v2_conformance.conversations.steps import Exchange
 from v2_conformance.errors import LeakError, UsageError
 from v2_conformance.report.document import (
@@ -76,6 +77,7 @@ to the suite's long tensors take. An honest server needs a quarter of it."""
 # be made beside it.
 _TAKES_TIME = 256 * 1024
 _FITS_BESIDE = 16 * 1024 * 1024
+_PIECE = 1 << 20
 _START = 512  # what is kept of a response that does not fit
 
 Note = Callable[[CaseResult], CaseResult]
@@ -202,11 +204,26 @@ class Record:
         self._beside.shutdown()
         duration = time.monotonic() - self._began
         self._write(RecordLine(footer=RecordFooter(complete, round(duration, 3))))
-        self._file.close()
-        report = fold_record(self.directory / RECORD)
+        report = self._folded()
         # Its cases were looked at as they were recorded.
         self.mask.check(as_json(msgspec.structs.replace(report, cases=())), REPORT)
         write_report(self.directory, report)
+        return report
+
+    def _folded(self) -> Report:
+        """Close the record and return the report that it folds into, even if something that the
+        run started has removed it, or its folder, meanwhile. Raises UsageError."""
+        path = self.directory / RECORD
+        with self._file, open(self._file.fileno(), "rb", closefd=False) as file:
+            file.seek(0)
+            report = fold_record(path, file)
+            if not path.exists():
+                file.seek(0)
+                try:
+                    self.directory.mkdir(parents=True, exist_ok=True)
+                    write_whole(path, iter(partial(file.read, _PIECE), b""))
+                except OSError as error:
+                    raise UsageError(f"cannot write {path}: {error.strerror}") from error
         return report
 
     def _write(self, line: RecordLine) -> None:
@@ -245,7 +262,7 @@ def _deflated(line: RecordLine) -> Iterator[bytes]:
 def _create(directory: Path, outdated: Collection[str]) -> FileIO:
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        file = FileIO(create_new(directory / RECORD), "w")
+        file = FileIO(create_new(directory / RECORD), "r+")
         for name in (REPORT, SIGNATURE, *outdated):
             with contextlib.suppress(FileNotFoundError):
                 (directory / name).unlink()
