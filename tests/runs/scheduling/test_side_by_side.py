@@ -16,7 +16,7 @@ from support.runs import chosen, outcomes, said
 from support.servers import Start
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.runs.discovery import discover
@@ -32,6 +32,7 @@ from v2_conformance.suite.causes.causes import DidNotSurvive, FailedBesideOthers
 from v2_conformance.suite.causes.circumstances import KilledBy
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.library import generated_case, suite_cases
+from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.http1.connection import Http1Connection
 from v2_mutants.faults import FAULTS
@@ -277,6 +278,28 @@ def test_a_report_of_eight_workers_verifies(fault: str, tmp_path: Path) -> None:
     verification, words = said(tmp_path / "report.json")
     assert not [case.id for case in verification.cases if case.problem], words
     assert not [case.id for case in verification.cases if case.other_cause], words
+
+
+class DiesAfterAnId(Behaviour):
+    """Serves no inference any more once it has served one with an id."""
+
+    dead = False
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if self.dead:
+            raise Rejected("gone", 500)
+        self.dead = b'"id":"' in bytes(request.body)
+        return super().infer(model, request)
+
+
+def test_what_kills_while_interference_is_sought_has_the_result_of_a_killer(tmp_path: Path) -> None:
+    cases = chosen("C7/id-does-not-stick", "C7/shape-does-not-stick", "P2/blob")
+    with ReferenceServer(DiesAfterAnId) as server:
+        found = run_of(server, cases, _WORKERS, tmp_path)
+    killed = found["C7/id-does-not-stick"]
+    assert (killed.outcome, type(killed.cause)) == (Outcome.FAIL, DidNotSurvive)
+    verification, words = said(tmp_path / "report.json")
+    assert not [case.id for case in verification.cases if case.problem], words
 
 
 def test_a_report_verifies_whose_generated_requests_ran_beside_each_other(tmp_path: Path) -> None:

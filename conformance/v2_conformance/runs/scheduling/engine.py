@@ -171,6 +171,9 @@ class Engine:
         case = result.case
         if not result.exchanges or not isinstance(case, RequestCase | GetCase):
             return result
+        fatal = self._still_fatal(case)
+        if fatal is not None:
+            return fatal
         unsent = self._skip(case)
         if unsent is not None:
             return Result(case, unsent)
