@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import stat
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -21,8 +22,11 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _NEW |= getattr(os, "O_BINARY", 0)
 
 
-def read_bounded(path: Path, most: int, error: type[ConformanceError]) -> bytes:
-    """All bytes of a file, a pipe or a device, of which there may be `most`.
+def read_bounded(
+    path: Path, most: int, error: type[ConformanceError], *, regular: bool = False
+) -> bytes:
+    """All bytes of a file, of which there may be `most`. Unless it has to be `regular`, because
+    nobody named it, it may be a pipe or a device.
 
     Raises `error`, in one line, if it cannot be read, has more, or does not come to an end.
     """
@@ -33,6 +37,8 @@ def read_bounded(path: Path, most: int, error: type[ConformanceError]) -> bytes:
     except ValueError as problem:  # a NUL in its name
         raise error(f"cannot read {path}: {problem}") from problem
     try:
+        if regular and not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise error(f"cannot read {path}: it is not a regular file")
         return _read(descriptor, path, most, error)
     except OSError as problem:
         raise error(_unreadable(path, problem)) from problem

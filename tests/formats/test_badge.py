@@ -117,6 +117,14 @@ def test_a_hostile_server_gets_no_markup_into_it() -> None:
     assert "forged" not in endpoint(report)
 
 
+def test_what_a_step_of_a_job_reads_is_one_line() -> None:
+    report = msgspec.structs.replace(
+        report_of(profiles=["binary", "raw\nexit-code=0"]),
+        verdict=OverallVerdict(True, True, (), ()),
+    )
+    assert r"raw\nexit-code=0" in endpoint_of(report).message
+
+
 def test_the_command_writes_both_beside_each_other(tmp_path: Path, cli: Cli) -> None:
     path = saved(REPORTS["not conformant"], tmp_path / "report.json")
     ended = cli("badge", path, tmp_path / "new", code=0)

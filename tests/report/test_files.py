@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
+from random import randbytes
 from typing import Any
 
 import msgspec
@@ -85,8 +86,9 @@ def test_a_packed_report_is_read_as_the_report_in_it(tmp_path: Path) -> None:
         (lambda data: data[:-9], "was cut off"),
         (lambda data: data[:12] + b"\xff" * 20, "is not a gzip file"),
         (lambda data: gzip.compress(bytes(17 << 20)), "has more than 16 MiB in it"),
+        (lambda data: gzip.compress(randbytes(3 << 20) + bytes(25 << 20)), "more than 24 MiB"),
     ],
-    ids=["cut", "broken", "bomb"],
+    ids=["cut", "broken", "bomb", "bomb with ballast"],
 )
 def test_a_packed_report_that_cannot_be_unpacked_is_refused_in_one_line(
     spoil: Callable[[bytes], bytes], words: str, tmp_path: Path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from support.commands import Cli
+from v2_conformance import bounded_files
 from v2_conformance.child_processes import PASSPHRASE
 from v2_conformance.cli.main import main
 from v2_conformance.reference.server import ReferenceServer
@@ -187,16 +189,17 @@ def test_a_key_with_a_passphrase_is_read_with_the_variable(
 @pytest.mark.parametrize(
     ("write", "words"),
     [
-        (lambda path: None, "cannot read the key"),
-        (lambda path: path.mkdir(), "cannot read the key"),
+        (lambda path: None, "cannot read"),
+        (lambda path: path.mkdir(), "cannot read"),
         (lambda path: path.write_text("ssh-ed25519 AAAA x"), "is a public key"),
         (lambda path: path.write_text("hello"), "is not an OpenSSH private key"),
-        (lambda path: path.write_bytes(b"\xff" * 100_000), "is not an OpenSSH private key"),
+        (lambda path: path.write_bytes(b"\xff" * 100_000), "it has more than 64 KiB"),
+        (lambda path: path.write_bytes(b"\xff" * 10_000), "is not an OpenSSH private key"),
         (
             lambda path: path.write_text(
                 "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n"
             ),
-            "cannot read the key",
+            "cannot read",
         ),
         (
             lambda path: path.write_bytes(
@@ -234,6 +237,20 @@ def test_a_report_without_a_signature_is_not_confirmed(key: Path, checked: Check
     code, words = checked(signers(key))
     assert code == 2
     assert "not signed: there is no report.json.sig" in words
+
+
+def test_a_pipe_in_the_place_of_a_signature_or_of_signers_is_not_waited_for(
+    report: Path, key: Path, checked: Checked, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_files, "_PATIENCE_S", 0.1)
+    os.mkfifo(report.with_name("report.json.sig"))
+    code, words = checked(signers(key))
+    assert code == 2
+    assert "not signed: cannot read" in words
+    os.mkfifo(report.with_name("signers"))
+    printed = cli("verify", report, "--allowed-signers", report.with_name("signers"))
+    assert printed.code == 2
+    assert "nothing more came out of it" in printed.line
 
 
 @pytest.mark.parametrize("reseal", [False, True])

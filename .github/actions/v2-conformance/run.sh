@@ -29,7 +29,10 @@ v2-conformance run "${words[@]}"
 code=$?
 verdict=""
 if [ -f "$report" ]; then
-  verdict="$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["message"])' \
+  # On one line, whatever a server calls its models: each line here is an output.
+  verdict="$(python3 -c 'import json, sys
+words = json.load(open(sys.argv[1]))["message"].split()
+print("".join(c if c.isprintable() else "?" for c in " ".join(words)))' \
     "$directory/badge.json")"
 fi
 if [ -n "${V2_BASELINE:-}" ] && [ "$code" -le 1 ]; then

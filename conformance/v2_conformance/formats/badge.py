@@ -9,7 +9,7 @@ from markupsafe import escape
 
 from v2_conformance.report.causes.words import lost
 from v2_conformance.report.document import INCOMPLETE, Report
-from v2_conformance.report.shown.visible_text import short, visible
+from v2_conformance.report.shown.visible_text import on_one_line, short, visible
 from v2_conformance.report.verdict.standing import Standing, claim, claimed, standing
 from v2_conformance.suite.outcomes import Outcome
 
@@ -31,7 +31,13 @@ _OTHER = 71
 def endpoint(report: Report) -> str:
     """The JSON that shields.io's endpoint badge reads."""
     message, color = _message(report, standing(report))
-    document = {"schemaVersion": 1, "label": LABEL, "message": message, "color": color}
+    # What reads it may go by lines, as a step of GitHub Actions does.
+    document = {
+        "schemaVersion": 1,
+        "label": LABEL,
+        "message": on_one_line(message),
+        "color": color,
+    }
     return json.dumps(document) + "\n"
 
 

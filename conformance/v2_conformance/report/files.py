@@ -43,8 +43,11 @@ _GZIP = b"\x1f\x8b"
 _LONGEST = 1 << 30
 # A packed report may be a bomb. An ordinary report takes a tenth of this.
 _LONGEST_UNPACKED = 512 << 20
-_MOST_TIMES_AS_LONG = 200
 _ALWAYS_UNPACKED = 16 << 20
+# Messages that repeat shrink to less than a hundredth. What is left of a long report, such as one
+# with --large, is mostly packed already: gzip makes it four times shorter.
+_MOST_TIMES_AS_LONG = 200
+_MOST_TIMES_PACKED = 8
 # What all messages may unpack to. With --large an honest run has half of it.
 _LONGEST_MESSAGES = 2048 << 20
 _HEADER = b'{"header":'  # start of a record
@@ -124,7 +127,7 @@ def fold_record(path: Path, file: Iterable[bytes]) -> Report:
 
 def _unpacked(path: Path, data: bytes) -> bytes:
     """Return the content of a report.json.gz, of bounded size."""
-    most = _most_in(data)
+    most = _most_in(data, _MOST_TIMES_PACKED)
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         unpacked = unpacker.decompress(data, most)
@@ -139,9 +142,9 @@ def _unpacked(path: Path, data: bytes) -> bytes:
     return unpacked
 
 
-def _most_in(data: bytes) -> int:
+def _most_in(data: bytes, times: int) -> int:
     """Return how many bytes `data`, which may be a bomb, may unpack to."""
-    return max(_ALWAYS_UNPACKED, min(_LONGEST_UNPACKED, _MOST_TIMES_AS_LONG * len(data)))
+    return max(_ALWAYS_UNPACKED, min(_LONGEST_UNPACKED, times * len(data)))
 
 
 def write_report(directory: Path, report: Report) -> Path:
@@ -242,7 +245,7 @@ def _whole(path: Path, data: bytes) -> Report:
             f"{path} is not JSON or was cut off ({_words(error)}){hint}"
         ) from error
     try:
-        report = with_messages(report, _most_in(data))
+        report = with_messages(report, _most_in(data, _MOST_TIMES_AS_LONG))
     except ReportFileError as error:
         raise ReportFileError(f"{path} is not a report: {error}") from error
     _check_bounds(path, report.cases, report.relations, report.soak)

@@ -55,7 +55,8 @@ def stage(path: Path, folder: Path) -> Path:
         beside = signature_path(path)
         if beside.is_file():
             write_atomically(
-                signature_path(copy), read_bounded(beside, _LONGEST_SIGNATURE, ReportFileError)
+                signature_path(copy),
+                read_bounded(beside, _LONGEST_SIGNATURE, ReportFileError, regular=True),
             )
     except ReportFileError as error:
         raise RefusedError(str(error), 2) from error

@@ -13,6 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 
+from v2_conformance.bounded_files import read_bounded
 from v2_conformance.child_processes import PASSPHRASE
 from v2_conformance.errors import UsageError
 from v2_conformance.report.document import Report
@@ -74,11 +75,7 @@ def load_signing_key(path: Path, ask: Callable[[], str | None]) -> Ed25519Privat
 
 
 def _key_data(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_KEY)
-    except OSError as error:
-        raise UsageError(f"cannot read the key {path}: {error.strerror}") from error
+    data = read_bounded(path, _LARGEST_KEY, UsageError)
     if data.startswith((b"ssh-", b"ecdsa-", b"sk-")):
         raise UsageError(f"{path} is a public key: name the private one, the file without .pub")
     if _OPENSSH not in data:

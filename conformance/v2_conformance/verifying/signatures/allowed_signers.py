@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
+from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import UsageError
 from v2_conformance.terminal_safe_text import matches
 
@@ -47,13 +48,7 @@ class AllowedSigner:
 
 def read_allowed_signers(path: Path) -> list[AllowedSigner]:
     """Return every line of an allowed signers file. Raises UsageError naming the wrong line."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    if len(data) > _LARGEST:
-        raise UsageError(f"{path} is not an allowed signers file: it is longer than a MiB")
+    data = read_bounded(path, _LARGEST, UsageError)
     found = []
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from v2_conformance.bounded_files import read_bounded
+from v2_conformance.errors import ReportFileError
 from v2_conformance.report.signatures.signing import NAMESPACE, signature_path, statement
 from v2_conformance.report.signatures.sshsig import (
     ED25519,
@@ -40,13 +43,12 @@ def check_signature(
     beside = signature_path(verified.path)
     if verified.unsealed:
         return Signed(2, "not signed: only the report.json of a run can be signed, not its record")
-    try:
-        with beside.open("rb") as opened:
-            text = opened.read(_LARGEST)
-    except FileNotFoundError:
+    if not os.path.lexists(beside):
         return Signed(2, f"not signed: there is no {beside.name} beside the report")
-    except OSError as error:
-        return Signed(2, f"not signed: cannot read {beside.name}: {error.strerror}")
+    try:
+        text = read_bounded(beside, _LARGEST, ReportFileError, regular=True)
+    except ReportFileError as error:
+        return Signed(2, f"not signed: {error}")
     try:
         signature = read_signature(text)
     except SignatureFormatError as error:
