@@ -10,7 +10,7 @@ import pytest
 from support.behaviours import Floats, Noisy, OtherFloats
 from support.servers import Start
 from v2_conformance.errors import NothingRanError, UsageError
-from v2_conformance.protocol.datatypes import ElementError, to_values
+from v2_conformance.protocol.datatypes import ElementError, decode_bytes, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
@@ -175,6 +175,13 @@ def test_samples_are_within_the_range(server: ReferenceServer) -> None:
     wide = TensorSpec("X", "FP64", (40,))
     ((sample,), *_) = make_samples([wide], Choice(ranges={"X": (-1.7e308, 1.7e308)}), 1)
     assert np.isfinite(to_values("FP64", sample.blob)).all()
+
+
+def test_texts_of_requests_at_once_differ_in_nothing_but_their_letters() -> None:
+    first, other = make_samples([TensorSpec("X", "BYTES", (7,))], Choice(), 1)
+    pairs = [*zip(decode_bytes(first[0].blob), decode_bytes(other[0].blob), strict=True)]
+    assert all(len(one) == len(two) for one, two in pairs)
+    assert sum(one != two for one, two in pairs) >= 6
 
 
 def test_what_cannot_be_tested_says_why_and_what_to_do(start: Start) -> None:

@@ -13,6 +13,8 @@ from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.values.samples import Choice, make_samples
+from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel
+from v2_conformance.wire.encode.requests import prepare
 from v2_conformance.wire.relations.cases import relation_cases, special_sets, transposed
 
 CASES = suite_cases()
@@ -58,6 +60,44 @@ def test_other_inputs_get_as_many_elements_of_their_sample() -> None:
     assert own["shape"] == other["shape"]
     texts = decode_bytes(taught().special[other["special"]][other["tensor"]].blob)
     assert texts[:3] == decode_bytes(REVERSER.samples[0][0].blob)
+
+
+def of_rows(datatype: str, *dims: int) -> ModelContract:
+    inputs = (TensorSpec("X", datatype, (-1, *dims)),)
+    outputs = (TensorSpec("Y", "FP32", (-1,)),)
+    learned = unknown_model("m", inputs, outputs, make_samples(inputs, Choice(), 3))
+    return replace(learned, special=special_sets(CASES, learned, {"X"}))
+
+
+def test_a_raw_request_is_a_batch_of_one() -> None:
+    table = of_rows("FP32", 4)
+    made = transposed(SUITE["W1/body-is-the-tensor[FP32]"], table)
+    assert made is not None
+    (entry,) = made.request["inputs"]
+    assert entry["shape"] == [1, 4]
+    assert len(table.special[entry["special"]][0].blob) == 16
+    unasked = replace(table, special=())
+    assert transposed(SUITE["W1/body-is-the-tensor[FP32]"], unasked) is None
+    assert transposed(SUITE["W1/body-is-the-tensor[FP32]"], of_rows("FP32", -1)) is None
+
+
+def test_one_request_is_larger_than_most_buffers() -> None:
+    table = of_rows("FP32", 4)
+    made = transposed(SUITE["L1/one-mebibyte[int32]"], table)
+    assert made is not None
+    (entry,) = made.request["inputs"]
+    assert entry["shape"][0] * 4 > 1 << 16
+    image = of_rows("FP32", 3, 224, 224)
+    assert transposed(SUITE["L1/one-mebibyte[int32]"], image) is None
+
+
+@pytest.mark.parametrize("value", ["letters", "empty", "hexadecimal"])
+def test_a_header_length_of_letters_comes_with_a_body_that_is_whole_rows(value: str) -> None:
+    table = of_rows("FP32", 5)
+    made = transposed(SUITE[f"H6/not-a-number[{value}]"], table)
+    assert made is not None
+    binding = DeployedModel("model/m", "m", ("X",), ("Y",), known=KnownModel(table))
+    assert prepare(made, Address("host"), binding).body_size % 20 == 0
 
 
 def test_only_text_that_no_json_holds_may_have_to_be_refused() -> None:

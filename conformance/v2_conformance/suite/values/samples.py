@@ -30,6 +30,11 @@ _TEXTS = (
     "6",
 )
 _WORDS = tuple(text.encode() for text in _TEXTS)
+# Other texts as long as those: requests at once have to differ in values alone, too.
+_OTHER_LETTERS = bytes.maketrans(
+    b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
+    b"bcdefghijklmnopqrstuvwxyzaBCDEFGHIJKLMNOPQRSTUVWXYZA1234567890",
+)
 _LARGEST_DEFAULT = 9  # an index into almost any table
 _MOST_ELEMENTS = 1 << 24
 
@@ -127,7 +132,9 @@ def _sample(spec: TensorSpec, choice: Choice, variable: int, number: int) -> Sam
         raise ElementError(f"{spec.name}: {count} elements are too many for a sample")
     steps = [(7 * index + 3 + 5 * number) % _STEPS for index in range(count)]
     if spec.datatype == "BYTES":
-        words = [_WORDS[(index + 3 * number) % len(_WORDS)] for index in range(count)]
+        words = [_WORDS[index % len(_WORDS)] for index in range(count)]
+        if number:
+            words = [word.translate(_OTHER_LETTERS) for word in words]
         return Sample(shape, from_values("BYTES", words))
     if spec.datatype == "BOOL":
         return Sample(shape, from_values("BOOL", [step % 3 == 0 for step in steps]))

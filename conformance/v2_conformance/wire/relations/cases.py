@@ -13,8 +13,10 @@ its malformed request might happen to be valid for this model. No others are lef
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
+from math import prod
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
@@ -28,8 +30,15 @@ from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownM
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
 from v2_conformance.wire.encode.requests import check_prepared
 from v2_conformance.wire.relations.changes import adapted, check_changes
-from v2_conformance.wire.relations.fit import NO_JSON, Fit, UnfitError, input_datatypes, need
-from v2_conformance.wire.relations.own_tensors import MOST_BYTES, grown_samples, own_tensors
+from v2_conformance.wire.relations.fit import NO_JSON, Fit, input_datatypes
+from v2_conformance.wire.relations.own_tensors import own_tensors
+from v2_conformance.wire.relations.sizes import (
+    MOST_BYTES,
+    batch_of_one,
+    grown_samples,
+    large_samples,
+)
+from v2_conformance.wire.relations.unfit import UnfitError, need
 
 AT = "@"
 """Between the id of a case and the model that it is sent to."""
@@ -51,12 +60,14 @@ def special_sets(
     found: dict[tuple[Sample, ...], None] = {}
     room = MOST_BYTES
     grown: dict[int, None] = {}
+    asked: list[RequestCase] = []
     for case in cases:
         if not isinstance(case, RequestCase) or case.large:
             continue
         relation = relation_of(case)
         if relation is None:
             continue
+        asked.append(case)
         grown |= dict.fromkeys(_sizes_in_company(case).values())
         if not (relation.own_tensors or transposed(case, model) is None):
             continue
@@ -71,9 +82,15 @@ def special_sets(
             if size <= room and len(found) < _MOST_SETS:
                 found[values] = None
                 room -= size
-    for by in sorted(grown):
+    sizes: list[Callable[[ModelContract], tuple[Sample, ...]]]
+    sizes = [partial(grown_samples, by=by) for by in sorted(grown)]
+    if any(case.request.get("raw") for case in asked):
+        sizes.append(batch_of_one)
+    if any(case.expect.get("about_size") for case in asked) and room > MOST_BYTES // 2:
+        sizes.append(large_samples)  # for no case about size has tensors of its own
+    for of_size in sizes:
         with contextlib.suppress(UnfitError):
-            values = grown_samples(model, by)
+            values = of_size(model)
             if _changed(model, values) <= set(free):
                 found[values] = None
     return tuple(found)
@@ -205,6 +222,10 @@ def _is_for(case: Case, model: ModelContract) -> bool:
 def _transposed(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
     # What would be exact is known only of the tensors that went in a plain request.
     exact = relation.own_tensors and "exact" in case.expect
+    if case.expect.get("about_size"):
+        with contextlib.suppress(UnfitError, CaseFileError):
+            return _with_own_tensors(case, model, relation)
+        return _with_large_sample(case, model, relation)
     if relation.own_tensors == "only" or exact:
         return _with_own_tensors(case, model, relation)
     ways = (_with_own_tensors, _with_sample)
@@ -248,6 +269,17 @@ def _with_own_tensors(case: RequestCase, model: ModelContract, relation: Relatio
     return _with_inputs(case, model, relation, inputs, case.request.get("json"))
 
 
+def _with_large_sample(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
+    values = large_samples(model)
+    need(values in model.special)
+    number = model.special.index(values)
+    inputs = [
+        {"tensor": place, "shape": list(one.shape), "values": SAMPLE, "special": number}
+        for place, one in enumerate(values)
+    ]
+    return _with_inputs(_for_every_output(case, model), model, relation, inputs, None)
+
+
 def _texts_that_no_json_holds(model: ModelContract, special: int) -> bool:
     """Return True if the model answers a special set with BYTES that are not UTF-8."""
     places = [place for number, place in model.not_in_json if number == special]
@@ -278,7 +310,24 @@ def _with_sample(case: RequestCase, model: ModelContract, relation: Relation) ->
     json = None
     if "json" in case.request:
         json = adapted(case, inputs, model)
+    elif _may_be_read_as_raw(case, model):
+        # So that nothing but the header length can be wrong with a raw request.
+        spec = model.inputs[0]
+        row = prod(abs(size) for size in spec.dims) * (DATATYPES[spec.datatype].size or 1)
+        json = {"fill_to": row}
     return _with_inputs(case, model, relation, inputs, json)
+
+
+def _may_be_read_as_raw(case: RequestCase, model: ModelContract) -> bool:
+    """Return True if a server that takes a header length that is no number for 0 may make a tensor
+    of the whole body, if its length fits.
+    """
+    given = case.request.get("header_length", {})
+    value = given.get("value", "0") if isinstance(given, dict) else "0"
+    no_number = "$" not in value and not (value.isascii() and value.isdecimal())
+    dims = model.inputs[0].dims
+    numbers = len(model.inputs) == 1 and DATATYPES[model.inputs[0].datatype].size is not None
+    return no_number and numbers and dims.count(-1) == 1 and 0 not in dims
 
 
 def _with_inputs(

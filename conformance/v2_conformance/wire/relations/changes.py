@@ -12,7 +12,8 @@ from v2_conformance.protocol.datatypes import ElementError, from_json, leaves
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.wire.encode.inputs import input_entries
-from v2_conformance.wire.relations.fit import LARGE, fillable, need
+from v2_conformance.wire.relations.fit import LARGE, fillable
+from v2_conformance.wire.relations.unfit import need
 
 MOST_REPEATED = 4 << 20
 """Bytes of a sample, repeated in one request: more would fill the memory of both sides."""

@@ -13,6 +13,8 @@ from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.suite.values.patterns import value_pattern
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
+from v2_conformance.wire.relations.sizes import batch_of_one
+from v2_conformance.wire.relations.unfit import need
 
 NO_JSON = frozenset({"FP16", "BF16"})
 """Datatypes that need not have a JSON form."""
@@ -22,15 +24,6 @@ LARGE = 1 << 20
 # Patterns that stand for any values of the datatype.
 _ANY_VALUES = frozenset({"counting", "counting_in_json", "ones", "not_json", "ascii"})
 _PLAIN = frozenset({"tensor", "shape", "values", "form"})
-
-
-class UnfitError(Exception):
-    """The case cannot be sent to the model."""
-
-
-def need(holds: object) -> None:
-    if not holds:
-        raise UnfitError
 
 
 def input_datatypes(model: ModelContract) -> list[str]:
@@ -156,7 +149,18 @@ class Fit:
             need(plain and _filled(entries[0]) and self.case.expects == "success")
         made = self._plain(0, "binary")
         del made["form"]
+        if not several and inputs[0].dims[:1] == (-1,):
+            return [self._batch_of_one(made)]
         return [made]
+
+    def _batch_of_one(self, made: dict[str, Any]) -> dict[str, Any]:
+        """Return the input of a raw request whose first dimension may be the batch."""
+        values = batch_of_one(self.model)
+        if values == self.model.samples[0]:
+            return made
+        need(values in self.model.special)
+        number = self.model.special.index(values)
+        return {**made, "shape": list(values[0].shape), "special": number}
 
     @property
     def _answered(self) -> bool:

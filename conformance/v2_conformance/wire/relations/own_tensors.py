@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
-from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, encode_bytes
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec, contract
 from v2_conformance.wire.encode.inputs import SAMPLE, encode_inputs, input_entries
-from v2_conformance.wire.relations.fit import UnfitError, changed_places, need
-
-MOST_BYTES = 4 << 20
-"""Of all values of their own that cases have for a model."""
+from v2_conformance.wire.relations.fit import changed_places
+from v2_conformance.wire.relations.sizes import resized
+from v2_conformance.wire.relations.unfit import UnfitError, need
 
 _JSON = frozenset({"json", "nested", "neither"})
 
@@ -39,22 +36,6 @@ class OwnTensors:
         need(self.values in model.special)
         number = model.special.index(self.values)
         return [{**entry, "values": SAMPLE, "special": number} for entry in self.entries]
-
-
-def grown_samples(model: ModelContract, by: int) -> tuple[Sample, ...]:
-    """Return the model's samples, grown in the first variable dimension of each input, which is the
-    batch dimension if there is one. Raises UnfitError.
-    """
-    need(by > 0 and any(-1 in spec.dims for spec in model.inputs))
-    return tuple(
-        sample if -1 not in spec.dims else _of_shape(sample, spec, _grown(sample.shape, spec, by))
-        for sample, spec in zip(model.samples[0], model.inputs, strict=True)
-    )
-
-
-def _grown(shape: Sequence[int], spec: TensorSpec, by: int) -> tuple[int, ...]:
-    place = spec.dims.index(-1)
-    return (*shape[:place], shape[place] + by, *shape[place + 1 :])
 
 
 def own_tensors(case: RequestCase, model: ModelContract) -> OwnTensors:
@@ -84,7 +65,7 @@ def own_tensors(case: RequestCase, model: ModelContract) -> OwnTensors:
     kept = tuple(
         Sample(tuple(values[place].tensor.shape), bytes(values[place].tensor.blob))
         if place in values
-        else _resized(model.samples[0][place], spec, variable)
+        else resized(model.samples[0][place], spec, variable)
         for place, spec in enumerate(model.inputs)
     )
     entries = [
@@ -124,23 +105,3 @@ def _takes(spec: TensorSpec, shape: Sequence[Any]) -> bool:
         type(size) is int and (size >= 0 if dim == -1 else size == dim)
         for dim, size in zip(spec.dims, shape, strict=True)
     )
-
-
-def _resized(sample: Sample, spec: TensorSpec, variable: int | None) -> Sample:
-    """Return the sample with its variable dimensions of another size, its elements repeated."""
-    if variable is None or -1 not in spec.dims:
-        return sample
-    return _of_shape(sample, spec, tuple(variable if dim == -1 else dim for dim in spec.dims))
-
-
-def _of_shape(sample: Sample, spec: TensorSpec, shape: tuple[int, ...]) -> Sample:
-    """Return the elements of the sample, repeated, in another shape."""
-    count = prod(shape)
-    size = DATATYPES[spec.datatype].size
-    need(count * (size or 1) <= MOST_BYTES)
-    if size is None:
-        elements = decode_bytes(sample.blob)
-        need(elements)
-        return Sample(shape, encode_bytes([elements[i % len(elements)] for i in range(count)]))
-    need(sample.blob)
-    return Sample(shape, (sample.blob * (count * size // len(sample.blob) + 1))[: count * size])

@@ -230,6 +230,10 @@ fault("non-numeric-header-length-raw", "H6", Behaviour.header_length)(
         0 if _has_non_number(right.server.header_length_values(request)) else right()
     ),
 )
+fault("header-length-over-a-nul-forgiven", "H9", Behaviour.parse_document)(
+    "A NUL at the end of the JSON is taken for the end of a C string.",
+    lambda right, text: right(text[:-1] if bytes(text[-1:]) == b"\0" else text),
+)
 fault("header-length-wraps-at-32-bits", "H7", Behaviour.parse_header_length)(
     "Only the low 32 bits of the header length are used.", lambda right, text: right() % 2**32
 )

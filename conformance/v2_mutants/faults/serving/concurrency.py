@@ -62,6 +62,16 @@ def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     return msgspec.structs.replace(found, shape=shape, blob=resize(found.blob, size))
 
 
+@fault("concurrent-texts-of-a-size-mixed", "C6", Behaviour.output_tensor)
+def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
+    """BYTES of concurrent requests to a model are those of the last one with as many bytes."""
+    found = right()
+    if output.datatype != "BYTES":
+        return found
+    key = (output, found.shape, len(found.blob))
+    return msgspec.structs.replace(found, blob=_last(right, found.blob, key))
+
+
 fault("concurrent-models-mixed", "C6", Behaviour.infer)(
     "Concurrent requests all go to the model of the last one.",
     lambda right, model, request: right(_last(right, model)),

@@ -22,6 +22,10 @@ fault("large-output-cut", "L1", Behaviour.response_body)(
     "Everything after the first 512 KiB of a blob is returned as zeros.",
     lambda right, text, blobs: right(blobs=[resize(blob[:_LIMIT], len(blob)) for blob in blobs]),
 )
+fault("zeros-behind-64-kib", "L1", Behaviour.response_body)(
+    "What is behind the first 64 KiB of a blob is returned as zeros.",
+    lambda right, text, blobs: right(blobs=[resize(blob[: 1 << 16], len(blob)) for blob in blobs]),
+)
 fault("zeros-behind-a-mebibyte", "L1", Behaviour.response_body)(
     "What is behind the first mebibyte of a blob is returned as zeros.",
     lambda right, text, blobs: right(
