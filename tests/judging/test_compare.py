@@ -6,12 +6,17 @@ import struct
 from typing import Any
 from unittest.mock import ANY
 
+import msgspec
+import numpy as np
 import pytest
 
 from support.cases import JSON, failure, make_case, verdict
 from support.responses import BLOB, GOOD, answer, entry, sized, v2
+from v2_conformance.judging.compare import compare_tensors
+from v2_conformance.judging.messages.response import ReadOutput
+from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import encode_bytes, from_values
-from v2_conformance.protocol.message import dump_json
+from v2_conformance.protocol.message import Tensor, dump_json
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.base import FirstDifference, describe
 from v2_conformance.suite.causes.causes import Cause, difference_in
@@ -154,7 +159,8 @@ def test_another_number_of_bytes_elements_or_none_that_can_be_read_fails() -> No
         ),
     ):
         cause = failure(bytes_answer(blob), STRINGS)
-        assert cause == InvalidTensor("OUTPUT0", "BYTES", "[2]", problem)
+        assert isinstance(cause, InvalidTensor)
+        assert (cause.output, cause.shape, cause.problem) == ("OUTPUT0", "[2]", problem)
 
 
 def test_a_bytes_element_is_shown_from_its_first_differing_byte() -> None:
@@ -178,3 +184,21 @@ def test_a_bytes_element_of_another_length_differs_in_its_length() -> None:
 def test_there_is_no_difference_if_no_values_were_compared() -> None:
     assert difference_in(verdict(GOOD).cause) is None
     assert difference_in(failure(v2(answer(sized(shape=[3, 1])), BLOB))) is None
+
+
+def test_elements_in_column_major_order_are_called_so() -> None:
+    right = Tensor("OUTPUT0", "INT32", (2, 3), np.arange(6, dtype="<i4").tobytes())
+    turned = np.arange(6, dtype="<i4").reshape(2, 3).tobytes("F")
+    with pytest.raises(Finding) as found:
+        compare_tensors(right, ReadOutput(msgspec.structs.replace(right, blob=turned), "binary", 0))
+    assert found.value.cause.shows == "D10"
+    assert "column-major" in str(found.value)
+
+
+def test_elements_in_big_endian_order_are_called_so() -> None:
+    right = Tensor("OUTPUT0", "FP32", (2,), np.array([1.5, 2.5], "<f4").tobytes())
+    turned = np.array([1.5, 2.5], ">f4").tobytes()
+    with pytest.raises(Finding) as found:
+        compare_tensors(right, ReadOutput(msgspec.structs.replace(right, blob=turned), "binary", 0))
+    assert found.value.cause.shows == "D3"
+    assert "big-endian" in str(found.value)

@@ -27,6 +27,7 @@ SAMPLED = {
     "tests/formats/test_replay_hostile.py": 4,
     "tests/maintenance/test_relation_faults.py": 2,
     "tests/real/test_published_reports.py": 3,
+    "tests/report/causes/test_first_mistakes.py": 15,
     "tests/reference/test_variants.py": 12,
     "tests/test_http2_runs.py": 2,
     "tests/verifying/test_forgeries.py": 2,

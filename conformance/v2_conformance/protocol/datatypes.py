@@ -146,20 +146,35 @@ class _Lengths(dict[bytes, int]):
 
 def _first_cut(data: bytes) -> ElementError:
     """Return what is wrong with a BYTES blob that ends inside an element or a length."""
+    index, offset, length = _cut(data)
+    if length is None:
+        return ElementError(
+            f"element {index} at byte {offset}: expected a length of 4 bytes, got "
+            f"{len(data) - offset}"
+        )
+    return ElementError(
+        f"element {index} at byte {offset}: expected {length} bytes (0x{length:08x}), as its "
+        f"length says, got {len(data) - offset - _PREFIX.size}"
+    )
+
+
+def _cut(data: bytes) -> tuple[int, int, int | None]:
+    """Return the first element that is not whole: its index, its offset, and its length if that is
+    whole. A blob without any has an index behind its last element."""
     index, offset, end = 0, 0, len(data)
     while end - offset >= _PREFIX.size:
-        start = offset + _PREFIX.size
         length = _PREFIX.unpack_from(data, offset)[0]
-        if start + length > end:
-            return ElementError(
-                f"element {index} at byte {offset}: expected {length} bytes (0x{length:08x}), as "
-                f"its length says, got {end - start}"
-            )
-        offset = start + length
+        if offset + _PREFIX.size + length > end:
+            return index, offset, length
+        offset += _PREFIX.size + length
         index += 1
-    return ElementError(
-        f"element {index} at byte {offset}: expected a length of 4 bytes, got {end - offset}"
-    )
+    return index, offset, None
+
+
+def broken_prefix(data: bytes) -> bytes | None:
+    """Return the bytes of the first length in a BYTES blob that points past its end, if any."""
+    _, offset, length = _cut(data)
+    return None if length is None else data[offset : offset + _PREFIX.size]
 
 
 def blob_size(datatype: str, shape: Iterable[int]) -> int | None:

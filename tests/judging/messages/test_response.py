@@ -3,6 +3,7 @@ numbers."""
 
 from __future__ import annotations
 
+from typing import Literal
 from unittest.mock import ANY
 
 import pytest
@@ -14,6 +15,7 @@ from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, sized,
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.findings import (
     BodyNotJson,
@@ -103,7 +105,8 @@ def test_a_short_blob_fails_with_its_offset() -> None:
 
 
 def _invalid(problem: str) -> InvalidTensor:
-    return InvalidTensor("OUTPUT0", "INT32", "[3]", problem)
+    sign: Literal["element_count"] | None = "element_count" if ", got " in problem else None
+    return InvalidTensor("OUTPUT0", "INT32", "[3]", problem, sign)
 
 
 def _not_by_schema(problem: str) -> SchemaViolation:
@@ -127,6 +130,43 @@ def _not_by_schema(problem: str) -> SchemaViolation:
 )
 def test_a_wrong_declared_size_fails(size: object, cause: Cause) -> None:
     assert failure(v2(answer(sized(size)), BLOB, b"\0" * 4)) == cause
+
+
+def test_length_that_is_a_text_is_shown_as_text() -> None:
+    texts = b"row1row2"
+    output = entry(datatype="BYTES", shape=[2], parameters={"binary_data_size": len(texts)})
+    cause = failure(v2(answer(output), texts))
+    assert "(0x31776f72), as its length says" in describe(cause)
+    assert "the bytes of this length are the text 'row1'" in describe(cause)
+    assert cause.shows == "B2"
+
+
+@pytest.mark.parametrize(
+    ("body", "newline", "shows"),
+    [
+        ((b"\n", BLOB), "behind_json", "P5"),
+        ((BLOB, b"\n"), "at_end", None),
+        ((BLOB, b"\0"), None, None),
+    ],
+)
+def test_newline_that_is_left_over_is_called_one(
+    body: tuple[bytes, ...], newline: str | None, shows: str | None
+) -> None:
+    cause = failure(v2(answer(sized()), b"".join(body)))
+    assert isinstance(cause, LeftoverBytes)
+    assert (cause.newline, cause.shows) == (newline, shows)
+    assert ("newline (0x0a)" in describe(cause)) is (newline is not None)
+
+
+@pytest.mark.parametrize(
+    ("size", "sign", "shows"), [(24, "element_size", "D1"), (20, "element_count", "O10")]
+)
+def test_size_of_other_elements_is_told_from_another_number(
+    size: int, sign: str, shows: str
+) -> None:
+    cause = failure(v2(answer(sized(size)), b"\1" * size))
+    assert isinstance(cause, InvalidTensor)
+    assert (cause.sign, cause.shows) == (sign, shows)
 
 
 def test_an_output_with_a_size_is_binary_whatever_its_data() -> None:
@@ -199,12 +239,12 @@ def _broken_at(path: str, problem: object = ANY) -> SchemaViolation:
         ),
         (
             dump_json(answer(entry(data=[1], shape=[2**62] * 250))),
-            InvalidTensor("OUTPUT0", "INT32", f"{[2**62] * 250}"[:60] + "…", ANY),
+            InvalidTensor("OUTPUT0", "INT32", f"{[2**62] * 250}"[:60] + "…", ANY, ANY),
         ),
         (dump_json(answer(entry(data=[1], shape=[1] * 5_000))), TooManyDimensions("OUTPUT0", 5000)),
         (
             dump_json(answer(entry(data=[1], shape=[10**4000, 10**4000]))),
-            InvalidTensor("OUTPUT0", "INT32", f"{[10**4000]}"[:60] + "…", ANY),
+            InvalidTensor("OUTPUT0", "INT32", f"{[10**4000]}"[:60] + "…", ANY, ANY),
         ),
     ],
     ids=range(19),

@@ -5,7 +5,7 @@ of every part.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -14,7 +14,15 @@ from v2_conformance.judging.messages.json_facts import json_facts, keep_facts
 from v2_conformance.judging.messages.response_json import parse_noting
 from v2_conformance.judging.verdict import Finding, not_read
 from v2_conformance.protocol import content_codings
-from v2_conformance.protocol.datatypes import Buffer, ElementError, check_blob, from_json
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    Buffer,
+    ElementError,
+    broken_prefix,
+    check_blob,
+    element_count,
+    from_json,
+)
 from v2_conformance.protocol.message import (
     MessageError,
     NotUtf8Error,
@@ -56,6 +64,7 @@ if TYPE_CHECKING:
 MAX_DIMENSIONS = 256
 """Beyond any tensor; the product of very many dimensions is a number that takes minutes."""
 _SHOWN = 20
+_NEWLINE, _SPACE = 0x0A, 0x20
 _LONGEST_HEAD = 64 * 1024
 # gzip expands a byte to at most 1032; the answer may have them as JSON.
 _CODED_FACTOR = 64
@@ -266,8 +275,16 @@ def _outputs(
         raise Finding(HeaderLengthMissing())
     if end < len(body):
         json_end = parts[0].end
-        raise Finding(LeftoverBytes(json_end, end - json_end, len(body)))
+        newline = _newline(body, json_end, end) if end + 1 == len(body) else None
+        raise Finding(LeftoverBytes(json_end, end - json_end, len(body), newline))
     return ReadMessage(header_length, document, tuple(outputs), tuple(parts))
+
+
+def _newline(body: Buffer, json_end: int, end: int) -> Literal["behind_json", "at_end"] | None:
+    """Return where the only byte that belongs to nothing is, if it is a newline."""
+    if body[json_end] == _NEWLINE:
+        return "behind_json"
+    return "at_end" if body[end] == _NEWLINE else None
 
 
 def _output(entry: Mapping[str, Any], body: Buffer, start: int) -> ReadOutput:
@@ -296,9 +313,42 @@ def read_tensor(entry: Mapping[str, Any], size: int | None, body: Buffer, start:
         blob = body[start : start + size]
         check_blob(datatype, shape, blob)
     except ElementError as error:
-        problem = printable(str(error))
-        raise Finding(InvalidTensor(label, printable(datatype), _shape(shape), problem)) from error
+        sign, words = _sign(datatype, shape, size, entry.get("data"), body[start:])
+        problem = printable(str(error)) + words
+        cause = InvalidTensor(label, printable(datatype), _shape(shape), problem, sign)
+        raise Finding(cause) from error
     return Tensor(name, datatype, shape, blob)
+
+
+_Sign = Literal["element_size", "element_count", "prefixes"]
+
+
+def _sign(
+    datatype: str, shape: Sequence[int], size: int | None, data: object, blob: Buffer
+) -> tuple[_Sign | None, str]:
+    """Return what may be instead of a tensor, and more words about it."""
+    count = element_count(shape)
+    element = DATATYPES[datatype].size
+    if size is None:
+        flat = isinstance(data, list) and not any(isinstance(one, list) for one in data)
+        return ("element_count", "") if flat and len(data) != count else (None, "")  # type: ignore[arg-type]
+    if element is None:
+        word = broken_prefix(bytes(blob[:size]))
+        if word is None:
+            return None, ""
+        text = _as_text(word)
+        said = f"; the bytes of this length are the text {text!a}" if text else ""
+        return "prefixes", f"{said}: is each element preceded by its length?" if said else ""
+    other = size // count if count and not size % count else 0
+    return ("element_size", "") if other in (1, 2, 4, 8) else ("element_count", "")
+
+
+def _as_text(word: bytes) -> str | None:
+    """Return four bytes as text, which may begin in the middle of a character, None if they are
+    none."""
+    text = word.decode("utf-8", "replace").replace("\ufffd", "")
+    letters = sum(character.isprintable() for character in text)
+    return text if text and letters == len(text) and min(word) >= _SPACE else None
 
 
 def _quoted(values: Sequence[str]) -> tuple[str, ...]:

@@ -9,12 +9,15 @@ this run is named: what it explains, compared with what fails and what does not.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, finding_of
 from v2_conformance.suite.causes.circumstances import KilledBy
 from v2_conformance.suite.outcomes import FAILED, Outcome
@@ -22,6 +25,14 @@ from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Harm, Requi
 
 # Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
 _BROKEN = Fraction(1, 3)
+
+
+# What a client asks first: without it, nothing else of the extension is used.
+_LEADS = "extension_not_listed"
+_POINTED = "shown by "
+# Families of requirements that vary what others are about.
+_VARYING = "VX"
+_NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
 
 
 class JudgedCase(Protocol):
@@ -60,9 +71,14 @@ class CauseGroup(Generic[Case]):
     harm: Harm | None = None
 
 
-def root_causes(cases: Iterable[Case]) -> tuple[CauseGroup[Case], ...]:
+def root_causes(
+    cases: Iterable[Case], *, of_any_model: bool = False
+) -> tuple[CauseGroup[Case], ...]:
     """Return the causes of all failures, then of all cases without a result, each as
     in `_ordered`.
+
+    A run `of_any_model` lacks the cases by which the causes of others are told apart: there what a
+    finding `shows` by itself is named first, and failures that read alike are one cause.
     """
     all_cases = list(cases)
     waiting: dict[str, list[Case]] = {}
@@ -77,8 +93,8 @@ def root_causes(cases: Iterable[Case]) -> tuple[CauseGroup[Case], ...]:
         if case.outcome in FAILED or case.outcome is Outcome.PASS
     )
     return (
-        *_Grouping(failed, total, waiting).groups(),
-        *_Grouping(unclear, total, waiting).groups(),
+        *_Grouping(failed, total, waiting, of_any_model).groups(),
+        *_Grouping(unclear, total, waiting, of_any_model).groups(),
     )
 
 
@@ -94,14 +110,25 @@ class _Grouping(Generic[Case]):
     """Groups some cases, of requirements that have `total` cases with a clear outcome."""
 
     def __init__(
-        self, cases: Sequence[Case], total: Counter[str], waiting: dict[str, list[Case]]
+        self,
+        cases: Sequence[Case],
+        total: Counter[str],
+        waiting: dict[str, list[Case]],
+        of_any_model: bool,
     ) -> None:
         self._waiting = waiting
+        self._of_any_model = of_any_model
         self._known = catalogue()
         self._place = {name: place for place, name in enumerate(self._known)}
         self._own: dict[_Key, list[Case]] = {}
+        self._pointed: dict[_Key, list[Case]] = {}
         for case in cases:
-            key = _Key(case.requirement, finding_of(case.cause))
+            shown = case.cause.shows if of_any_model and case.cause is not None else None
+            finding = finding_of(case.cause)
+            if shown is not None:
+                self._pointed.setdefault(_Key(shown, f"{_POINTED}{finding}"), []).append(case)
+                continue
+            key = _Key(case.requirement, finding)
             self._own.setdefault(key, []).append(case)
         self._failing = {key.requirement for key in self._own}
         self._share = {
@@ -131,8 +158,47 @@ class _Grouping(Generic[Case]):
                 taken = [root, *others]
                 found.append((root, self._group(root, taken)))
                 left = [key for key in left if key not in taken]
+        if self._of_any_model:
+            found = [*self._pointed_groups(), *self._merged(found)]
         found.sort(key=lambda pair: self._order(*pair))
         return [group for _, group in found]
+
+    def _pointed_groups(self) -> Iterator[tuple[_Key, CauseGroup[Case]]]:
+        """Yield the causes that findings show by themselves, even without a case of theirs."""
+        for key, cases in self._pointed.items():
+            ordered = sorted(cases, key=partial(self._distance, key))
+            self._own[key] = ordered
+            self._share[key] = Fraction(1)
+            root = replace(
+                self._group(key, [key]),
+                finding=key.finding.removeprefix(_POINTED),
+                requirements=tuple(
+                    dict.fromkeys((key.requirement, *(one.requirement for one in ordered)))
+                ),
+            )
+            yield key, root
+
+    def _distance(self, key: _Key, case: Case) -> tuple[bool, bool]:
+        varied = case.requirement[:1] in _VARYING or self._combines(case.requirement)
+        return case.requirement != key.requirement, varied
+
+    def _merged(
+        self, found: Iterable[tuple[_Key, CauseGroup[Case]]]
+    ) -> Iterator[tuple[_Key, CauseGroup[Case]]]:
+        """Yield the groups; those that read alike are one, that of the plainest requirement."""
+        alike: dict[object, list[_Key]] = {}
+        for root, group in found:
+            words = Counter(_reading(case.cause) for case in group.cases)
+            keys = [_Key(name, root.finding) for name in group.requirements]
+            alike.setdefault((root.finding, words.most_common(1)[0][0]), []).extend(keys)
+        for keys in alike.values():
+            root = min(keys, key=lambda key: (*self._plainness(key), *self._catalogued(key)))
+            yield root, self._group(root, [root, *(key for key in keys if key != root)])
+
+    def _plainness(self, key: _Key) -> tuple[object, ...]:
+        about = self._is_about(key)
+        varied = key.requirement[:1] in _VARYING or self._combines(key.requirement)
+        return varied, not about, -self._share[key]
 
     def _group(self, root: _Key, taken: list[_Key]) -> CauseGroup[Case]:
         cases = [case for key in taken for case in self._own[key]]
@@ -210,6 +276,7 @@ class _Grouping(Generic[Case]):
         """Return the sort key: what blocks most of the verdict comes first, then what harms most,
         then what explains most; of two that explain as much, the narrower corner."""
         return (
+            group.finding != _LEADS,
             _gravest(group.cases),
             len(HARMS) if group.harm is None else HARMS.index(group.harm),
             _gravest(self._own[root]),
@@ -228,3 +295,17 @@ class _Grouping(Generic[Case]):
 def _gravest(cases: Iterable[JudgedCase]) -> int:
     """Return the place of the strictest grade of some cases, 0 for what blocks most."""
     return min(GRADES.index(case.grade) for case in cases)
+
+
+def _reading(cause: Cause | None) -> str:
+    """Return how a failure reads without its numbers: a server says the same of each request that
+    one defect spoils. Values have nothing else to tell them apart."""
+    if cause is None or cause.finding_kind in _BY_KIND:
+        return ""
+    about = getattr(cause, "about", None)
+    if about is not None:
+        return _reading(getattr(cause, about))
+    return _NUMBERS.sub("N", describe(cause))
+
+
+_BY_KIND = frozenset({"wrong_value", "wrong_form", "wrong_id", "leftover_bytes", "blob_past_body"})

@@ -86,7 +86,7 @@ def shown_causes(report: Report) -> list[ShownCause]:
             ),
             harm_words(report, group.harm if any(case.blocks for case in group.cases) else None),
         )
-        for group in root_causes(report.cases)
+        for group in root_causes(report.cases, of_any_model=report.relations is not None)
     ]
     return sorted(shown, key=lambda cause: cause.expected)
 

@@ -91,6 +91,12 @@ class CauseBase(
         return self.kind
 
     @property
+    def shows(self) -> str | None:
+        """The requirement that this alone shows to be broken, whichever case finds it; None if
+        several might be. It is what the cause of an arbitrary model's failures is told by."""
+        return None
+
+    @property
     def first_difference(self) -> FirstDifference | None:
         """The first differing element that this is about, wherever it is nested."""
         return None

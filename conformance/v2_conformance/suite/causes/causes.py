@@ -55,6 +55,12 @@ class _AboutOthers(CauseBase, frozen=True):
         return super().harm(said) if inner is None else inner.harm(said)
 
     @property
+    def shows(self) -> str | None:
+        inner = None if self.about is None else getattr(self, self.about)
+        found: str | None = None if inner is None else inner.shows
+        return found
+
+    @property
     def lenient(self) -> bool:
         return self.about is not None and getattr(self, self.about).lenient is True
 

@@ -5,6 +5,8 @@ What is wrong with an output is in `output_findings`.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes.base import CauseBase, counted, listed
 
@@ -201,15 +203,32 @@ class RepeatedMember(CauseBase, frozen=True):
     member: str
 
 
-class LeftoverBytes(CauseBase, frozen=True):
-    """Bytes of the body belong to nothing: it is longer than JSON and declared sizes together."""
+class LeftoverBytes(CauseBase, frozen=True, omit_defaults=True):
+    """Bytes of the body belong to nothing: it is longer than JSON and declared sizes together.
+
+    `newline` says that the only one is 0x0A, and where: behind the JSON or at the end of the body.
+    """
 
     json: int
     blobs: int
     body: int
+    newline: Literal["behind_json", "at_end"] | None = None
+
+    @property
+    def shows(self) -> str | None:
+        return "P5" if self.newline == "behind_json" else None
 
     def words(self) -> str:
         declared = self.json + self.blobs
+        if self.newline is not None:
+            counted_not = f"{HEADER_LENGTH} does not count it, so that each blob is shifted"
+            where = f"behind the JSON: {counted_not}"
+            if self.newline == "at_end":
+                where = "at the end of the body"
+            return (
+                f"a newline (0x0a) {where}; expected {declared} bytes (JSON {self.json} + blobs "
+                f"{self.blobs}), got {self.body}"
+            )
         return (
             f"{counted(self.body - declared, 'byte')} left over: expected {declared} bytes "
             f"(JSON {self.json} + blobs {self.blobs}), got {self.body}"

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from v2_conformance.suite.causes.base import CauseBase, FirstDifference, counted
 
 _WRONG_VALUE = "wrong_value"  # one finding in all datatypes and forms
+_BIT_FOR_BIT = {
+    **dict.fromkeys(("INT8", "INT16", "INT32", "INT64"), "D1"),
+    **dict.fromkeys(("UINT8", "UINT16", "UINT32", "UINT64"), "D2"),
+    "FP32": "D3",
+    "FP64": "D5",
+    "BOOL": "D6",
+    "FP16": "D8",
+    "BF16": "D9",
+}
+"""The requirement about the bytes of each datatype."""
 
 
 class TooManyDimensions(CauseBase, frozen=True):
@@ -39,14 +51,25 @@ class BlobPastBody(CauseBase, frozen=True):
     body: int
 
 
-class InvalidTensor(CauseBase, frozen=True):
-    """An output's bytes or JSON are not a tensor of its datatype and shape."""
+class InvalidTensor(CauseBase, frozen=True, omit_defaults=True):
+    """An output's bytes or JSON are not a tensor of its datatype and shape.
+
+    `sign` says what they may be instead: elements of another size, another number of elements, or
+    BYTES without lengths.
+    """
 
     says = "{output} {datatype} {shape}: {problem}"
     output: str
     datatype: str
     shape: str
     problem: str
+    sign: Literal["element_size", "element_count", "prefixes"] | None = None
+
+    @property
+    def shows(self) -> str | None:
+        if self.sign == "element_size":
+            return _BIT_FOR_BIT.get(self.datatype)
+        return {"element_count": "O10", "prefixes": "B2"}.get(self.sign or "")
 
     @property
     def finding_kind(self) -> str:
@@ -60,6 +83,10 @@ class MissingOutput(CauseBase, frozen=True):
     stable = ("output",)
     output: str
     got: tuple[str, ...]
+
+    @property
+    def shows(self) -> str | None:
+        return "O13"
 
 
 class UnrequestedOutputs(CauseBase, frozen=True):
@@ -153,10 +180,22 @@ class _WrongElements(CauseBase, frozen=True):
         return self.difference.output
 
 
-class WrongValue(_WrongElements, frozen=True):
-    """Elements of a fixed-size datatype differ: `differing` of `elements`."""
+class WrongValue(_WrongElements, frozen=True, omit_defaults=True):
+    """Elements of a fixed-size datatype differ: `differing` of `elements`. `column_major` says that
+    they are the right ones in column-major order."""
 
     differing: int
+    column_major: bool = False
+
+    @property
+    def shows(self) -> str | None:
+        if self.column_major:
+            return "D10"
+        first = self.difference
+        pairs = [first.expected[n : n + 2] for n in range(0, len(first.expected), 2)]
+        if len(pairs) > 1 and "".join(reversed(pairs)) == first.got:
+            return _BIT_FOR_BIT.get(first.datatype)
+        return None
 
     def words(self) -> str:
         first = self.difference
@@ -167,7 +206,13 @@ class WrongValue(_WrongElements, frozen=True):
             f"{first.output} {first.datatype}: {place}: expected {first.expected} "
             f"({first.expected_value}), got {first.got} ({first.got_value}), bytes in wire order; "
             f"{'1 element differs' if self.differing == 1 else f'{self.differing} elements differ'}"
+            f"{self._sign()}"
         )
+
+    def _sign(self) -> str:
+        if self.column_major:
+            return ": they are the right ones in column-major order"
+        return ": the bytes are in big-endian order" if self.shows is not None else ""
 
 
 class WrongBytesElement(_WrongElements, frozen=True):
