@@ -336,3 +336,35 @@ def test_the_container_has_no_root_and_its_base_names_no_registry() -> None:
     assert "/" not in base
     copied = [word for line in lines if line.startswith("COPY p") for word in line.split()[1:-1]]
     assert all((ROOT / name).exists() for name in copied)
+
+
+PINNED = re.compile(r"@[0-9a-f]{40} # v[0-9.]+$")
+
+
+def test_every_action_is_pinned_to_a_commit_and_every_image_to_a_digest() -> None:
+    manuals = sorted((ROOT / "docs").glob("*.md"))
+    for path in (ACTION / "action.yml", WORKFLOW, *manuals):
+        for line in path.read_text("utf-8").splitlines():
+            if re.match(r"\s*(?:- )?uses: ", line) and "OWNER/REPOSITORY" not in line:
+                assert PINNED.search(line), f"{path.name}: {line}"
+            assert "@main" not in line, f"{path.name}: {line}"
+    base = (ROOT / "Containerfile").read_text().partition("ARG BASE=")[2].splitlines()[0]
+    image = yaml.safe_load(GITLAB.read_text())[".v2-conformance"]["image"]
+    assert re.fullmatch(r"python:[0-9.]+-slim@sha256:[0-9a-f]{64}", base)
+    assert image == base
+    assert "@sha256:" in container()["image"]
+
+
+def test_what_a_server_prints_is_kept_only_if_somebody_asks() -> None:
+    action = yaml.safe_load((ACTION / "action.yml").read_text())
+    assert action["inputs"]["server-log"]["default"] == "false"
+    upload = action["runs"]["steps"][-1]["with"]
+    assert "inputs.server-log != 'true' && format('!{0}/server.log'" in upload["path"]
+    kept = yaml.safe_load(GITLAB.read_text())[".v2-conformance"]["artifacts"]
+    assert kept["exclude"] == [f"{kept['paths'][0]}/server.log"]
+
+
+def test_artifacts_of_one_workflow_have_names_of_their_own() -> None:
+    name = yaml.safe_load((ACTION / "action.yml").read_text())["runs"]["steps"][-1]["with"]["name"]
+    for part in ("inputs.artifact", "github.job", "strategy.job-index"):
+        assert f"${{{{ {part} }}}}" in name
