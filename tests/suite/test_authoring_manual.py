@@ -32,6 +32,7 @@ SECTIONS = {
     "case": "A case",
     "case.first": "Other requests",
     "case.members": "Other requests",
+    "case.next": "Other requests",
     "client": "Clients that break off",
     "exception": "Axes",
     "request": "The request",

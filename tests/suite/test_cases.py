@@ -123,6 +123,7 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, first=make_case(model="identity/INT8"))),
     (REQUEST, lambda case: replace(case, first=make_case(id="the-first"))),
     (REQUEST, lambda case: replace(case, together=2, members=(make_case(id="beside"),))),
+    (REQUEST, lambda case: replace(case, next=(make_case(id="behind"),))),
     (REQUEST, lambda case: replace(case, variations=("spaced",))),
     (GET, lambda case: replace(case, path="/v2/health/live")),
     (generated_case(), lambda case: replace(case, requests=case.requests[:9])),

@@ -94,8 +94,10 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
         if isinstance(case, GetCase):
             return _judge_get(case, prepared, decoded)
         verdict = _judge_request(case, prepared, decoded, transcript.streamed)
-        if prepared.following is not None and response.following is not None:
-            _judge_second(prepared.following, response.following)
+        following, answer = prepared.following, response.following
+        while following is not None and answer is not None:
+            _judge_second(following, answer)
+            following, answer = following.following, answer.following
         return verdict
     except Finding as finding:
         return Verdict(finding.outcome, finding.cause, describe_request(case, prepared))

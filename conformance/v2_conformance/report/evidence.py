@@ -71,7 +71,12 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
         ),
     ] = 0
     answers: Annotated[
-        int, Meta(description="How many requests were sent: 2 if one was pipelined.", ge=1, le=2)
+        int,
+        Meta(
+            description="How many requests were sent: more than 1 if they were pipelined.",
+            ge=1,
+            le=4,
+        ),
     ] = 1
     http2: Annotated[
         Http2Facts | None,

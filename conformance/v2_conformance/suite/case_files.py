@@ -23,6 +23,7 @@ from v2_conformance.yaml_bounds import is_decimal
 from v2_conformance.yaml_files import YamlFile, as_text
 
 _THOROUGH = "_thorough"
+_EXACT = {"outcome": "success", "outputs": "any"}
 _NOT_CASES = {
     "generated_requests.yaml",
     "models.yaml",
@@ -129,6 +130,8 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
     names = entry.get("variations", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise CaseFileError(f"{entry['id']}: `variations` must be a list of names")
+    if case.next and "pipelined" not in names:
+        raise CaseFileError(f"{case.id}: `next` requires the variation pipelined")
     try:
         return vary(case, names)
     except CaseFileError as error:
@@ -136,17 +139,19 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
 
 
 def _with_others(case: RequestCase, entry: Mapping[str, Any]) -> RequestCase:
-    """The case with the requests that go before it, or beside it."""
+    """The case with the requests that go before it, beside it or behind it."""
     first = entry.get("first")
     before = _other(case, first, {"outcome": "survives"}) if first is not None else None
     beside = [_other(case, item, case.expect) for item in entry.get("members", [])]
+    behind = tuple(_other(case, item, _EXACT) for item in entry.get("next", []))
     ids = [one.request.get("id") for one in (case, *([before] if before else []), *beside)]
 
     def knowing(one: RequestCase) -> RequestCase:
         foreign = sorted({str(id) for id in ids if id not in (None, one.request.get("id"))})
         return replace(one, foreign_ids=tuple(foreign))
 
-    return replace(knowing(case), first=before, members=tuple(knowing(one) for one in beside))
+    known = knowing(case)
+    return replace(known, first=before, members=tuple(map(knowing, beside)), next=behind)
 
 
 def _other(case: RequestCase, given: Mapping[str, Any], expect: Mapping[str, Any]) -> RequestCase:

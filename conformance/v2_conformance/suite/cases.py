@@ -36,7 +36,7 @@ CanaryForm = Literal["binary", "json"]
 
 _TOLD_ELSEWHERE = frozenset(
     {"id", "why", "blocks", "variations", "first", "members", "foreign_ids", "last_negative", "of"}
-    | {"times", "rounds"}
+    | {"next", "times", "rounds"}
 )
 
 ROUNDS = 5
@@ -224,7 +224,8 @@ class RequestCase(_Common):
     beyond what a negative case gets. `together` is on how many connections it is sent at once, and
     `rounds` how often on each. `first` is sent before it on the same connection, as many `times` as
     that says, whatever comes of that. Connections that are
-    used at once send this request and `members` in turn. `foreign_ids` are the ids of those others.
+    used at once send this request and `members` in turn. `next` leave in the same write behind a
+    pipelined one. `foreign_ids` are the ids of `first` and `members`.
     `variations` are names of cases/variations.yaml, in the order in which they apply; `request` has
     what they change of it already. `last_negative` is false if another negative case of its
     requirement comes after it that is thorough if it is, ordinary if not.
@@ -239,13 +240,14 @@ class RequestCase(_Common):
     variations: tuple[str, ...] = ()
     first: RequestCase | None = None
     members: tuple[RequestCase, ...] = ()
+    next: tuple[RequestCase, ...] = ()
     foreign_ids: tuple[str, ...] = ()
     last_negative: bool = True
 
     @property
     def others(self) -> tuple[RequestCase, ...]:
         """The other requests that belong to the case."""
-        return (*((self.first,) if self.first else ()), *self.members)
+        return (*((self.first,) if self.first else ()), *self.members, *self.next)
 
     def member(self, number: int) -> RequestCase:
         """The request of connection `number`, of those that are used at once."""
@@ -259,6 +261,8 @@ class RequestCase(_Common):
             told["first"] = self.first.content
         if self.members:
             told["members"] = [member.content for member in self.members]
+        if self.next:
+            told["next"] = [one.content for one in self.next]
         if self.rounds != ROUNDS:
             told["rounds"] = self.rounds
         if self.times != 1:

@@ -24,7 +24,7 @@ def vary(case: RequestCase, names: Sequence[str]) -> RequestCase:
     for name in names:
         given = variation(name)
         before = [variation(earlier) for earlier in case.variations]
-        traits = {"same-answer"} if case.expects == "success" else set()
+        traits = {"same-answer"} if case.expects == "success" or case.next else set()
         if case.together == 1:
             traits.add("one-connection")
         expect = case.expect

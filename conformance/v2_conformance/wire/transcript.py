@@ -80,7 +80,7 @@ class Response(msgspec.Struct, frozen=True, dict=True):
     """A parsed final response. `body` has no transfer coding; `excess` bytes followed it.
 
     `whole` says whether all of it came. `following` is the whole response to the request that was
-    pipelined behind, if there were two and the server has answered both.
+    pipelined behind, if there was one and the server has answered both.
     """
 
     status: int

@@ -1,4 +1,4 @@
-"""Two requests in one write: both answers are read, from whatever the server makes of them."""
+"""Requests in one write: all answers are read, from whatever the server makes of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import pytest
 from support.cases import binding, make_case
 from support.responses import http
 from support.servers import Peer, same, serving
+from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.targets.make import make_target
+from v2_conformance.suite.case_files import make_case as make_entry
+from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import SecondAnswerWrong
 from v2_conformance.suite.causes.circumstances import NoResponse
 from v2_conformance.suite.causes.findings import WrongStatus
@@ -28,9 +31,26 @@ BINARY = [{"tensor": 0, "binary_data": True}]
 CASE = vary(make_case(inputs=[{"shape": [3]}], outputs=BINARY), ["pipelined"])
 
 
-def asked(url: str) -> tuple[Prepared, Transcript]:
+BEHIND_AN_ERROR = make_entry(
+    {
+        "id": "V2/made-by-hand",
+        "why": "For a test.",
+        "model": "identity/INT32",
+        "request": {"inputs": [{"shape": [3], "name": "NO_SUCH_INPUT"}]},
+        "next": [
+            {"request": {"inputs": [{"shape": [2]}], "outputs": BINARY}},
+            {"request": {"inputs": [{"shape": [1], "form": "json"}]}},
+        ],
+        "variations": ["pipelined"],
+        "expect": {"outcome": "reject"},
+    }
+)
+
+
+def asked(url: str, case: Case = CASE) -> tuple[Prepared, Transcript]:
+    assert isinstance(case, RequestCase)
     target = make_target(url, timeout=1)
-    prepared = prepare(CASE, target.address, binding())
+    prepared = prepare(case, target.address, binding())
     connection = target.transport().connection()
     try:
         came = connection.exchange(prepared.request)
@@ -41,9 +61,10 @@ def asked(url: str) -> tuple[Prepared, Transcript]:
     return prepared, came
 
 
-def verdict(url: str) -> Verdict:
-    prepared, came = asked(url)
-    return judge(CASE, prepared, came)
+def verdict(url: str, case: Case = CASE) -> Verdict:
+    prepared, came = asked(url, case)
+    assert isinstance(case, RequestCase)
+    return judge(case, prepared, came)
 
 
 def answers(*, number: int) -> list[bytes]:
@@ -124,3 +145,35 @@ def test_answers_in_the_wrong_order_are_a_failure() -> None:
 def test_no_answer_at_all_is_the_failure_of_the_first() -> None:
     with scripted(close=True) as server:
         assert isinstance(verdict(server.url).cause, ConnectionClosed)
+
+
+def test_every_answer_behind_an_error_is_read_and_judged() -> None:
+    with ReferenceServer() as server:
+        prepared, came = asked(server.url, BEHIND_AN_ERROR)
+        assert verdict(server.url, BEHIND_AN_ERROR).outcome is Outcome.PASS
+    assert (prepared.request.answers, came.answers) == (3, 3)
+    first = came.response
+    assert first is not None
+    assert first.following is not None
+    assert [first.status, first.following.status] == [400, 200]
+    assert first.following.following is not None
+    received = bytes(came.received)
+    third = received.rindex(b"HTTP/1.1")
+    with scripted(received[:third], http(b"{}", 500), read=3) as server:
+        found = verdict(server.url, BEHIND_AN_ERROR)
+    assert found.cause == SecondAnswerWrong(WrongStatus("200", 500, "{}"))
+
+
+def test_a_server_may_close_the_connection_behind_an_error_or_any_other_answer() -> None:
+    with ReferenceServer() as server:
+        received = bytes(asked(server.url, BEHIND_AN_ERROR)[1].received)
+    second = received.index(b"HTTP/1.1", 1)
+    for end in (second, received.rindex(b"HTTP/1.1")):
+        with scripted(received[:end], close=True, read=3) as server:
+            assert verdict(server.url, BEHIND_AN_ERROR).outcome is Outcome.PASS
+
+
+def test_requests_behind_another_need_the_variation_that_sends_them() -> None:
+    entry = {"id": "V2/made-by-hand", "why": "For a test.", "model": "identity/INT32"}
+    with pytest.raises(CaseFileError, match="`next` requires the variation pipelined"):
+        make_entry({**entry, "next": [{"request": {"inputs": [{"shape": [2]}]}}]})

@@ -57,7 +57,7 @@ _SHOW_BYTES = "od -v -A d -t x1 -t c"
 class _Step:
     """One request: where its writes end, counted from the body's start, and on which connection.
 
-    `answers` is how many responses it gets: 2 if another request is pipelined behind it.
+    `answers` is how many responses it gets: more than 1 if requests are pipelined behind it.
     """
 
     head: bytes

@@ -104,12 +104,12 @@ class AnnotatedMessage:
 
 
 def annotate_request(data: bytes, answers: int = 1) -> AnnotatedMessage:
-    """The sections of a recorded request, or of two if it has two answers. Never raises."""
+    """The sections of a recorded request, or of several if it has several answers. Never raises."""
     return _annotate(data, "inputs", answers)
 
 
 def annotate_response(data: bytes, answers: int = 1) -> AnnotatedMessage:
-    """The sections of a recorded response, or of two. Never raises."""
+    """The sections of a recorded response, or of several. Never raises."""
     return _annotate(data, "outputs", answers)
 
 
@@ -118,6 +118,9 @@ def _rows(data: bytes, base: int) -> Iterator[HexRow]:
         piece = data[at : at + _WIDTH]
         text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in piece)
         yield HexRow(base + at, piece.hex(" "), text)
+
+
+_FOLLOWING = ("second", "third", "fourth")
 
 
 class _BodyRange(NamedTuple):
@@ -169,9 +172,11 @@ def _annotated(data: bytes, member: str, answers: int) -> AnnotatedMessage:
     sections.append(_whole("head", "head", data, at, head.end))
     more, notes, end, cuts = _body(data, head, member)
     sections += more
-    if answers > 1 and begins_message(data, end):
+    for which in _FOLLOWING[: answers - 1]:
+        if not begins_message(data, end):
+            break
         head = read_head(data, end)
-        label = "head of the second " + _MESSAGE[member]
+        label = f"head of the {which} {_MESSAGE[member]}"
         sections.append(_whole("head", label, data, end, head.end))
         more, more_notes, end, _ = _body(data, head, member)
         sections += more

@@ -41,7 +41,7 @@ from v2_conformance.wire.encode.message_fields import message_fields
 from v2_conformance.wire.encode.parting import part
 from v2_conformance.wire.encode.streamed_input import streamed_input
 from v2_conformance.wire.spelling.coding import encode_spelled
-from v2_conformance.wire.spelling.http import HttpSpelling, Place
+from v2_conformance.wire.spelling.http import HttpSpelling, Place, pipelined
 from v2_conformance.wire.transport import Head, Request
 
 LIVE = "/v2/health/live"
@@ -199,8 +199,9 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
         parts = (*parts[:-1], msgspec.structs.replace(parts[-1], end=parts[-1].end + rest))
     following = None
     if spelling.pipelined:
-        plain = replace(case, variations=())
-        following = _prepare(plain, address, binding, variant + 1)
+        after = case.next or (replace(case, variations=()),)
+        for number, later in reversed([*enumerate(after, variant + 1)]):
+            following = _before(_prepare(later, address, binding, number), following)
     made = spelling.deliver(made, len(written), following.request if following else None)
     made = part(made, request.get("client"), address.write_head)
     return Prepared(
@@ -215,6 +216,14 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
         declined_by=_declined_by(case, given),
         foreign_ids=case.foreign_ids,
     )
+
+
+def _before(own: Prepared, following: Prepared | None) -> Prepared:
+    """Return a request with the one that leaves behind it in the same write, if there is one."""
+    if following is None:
+        return own
+    both = pipelined(own.request, following.request)
+    return msgspec.structs.replace(own, request=both, following=following)
 
 
 def _coded(

@@ -42,8 +42,8 @@ _BEGINNING = b"HTTP/"
 class ResponseReader:
     """Reads the response to a request incrementally; `feed(b"")` says that the peer closed.
 
-    With `answers` 2 there are two requests and it reads two responses, unless the server closes
-    between them, as it may.
+    With several `answers` there are as many requests, and it reads a response to each, unless the
+    server closes between them, as it may.
     """
 
     error_ending = Ending.MALFORMED
@@ -75,7 +75,7 @@ class ResponseReader:
 
     @property
     def answered_first(self) -> bool:
-        """True if the first of two responses is complete, and nothing of the second has come."""
+        """True if the first of several is complete, and nothing behind the last that is."""
         if len(self._messages) < 2:
             return False
         last = self._messages[-1]
@@ -198,10 +198,11 @@ class ResponseReader:
             return Response(
                 plain.status, plain.fields, body, "content-length", excess, whole=self.done
             )
-        first = self._response(self._messages[0])
-        last = self._messages[-1]
-        second = last.whole and last is not self._messages[0]
-        return replace(first, following=self._response(last)) if second else first
+        following = None
+        for message in reversed(self._messages[1:]):
+            if message.whole:
+                following = replace(self._response(message), following=following)
+        return replace(self._response(self._messages[0]), following=following)
 
     def _response(self, message: _Message) -> Response:
         if message.head is None:

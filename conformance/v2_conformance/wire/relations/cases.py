@@ -159,7 +159,7 @@ def transposed(
     if not isinstance(case, RequestCase) or isinstance(case, RelationCase):
         return None
     relation = relation_of(case)
-    if relation is None or case.large:
+    if relation is None or case.large or case.next:
         return None
     several = len(case.roles) > 1 and beside
     for others in (beside, ()) if several else ((),):

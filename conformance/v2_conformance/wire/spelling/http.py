@@ -72,7 +72,7 @@ class HttpSpelling:
 
     @property
     def pipelined(self) -> bool:
-        """True if another request follows in the same write."""
+        """True if other requests follow in the same write."""
         return "pipelined" in self._of
 
     def head(self, head: Head) -> Head:
@@ -156,10 +156,9 @@ class HttpSpelling:
 
         `following` is the request that leaves with it, if it is pipelined.
         """
-        wire = b"".join(request.http1)
         if following is not None:
-            whole = wire + b"".join(following.http1)
-            return replace(request, http1=(whole,), pause_s=0.0, answers=2)
+            return pipelined(request, following)
+        wire = b"".join(request.http1)
         written = self._of.get("chunks", {}).get("written")
         if written == "at_once":
             return replace(request, http1=(wire,))
@@ -178,6 +177,12 @@ class HttpSpelling:
             at = head // 2 if before_end is None else head - before_end
             return replace(request, http1=(wire[:at], wire[at:]), pause_s=_HEAD_PAUSE_S)
         return request
+
+
+def pipelined(request: Request, following: Request) -> Request:
+    """Return a request in one write with the one that follows, and with those behind that."""
+    whole = b"".join((*request.http1, *following.http1))
+    return replace(request, http1=(whole,), pause_s=0.0, answers=1 + following.answers)
 
 
 def _added(how: Mapping[str, Any]) -> list[tuple[str, str]]:

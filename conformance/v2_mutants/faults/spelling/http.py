@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from math import prod
 
+import msgspec
+
+from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.spellings import crashes, refuses_if
 from v2_mutants.registry import Right, What, fault
 
@@ -166,11 +170,43 @@ fault("refused-coding-used-if-its-weight-has-zeros", "V2", Behaviour.encode_resp
 fault("pipelined-request-lost", "V2", Behaviour.read_ahead)(
     "What comes behind a request before its answer is thrown away.", lambda right, data: b""
 )
+_THIRD = re.compile(rb"(?s)(POST .*?HTTP/1.*?POST .*?HTTP/1.*?)POST .*")
+_BEHIND_ERROR = re.compile(rb"(?s)(NO_SUCH_INPUT.*?)POST .*")
+fault("third-of-a-pipeline-lost", "V2", Behaviour.received)(
+    "Of what comes in one read, the first two requests are read.",
+    lambda right, data: _THIRD.sub(rb"\1", right()),
+)
+fault("pipeline-behind-an-error-lost", "V2", Behaviour.received)(
+    "What comes in the same read behind a request for an unknown input is thrown away.",
+    lambda right, data: _BEHIND_ERROR.sub(rb"\1", right()),
+)
 _BEHIND_CHUNKS = re.compile(rb"(?s)(\r\n0\r\n\r\n)POST .*")
 fault("what-follows-chunks-lost", "V2", Behaviour.received)(
     "What comes in the same read behind the last chunk is thrown away.",
     lambda right, data: _BEHIND_CHUNKS.sub(rb"\1", right()),
 )
+
+
+_SHAPE = re.compile(rb'"shape":\[([0-9]+),([0-9]+)\]')
+
+
+@fault.several("shape-of-the-request-behind", "V2")
+class _ShapeOfTheRequestBehind(Behaviour):
+    """A matrix has the shape of the one that was pipelined behind it, if that is as large."""
+
+    behind: tuple[int, int] | None = None
+
+    def read_ahead(self, data: bytes) -> bytes:
+        found = _SHAPE.search(data)
+        self.behind = (int(found[1]), int(found[2])) if found else None
+        return super().read_ahead(data)
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        right = super().output_tensor(output, tensor)
+        behind, self.behind = self.behind, None
+        if behind is None or len(right.shape) != 2 or prod(behind) != prod(right.shape):
+            return right
+        return msgspec.structs.replace(right, shape=behind)
 
 
 def _merges_trailers(when: Callable[[Request], bool]) -> What[Response]:
