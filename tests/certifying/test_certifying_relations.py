@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -14,16 +15,18 @@ import numpy as np
 import pytest
 
 from support.behaviours import Floats, Noisy, OtherFloats
+from support.reports import read_document
 from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.cli import exit_codes
+from v2_conformance.errors import UsageError
 from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.digest import sealed
+from v2_conformance.report.digest import document_digest, sealed
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, write_report
 from v2_conformance.report.verdict.gate import Gate
@@ -142,6 +145,22 @@ def test_unrepeatable_model_has_no_value_relations(start: Start, tmp_path: Path)
     within = run(server, tmp_path / "within", "matrix_product", tolerance=near)
     assert {case.outcome for case in within.cases} == {Outcome.PASS}
     assert "floats within rtol 0 and atol 0.01" in claim(within)
+
+
+@pytest.mark.parametrize("wide", [Tolerance(atol=1e300), Tolerance(rtol=1e300), Tolerance(rtol=1)])
+def test_a_tolerance_with_which_zeros_pass_is_refused_and_never_consistent(
+    wide: Tolerance, whole: tuple[Report, Path], tmp_path: Path, server: ReferenceServer
+) -> None:
+    with pytest.raises(UsageError, match="zeros would pass for the output OUTPUT0"):
+        run(server, tmp_path, "matrix_product", tolerance=wide)
+    forged = read_document(whole[1])
+    forged["relations"].update(rtol=wide.rtol, atol=wide.atol)
+    forged["integrity"]["digest"] = document_digest(forged)
+    path = tmp_path / REPORT
+    path.write_text(json.dumps(forged))
+    found = verify(path, every_case())
+    assert found.exit_code == 1
+    assert any("zeros would pass" in edit for edit in found.edits)
 
 
 def test_value_wrong_beside_others_is_the_servers(start: Start, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from v2_conformance.judging.relations.learning import (
     NAME,
     Described,
     Learned,
+    beyond_tolerance,
     described,
     unknown_model,
 )
@@ -123,6 +124,9 @@ def learn_models(
     if not made:
         why = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:_NAMED])
         raise NothingRanError(target.mask.text(why + _others(listed, failed)))
+    too_wide = next(filter(None, (beyond_tolerance(one.learned) for one in made)), None)
+    if too_wide is not None:
+        raise UsageError(f"{too_wide}: give smaller --rtol and --atol")
     used = {spec.name for one in made for spec in one.asked.inputs}
     unused = sorted(choice.names - used)
     if unused:

@@ -9,7 +9,12 @@ from urllib.parse import quote
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import CaseFileError, ReportFileError
-from v2_conformance.judging.relations.learning import Learned, described, unknown_model
+from v2_conformance.judging.relations.learning import (
+    Learned,
+    beyond_tolerance,
+    described,
+    unknown_model,
+)
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
@@ -100,6 +105,9 @@ def _learned(
         raise RecordedError(f"it does not answer its plain request: {learned.problem}")
     if next(answers, None) is not None:
         raise RecordedError("there are more exchanges than it takes")
+    too_wide = beyond_tolerance(learned)
+    if too_wide is not None:
+        raise RecordedError(too_wide)
     return learned
 
 

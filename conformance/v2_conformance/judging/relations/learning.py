@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from v2_conformance.judging.compare import compare_tensors
+from v2_conformance.judging.compare import compare_tensors, is_close_to_zeros
 from v2_conformance.judging.messages.response import (
     ReadOutput,
 )
@@ -172,6 +172,23 @@ def differing_output(
             compare_tensors(tensor, found[tensor.name], tolerance=tolerance)
         except Finding:
             return printable(tensor.name, 60)
+    return None
+
+
+def beyond_tolerance(learned: Learned) -> str | None:
+    """Return why a model's answers show nothing with its tolerance, None if they do: zeros would
+    pass for one of its outputs.
+    """
+    known = learned.binding.known
+    if known is None or known.tolerance is None or not known.answers:
+        return None
+    for outputs in zip(*known.answers, strict=True):
+        if is_close_to_zeros(outputs, known.tolerance):
+            return (
+                f"zeros would pass for the output {printable(outputs[0].name, 60)} of "
+                f"{learned.model.model} with rtol {known.tolerance.rtol:g} and atol "
+                f"{known.tolerance.atol:g}"
+            )
     return None
 
 
