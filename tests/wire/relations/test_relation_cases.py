@@ -189,6 +189,13 @@ def test_a_request_without_inputs_is_not_sent_to_a_model_that_may_need_none() ->
     assert transposed(SUITE["R1/error-status[empty_object]"], WIDENER) is not None
 
 
+def test_an_image_comes_in_as_few_chunks_as_a_small_tensor() -> None:
+    image = of_shape(3, 224, 224, datatype="FP32")
+    chunks = sent("C2/chunk-sizes[int32,1]", image).request["delivery"]["chunks"]
+    assert 3 * 224 * 224 * 4 / chunks < 2100
+    assert sent("C2/chunk-sizes[int32,1]", WIDENER).request["delivery"] == {"chunks": 1}
+
+
 def test_a_large_sample_is_planned_without_repeating_it() -> None:
     wide = (TensorSpec("IN", "FP32", (1, 3, 64, 64)),)
     large = model("large", wide, (TensorSpec("OUT", "FP32", (10,)),))

@@ -30,7 +30,7 @@ from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownM
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
 from v2_conformance.wire.encode.requests import check_prepared
 from v2_conformance.wire.relations.changes import adapted, check_changes
-from v2_conformance.wire.relations.fit import NO_JSON, Fit, input_datatypes
+from v2_conformance.wire.relations.fit import NO_JSON, Fit, delivered, input_datatypes
 from v2_conformance.wire.relations.own_tensors import own_tensors
 from v2_conformance.wire.relations.sizes import (
     MOST_BYTES,
@@ -225,6 +225,7 @@ def _transposed(case: RequestCase, model: ModelContract, relation: Relation) -> 
     if case.expect.get("about_size"):
         with contextlib.suppress(UnfitError, CaseFileError):
             return _with_own_tensors(case, model, relation)
+        need(relation.own_tensors == "only")
         return _with_large_sample(case, model, relation)
     if relation.own_tensors == "only" or exact:
         return _with_own_tensors(case, model, relation)
@@ -345,7 +346,7 @@ def _with_inputs(
     need(case.expect.get("compare") != "truth" and "one_of" not in case.expect)
     _fits_variations(case, model, inputs)
     fit = Fit(case, model, relation.about_outputs)
-    request = {**case.request, "inputs": inputs}
+    request = {**case.request, "inputs": inputs, **delivered(case.request, model)}
     if "outputs" in request:
         request["outputs"] = fit.outputs(request["outputs"])
     expect = dict(case.expect)

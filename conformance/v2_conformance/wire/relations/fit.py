@@ -21,6 +21,7 @@ NO_JSON = frozenset({"FP16", "BF16"})
 LARGE = 1 << 20
 """A declared size that is no model's by chance."""
 
+_MOST_CHUNKS = 2048
 # Patterns that stand for any values of the datatype.
 _ANY_VALUES = frozenset({"counting", "counting_in_json", "ones", "not_json", "ascii"})
 _PLAIN = frozenset({"tensor", "shape", "values", "form"})
@@ -212,6 +213,17 @@ def any_values(values: object, case: RequestCase, spec: TensorSpec, own: TensorS
     # A spelling is one of any numbers of a kind, or of any texts.
     kinds = (DATATYPES[spec.datatype].kind, DATATYPES[own.datatype].kind)
     return isinstance(values, list) and bool(case.variations) and kinds[0] == kinds[1]
+
+
+def delivered(request: Mapping[str, Any], model: ModelContract) -> dict[str, Any]:
+    """Return `delivery` of a case's request, if it has one, with chunks so long that the model's
+    sample takes no more of them than servers accept (C3).
+    """
+    given = request.get("delivery")
+    if not isinstance(given, dict) or not isinstance(given.get("chunks"), int):
+        return {} if given is None else {"delivery": given}
+    size = sum(len(sample.blob) for sample in model.samples[0])
+    return {"delivery": {"chunks": max(given["chunks"], size // _MOST_CHUNKS)}}
 
 
 def fillable(shape: Sequence[Any]) -> bool:
