@@ -54,8 +54,8 @@ _PROFILES = {
     "-in-coded-answers": "compression-responses",
 }
 _WHY = {
-    "pairs": "Everything that the name of this case lists is legal. A server with a path of its "
-    "own for each of these things breaks where two paths meet.",
+    "pairs": "Everything that the name of this case lists is legal. A server with a separate "
+    "code path for each of these things breaks where two paths meet.",
     "triples": "Everything that the name of this case lists is legal, and clients combine it. "
     "Three such things together take a path through the server that no two of them take.",
 }
