@@ -80,12 +80,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1
 
 
-def publish(expected: Expectation, work: Path) -> list[str]:
-    """Write reports/NAME/ from a run on a new server; what differs from `expected`, by line.
+def publish(expected: Expectation, work: Path, folder: Path | None = None) -> list[str]:
+    """Write reports/NAME/, or `folder`, from a run on a new server; what differs from `expected`,
+    by line.
 
     `work` keeps the environment in environment/, and the models and server.log in server/.
     """
-    folder = REPORTS / expected.name
+    folder = REPORTS / expected.name if folder is None else folder
     if expected.adapter:
         python, _ = run_client(expected, work, folder)
     else:

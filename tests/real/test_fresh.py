@@ -1,0 +1,92 @@
+"""Reports on the newest versions are proposed with what differs. Nothing is installed here."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import fresh
+import publish
+from expectation import (
+    Expectation,
+    client_expectation_files,
+    expectation_files,
+    load_expectation,
+)
+from support.sites import report_on
+from v2_conformance.cli.main import main as conformance
+from v2_conformance.report.files import PACKED_REPORT
+
+TRITON = Path(__file__).parent / "expectations" / "triton-2.51.0.yaml"
+
+
+@pytest.fixture
+def proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of reports, and one expectation; what is installed "is" some server in 2.0."""
+    reports = tmp_path / "reports"
+    expected = tmp_path / "some-1.0.yaml"
+    text = TRITON.read_text("utf-8").replace("server: triton", "server: some")
+    expected.write_text(fresh.drafted(text, "1.0", "some==1.0"), "utf-8")
+    monkeypatch.setattr(publish, "REPORTS", reports)
+    monkeypatch.setattr(fresh, "expectation_files", lambda: [expected])
+    monkeypatch.setattr(fresh, "client_expectation_files", list)
+    monkeypatch.setattr(fresh, "newest_package", lambda package: "some==2.0")
+    packed(tmp_path / "first", "1.0")
+    assert conformance(["publish", str(reports), str(tmp_path / "first")]) == 0
+
+    def run(one: Expectation, work: Path, folder: Path) -> list[str]:
+        assert one.package == "some==2.0"
+        packed(folder, "2.0")
+        return ["H6: expected fail, got pass"]
+
+    monkeypatch.setattr(publish, "publish", run)
+    return tmp_path
+
+
+def packed(folder: Path, version: str) -> None:
+    plain = report_on(folder, "some", version)
+    (folder / PACKED_REPORT).write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+    plain.unlink()
+
+
+def test_a_new_version_gets_a_report_a_draft_and_words(proposed: Path) -> None:
+    words = proposed / "words.md"
+    assert fresh.main(["--work", str(proposed / "work"), "--words", str(words)]) == 0
+    text = words.read_text("utf-8")
+    assert text.startswith("## some-2.0: ")
+    assert "- H6: expected fail, got pass" in text
+    assert (proposed / "reports" / "some-2.0" / "report.html").is_file()
+    draft = load_expectation(proposed / "some-2.0.yaml")
+    assert (draft.version, draft.package) == ("2.0", "some==2.0")
+    # The report is there now, so the next week has nothing to say.
+    assert fresh.main(["--work", str(proposed / "work"), "--words", str(words)]) == 0
+    assert words.read_text("utf-8") == ""
+
+
+def test_what_cannot_be_installed_is_said_and_proposes_nothing(
+    proposed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> list[str]:
+        raise subprocess.CalledProcessError(1, ["pip"])
+
+    monkeypatch.setattr(publish, "publish", fails)
+    words = proposed / "words.md"
+    assert fresh.main(["--work", str(proposed / "work"), "--words", str(words)]) == 1
+    assert "- some: " in words.read_text("utf-8")
+    assert not (proposed / "some-2.0.yaml").exists()
+
+
+def test_the_newest_expectation_of_each_is_what_a_new_version_is_compared_with() -> None:
+    found = {fresh.kind_of(one): one.version for one in fresh.newest_expectations(known())}
+    assert found["kserve"] != "0.14.1"
+    assert found["triton"] == "2.51.0"
+    assert {"kserve-client", "mlserver", "tritonclient", "tritonclient-aio"} <= found.keys()
+
+
+def known() -> Sequence[Expectation]:
+    files = (*expectation_files(), *client_expectation_files())
+    return [load_expectation(path) for path in files]

@@ -1,0 +1,157 @@
+"""The packages of a release: built once, checked, and tried in clean environments. Nothing is
+published. Of the ordinary tests only the README's links; `tox -e release` runs all."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from v2_conformance.version import __version__
+
+ROOT = Path(__file__).parents[2]
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+PYTHONS_TRIED = ("3.10", "3.13")
+SHARED = (
+    "share/man/man1/v2-conformance.1",
+    "share/bash-completion/completions/v2-conformance",
+    "share/zsh/site-functions/_v2-conformance",
+    "share/fish/vendor_completions.d/v2-conformance.fish",
+)
+
+
+def run(*words: str, cwd: Path) -> str:
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=900, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and the wheel that was built from the sdist."""
+    if importlib.util.find_spec("build") is None:
+        pytest.skip("build is not installed: `tox -e release`")
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    run(*command, cwd=folder)
+    return folder
+
+
+def only(folder: Path, pattern: str) -> Path:
+    (found,) = folder.glob(pattern)
+    return found
+
+
+def test_an_index_takes_the_packages(built: Path) -> None:
+    if importlib.util.find_spec("twine") is None:
+        pytest.skip("twine is not installed: `tox -e release`")
+    files = [str(path) for path in built.iterdir()]
+    assert len(files) == 2
+    told = run(sys.executable, "-m", "twine", "check", "--strict", *files, cwd=built)
+    assert told.count("PASSED") == 2
+
+
+def test_the_wheel_has_the_cases_the_manual_page_and_the_completions(built: Path) -> None:
+    names = zipfile.ZipFile(only(built, "*.whl")).namelist()
+    data = f"v2_conformance-{__version__}.data/data/"
+    assert {data + path for path in SHARED} <= set(names)
+    assert "v2_conformance/cases/requirements.yaml" in names
+    assert "v2_conformance/py.typed" in names
+    assert not [name for name in names if name.startswith(("tests", "metadata_hook"))]
+
+
+def test_the_sdist_builds_the_same_wheel_again(built: Path, tmp_path: Path) -> None:
+    """`build` made the wheel from the sdist; so does the sdist of that sdist."""
+    with tarfile.open(only(built, "*.tar.gz")) as packed:
+        packed.extractall(tmp_path)
+    (source,) = tmp_path.iterdir()
+    again = tmp_path / "again"
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(again), "."]
+    run(*command, cwd=source)
+    first, second = only(built, "*.whl"), only(again, "*.whl")
+    assert first.name == second.name
+    contents = [zipfile.ZipFile(path) for path in (first, second)]
+    assert contents[0].namelist() == contents[1].namelist()
+    for name in contents[0].namelist():
+        assert contents[0].read(name) == contents[1].read(name), name
+
+
+def python(version: str) -> str:
+    """A Python of this version: on PATH, or of pyenv. The tests of GitHub's workflow try every
+    version; here two are enough, unless somebody asks for all."""
+    if version not in PYTHONS_TRIED and not os.environ.get("V2_ALL_PYTHONS"):
+        pytest.skip("set V2_ALL_PYTHONS=1")
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    places = sorted(root.glob(f"versions/{version}.*/bin/python{version}"))
+    found = [str(path) for path in places] or [shutil.which(f"python{version}") or ""]
+    works = found[-1] and subprocess.run(
+        [found[-1], "-c", "import ensurepip, ssl, zlib"], capture_output=True, check=False
+    )
+    if not works or works.returncode:
+        pytest.skip(f"there is no Python {version}")
+    return found[-1]
+
+
+@pytest.mark.parametrize("version", PYTHONS)
+def test_the_wheel_installs_and_runs_in_a_clean_environment(
+    built: Path, version: str, tmp_path: Path
+) -> None:
+    run(python(version), "-m", "venv", "clean", cwd=tmp_path)
+    command = tmp_path / "clean" / "bin"
+    pip = [str(command / "pip"), "install", "--quiet", "--disable-pip-version-check"]
+    run(*pip, str(only(built, "*.whl")), cwd=tmp_path)
+    program = str(command / "v2-conformance")
+    assert run(program, "--version", cwd=tmp_path) == f"v2-conformance {__version__}\n"
+    assert "PASS" in run(program, "run", "--case", "P5/*", cwd=tmp_path).upper()
+    assert (tmp_path / "reports" / "report.html").is_file()
+    assert all((tmp_path / "clean" / path).is_file() for path in SHARED)
+    run(program, "verify", "reports/report.json", cwd=tmp_path)
+
+
+def hook() -> Any:
+    pytest.importorskip("hatchling", reason="hatchling is not installed")
+    spec = importlib.util.spec_from_file_location(
+        "metadata_hook", ROOT / "conformance" / "metadata_hook.py"
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_readme_of_an_index_links_to_the_repository() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    made = hook().whole_links(text, "someone/v2", "v1.0.0")
+    relative = re.findall(r"\]\((?!https?:|#)[^)]*\)", re.sub(r"(?s)```.*?```", "", made))
+    assert relative == []
+    page = "https://github.com/someone/v2/blob/v1.0.0/"
+    assert f"]({page}docs/tour.md)" in made
+    assert "](https://raw.githubusercontent.com/someone/v2/v1.0.0/docs/report.png)" in made
+
+
+def test_the_metadata_have_links_only_if_there_is_an_address(tmp_path: Path) -> None:
+    package = tmp_path / "conformance" / "v2_conformance"
+    package.mkdir(parents=True)
+    (tmp_path / "README.md").write_text("[a](docs/a.md)")
+    (package / "version.py").write_text('__version__ = "7.8.9"\n')
+    source = ROOT / "conformance" / "v2_conformance" / "public_address.py"
+    for known, urls in ((False, 0), (True, 4)):
+        text = source.read_text("utf-8") + f"\ndef is_known() -> bool:\n    return {known}\n"
+        (package / "public_address.py").write_text(text)
+        metadata: dict[str, Any] = {}
+        hook().AddressHook(str(tmp_path), {}).update(metadata)
+        assert len(metadata["urls"]) == urls
+        assert ("blob/v7.8.9/docs/a.md" in metadata["readme"]["text"]) is known
