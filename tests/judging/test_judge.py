@@ -102,53 +102,68 @@ def test_a_get_must_be_answered_with_200(status: int) -> None:
     assert found == Verdict(Outcome.FAIL, WrongStatus("200", status, "any"), "sent GET /v2")
 
 
-# Messages begin with what was sent.
+# Messages begin with what is odd, and end with what was sent.
+
+THREE = {"shape": [3], "values": [1, 2, 3]}
+PLAIN = "[3] binary, 12 blob bytes"
 
 
 def test_a_failure_says_what_was_sent() -> None:
     found = verdict(http(b"{}", 500))
-    assert found.sent == "sent to identity/INT32 [3] binary, 12 blob bytes in all"
-    assert found.message == f"{found.sent}: expected status 200, got 500: {{}}"
+    assert (found.sent, found.odd) == ("sent to identity/INT32: [3] binary, 12 blob bytes", "")
+    assert found.message == f"expected status 200, got 500: {{}} ({found.sent})"
+
+
+def test_what_is_odd_comes_first() -> None:
+    found = verdict(http(b"{}", 302), make_case(REJECT, header_length={"value": "-1"}))
+    assert found.message.startswith(f"{HEADER_LENGTH}: -1: expected an error status, but ")
+    assert found.message.endswith(f" ({found.sent})")
 
 
 @pytest.mark.parametrize(
-    ("request_members", "sent"),
+    ("request_members", "sent", "odd"),
     [
-        ({"inputs": []}, "no inputs, 0 blob bytes in all"),
+        ({"inputs": []}, "no inputs, 0 blob bytes", ""),
+        ({"inputs": [{**THREE, "form": "json"}]}, "[3] json, 0 blob bytes", ""),
         (
-            {"inputs": [{"shape": [3], "values": [1, 2, 3], "form": "json"}]},
-            "[3] json, 0 blob bytes in all",
+            {"inputs": [{**THREE, "size": {"value": "é"}}]},
+            PLAIN,
+            'binary_data_size "\\u00e9" for a blob of 12 bytes',
         ),
         (
-            {"inputs": [{"shape": [3], "values": [1, 2, 3], "size": {"value": "é"}}]},
-            '[3] binary of declared size "\\u00e9", 12 blob bytes in all',
+            {"inputs": [{**THREE, "size": {"add": -1}}]},
+            PLAIN,
+            "binary_data_size 11 for a blob of 12 bytes",
         ),
         (
-            {"header_length": {"value": "-1"}},
-            f"[3] binary, 12 blob bytes in all, {HEADER_LENGTH}: -1",
-        ),
-        ({"header_length": "absent"}, f"[3] binary, 12 blob bytes in all, no {HEADER_LENGTH}"),
-        ({"encoding": "gzip"}, "[3] binary, 12 blob bytes in all, Content-Encoding gzip"),
-        ({"delivery": "whole"}, "[3] binary, 12 blob bytes in all"),
-        ({"delivery": {"chunks": "one"}}, "[3] binary, 12 blob bytes in all, in one chunk"),
-        (
-            {"delivery": {"chunks": 7}},
-            "[3] binary, 12 blob bytes in all, in chunks of 7 bytes",
+            {"inputs": [{**THREE, "size": {"times": -1}}]},
+            PLAIN,
+            "binary_data_size -12 for a blob of 12 bytes",
         ),
         (
-            {"delivery": {"slices": "seam"}},
-            "[3] binary, 12 blob bytes in all, in slices, cut after the JSON",
+            {"inputs": [{"shape": [3], "values": "counting", "elements": 1}]},
+            "[3] binary, 4 blob bytes",
+            "1 element for the shape [3]",
         ),
+        ({"header_length": {"value": "-1"}}, PLAIN, f"{HEADER_LENGTH}: -1"),
+        ({"header_length": "absent"}, PLAIN, f"no {HEADER_LENGTH}"),
+        ({"encoding": "gzip"}, PLAIN, "Content-Encoding gzip"),
+        ({"delivery": "whole"}, PLAIN, ""),
+        ({"delivery": {"chunks": "one"}}, PLAIN, "in one chunk"),
+        ({"delivery": {"chunks": 7}}, PLAIN, "in chunks of 7 bytes"),
+        ({"delivery": {"slices": "seam"}}, PLAIN, "in slices, cut after the JSON"),
         (
             {"delivery": {"slices": [{"blob": 0, "at": 1}, {"blob": 0, "at": 5}]}},
-            "[3] binary, 12 blob bytes in all, in slices, cut 1 byte into blob 0 and 5 bytes into "
-            "blob 0",
+            PLAIN,
+            "in slices, cut 1 byte into blob 0 and 5 bytes into blob 0",
         ),
     ],
 )
-def test_what_is_odd_about_a_request_is_said(request_members: dict[str, Any], sent: str) -> None:
+def test_what_is_odd_about_a_request_is_said(
+    request_members: dict[str, Any], sent: str, odd: str
+) -> None:
     found = verdict(http(b"{}", 302), make_case(REJECT, **request_members))
-    assert found.sent == f"sent to identity/INT32 {sent}"
+    assert (found.sent, found.odd) == (f"sent to identity/INT32: {sent}", odd)
 
 
 # Rejections.

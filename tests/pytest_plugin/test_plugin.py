@@ -256,7 +256,7 @@ class TestFailures:
         result.stdout.fnmatch_lines(
             [
                 "FAIL MUST (blocks robust) H6/not-a-number[[]letters]",
-                "sent to identity/UINT8 *the server accepted the request with 200*",
+                "Inference-Header-Content-Length: *the server accepted the request with 200*",
                 "why: A value that is not a decimal number*",
             ]
         )

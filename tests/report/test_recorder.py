@@ -124,7 +124,7 @@ def test_a_failure_makes_the_report_not_conformant(tmp_path: Path) -> None:
     report = finished(tmp_path, failed, *PASSED[1:])
     assert report.verdict.conformant is False
     assert report.cases[0].cause == FAILED
-    assert report.cases[0].message == "sent it: expected status 200, got 500: no"
+    assert report.cases[0].message == "expected status 200, got 500: no (sent it)"
     (row,) = [row for row in report.requirements if row.id == "D1"]
     assert (row.outcome, row.cases) == (Outcome.FAIL, {Outcome.FAIL: 1, Outcome.PASS: 2})
 
@@ -160,7 +160,7 @@ def test_text_of_a_server_of_any_kind_stays_loadable(tmp_path: Path) -> None:
     assert report.target.server == ServerInfo(SHOWN, SHOWN, (SHOWN,))
     assert report.target.absent == {"a": SHOWN}
     (case,) = report.cases
-    assert (case.id, case.message.startswith(SHOWN)) == (f"D1/{SHOWN}", True)
+    assert (case.id, case.message.endswith(f"({SHOWN})")) == (f"D1/{SHOWN}", True)
     assert case.cause == DidNotSurvive(NotHttp(SHOWN), None, RoleAbsent(SHOWN, SHOWN), False)
     (exchange,) = case.exchanges
     assert (exchange.note, exchange.detail, exchange.expected) == (SHOWN, SHOWN, SHOWN)

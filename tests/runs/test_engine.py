@@ -101,7 +101,8 @@ class TestKindsOfCases:
         assert bytes(listed.exchanges[0].transcript.request).startswith(b"GET /v2 HTTP/1.1\r\n")
         assert missing.outcome is Outcome.FAIL
         assert missing.cause == WrongStatus("200", 404, ANY)
-        assert missing.message.startswith("sent GET /v2/nowhere: expected status 200, got 404: ")
+        assert missing.message.startswith("expected status 200, got 404: ")
+        assert missing.message.endswith(" (sent GET /v2/nowhere)")
         assert purposes(missing) == [Purpose.CASE]
 
     def test_metadata_without_the_extension_fails(self, start: Start) -> None:
@@ -293,6 +294,6 @@ class TestTheSuiteItself:
         result = Result(make_case(), verdict)
         assert (result.outcome, result.cause) == (Outcome.FAIL, verdict.cause)
         assert result.message == (
-            "sent GET /v2: incomplete response: the connection ended after 0 bytes (reset)"
+            "incomplete response: the connection ended after 0 bytes (reset) (sent GET /v2)"
         )
         assert (result.duration_s, result.exchanges) == (0.0, ())

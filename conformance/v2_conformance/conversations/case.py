@@ -20,7 +20,8 @@ from v2_conformance.conversations.steps import (
     Step,
     exchange_of,
 )
-from v2_conformance.judging.judge import describe_request, judge
+from v2_conformance.judging.asking import describe_request
+from v2_conformance.judging.judge import judge
 from v2_conformance.judging.known_good import Form, own_form
 from v2_conformance.judging.relations.rounding import only_rounded
 from v2_conformance.judging.survival import (
@@ -144,7 +145,8 @@ def _saying_what_was_sent(case: RequestCase, prepared: Prepared, verdict: Verdic
     """Return `verdict` with what was sent, which one that passed before its canary failed lacks."""
     if verdict.sent or verdict.outcome.harmless:
         return verdict
-    return replace(verdict, sent=describe_request(case, prepared))
+    sent, odd = describe_request(case, prepared)
+    return replace(verdict, sent=sent, odd=odd)
 
 
 def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:

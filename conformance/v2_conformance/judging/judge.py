@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from v2_conformance.judging.asking import describe_request
 from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
 from v2_conformance.judging.compare import compare_readings, compare_tensors, values_shown
@@ -22,9 +21,8 @@ from v2_conformance.judging.messages.response import (
 )
 from v2_conformance.judging.streamed import check_streamed
 from v2_conformance.judging.verdict import Finding, Unread, Untested, Verdict
-from v2_conformance.protocol.names import HEADER_LENGTH, SIZE_PARAMETER
 from v2_conformance.suite.cases import GetCase, RequestCase
-from v2_conformance.suite.causes.base import excerpt, printable, printable_words
+from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.causes import (
     Accepted,
     AnsweredInForm,
@@ -62,11 +60,7 @@ from v2_conformance.suite.causes.transport_findings import (
 )
 from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.encode.delivery import delivery_words
-from v2_conformance.wire.encode.inputs import input_entries
-from v2_conformance.wire.encode.json_changes import change_words
 from v2_conformance.wire.encode.requests import Expected, Prepared
-from v2_conformance.wire.endpoint_bindings import size_in_type
 from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
@@ -83,11 +77,11 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
     if response is None:
         return _without_response(case, prepared, transcript)
     if asks_to_wait(response):
-        return Verdict(Outcome.INCONCLUSIVE, plea(response), describe_request(case, prepared))
+        return Verdict(Outcome.INCONCLUSIVE, plea(response), *describe_request(case, prepared))
     try:
         declined = _declined(case, prepared, response)
         if declined is not None:
-            return Verdict(Outcome.UNSUPPORTED, declined, describe_request(case, prepared))
+            return Verdict(Outcome.UNSUPPORTED, declined, *describe_request(case, prepared))
         if prepared.to_old_client and response.framing == "chunked":
             raise Finding(ChunksToOldClient())
         decoded = _decoded(prepared, response)
@@ -100,7 +94,7 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
             following, answer = following.following, answer.following
         return verdict
     except Finding as finding:
-        return Verdict(finding.outcome, finding.cause, describe_request(case, prepared))
+        return Verdict(finding.outcome, finding.cause, *describe_request(case, prepared))
 
 
 def judge_success(
@@ -215,8 +209,8 @@ def _of_any_answer(
         if response is not None:
             apply_checks(case, prepared, response, None)
     except Finding as finding:
-        return Verdict(finding.outcome, finding.cause, sent)
-    return Verdict(Outcome.PASS, None, sent)
+        return Verdict(finding.outcome, finding.cause, *sent)
+    return Verdict(Outcome.PASS, None, *sent)
 
 
 def _judge_get(case: GetCase, prepared: Prepared, response: Response) -> Verdict:
@@ -287,7 +281,7 @@ def _without_response(
     case: RequestCase | GetCase, prepared: Prepared, transcript: Transcript
 ) -> Verdict:
     outcome, cause = _of_ending(prepared, transcript)
-    return Verdict(outcome, cause, describe_request(case, prepared))
+    return Verdict(outcome, cause, *describe_request(case, prepared))
 
 
 def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cause]:
@@ -339,54 +333,3 @@ def _whole(prepared: Prepared, partial: Response) -> bool:
     except Finding:
         return False
     return True
-
-
-def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> str:
-    """Return a description of the request: model, shapes and forms, bytes, and what is odd about
-    it.
-    """
-    if isinstance(case, GetCase):
-        return f"sent GET {case.path}"
-    inputs = [_shown_input(entry) for entry in input_entries(case.request)]
-    if len(inputs) > 3:
-        inputs = [*inputs[:2], f"{len(inputs) - 2} more"]
-    blobs = sum(part.end - part.start for part in prepared.parts if part.kind == "blob")
-    text = f"sent to {case.model} {', '.join(inputs) or 'no inputs'}, {blobs} blob bytes in all"
-    if "encoding" in case.request:
-        text += f", Content-Encoding {case.request['encoding']}"
-    if case.variations:
-        text += f", in the variation {' + '.join(case.variations)}"
-    change = case.request.get("json", {}).get("change")
-    if change:
-        text += f", {printable_words(change_words(change), 300)}"
-    if "delivery" in case.request:
-        text += delivery_words(case.request["delivery"], prepared.request.body)
-    if "header_length" in case.request:
-        text += f", {_header_line(prepared)}"
-    if "client" in case.request:
-        text += f", from a client that breaks off: {_shown_client(case.request['client'])}"
-    return text
-
-
-def _shown_client(client: Mapping[str, Any]) -> str:
-    return ascii(", ".join(f"{name} {value}" for name, value in client.items()))[1:-1]
-
-
-def _shown_input(entry: Mapping[str, Any]) -> str:
-    text = f"{entry['shape']} {entry.get('form', 'binary')}"
-    size = entry.get("size", {})
-    if "value" in size:
-        text += f" of declared size {json.dumps(size['value'])}"
-    return text
-
-
-def _header_line(prepared: Prepared) -> str:
-    """Return the header length as sent, if it was sent at all."""
-    name = HEADER_LENGTH.lower()
-    fields = prepared.request.head.fields
-    lines = [ascii(f"{n}: {v}")[1:-1] for n, v in fields if n.lower().startswith(name)]
-    lines += [
-        f"{SIZE_PARAMETER}={ascii(size)[1:-1]}"
-        for size in size_in_type(value for n, value in fields if n.lower() == "content-type")
-    ]
-    return " and ".join(lines) or f"no {HEADER_LENGTH}"

@@ -14,18 +14,24 @@ from v2_conformance.suite.outcomes import Outcome
 class Verdict(msgspec.Struct, frozen=True):
     """A case's outcome and its cause; None for a pass with nothing to add.
 
-    `sent` says in words what was sent, for the message of a case that did not pass.
+    `sent` says in words what was sent, and `odd` what is odd about it, for the message of a case
+    that did not pass.
     """
 
     outcome: Outcome
     cause: Cause | None = None
     sent: str = ""
+    odd: str = ""
 
     @property
     def message(self) -> str:
-        """The message for people: what was sent, what was expected, what the server did."""
+        """The message for people: what is odd about the request, what the server did instead of
+        what was expected, and last what was sent."""
         words = describe(self.cause)
-        return f"{self.sent}: {words}" if self.sent and words else words
+        if not words:
+            return ""
+        first = f"{self.odd}: " if self.odd else ""
+        return f"{first}{words} ({self.sent})" if self.sent else f"{first}{words}"
 
 
 class Finding(Exception):

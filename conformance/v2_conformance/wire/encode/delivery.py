@@ -49,21 +49,21 @@ def read_delivery(given: object) -> Delivery:
 
 
 def delivery_words(given: object, pieces: Sequence[Buffer]) -> str:
-    """Return how a request is delivered whose body is in these pieces, as in ", in chunks of 7
+    """Return how a request is delivered whose body is in these pieces, as in "in chunks of 7
     bytes"; "" if all at once."""
     delivery = read_delivery(given)
     how = delivery.how
     if delivery.kind == "whole":
         return ""
     if how == "one":
-        return f", in one {delivery.kind[:-1]}"
+        return f"in one {delivery.kind[:-1]}"
     if isinstance(how, int):
         size = max(how, len(pieces[0])) if len(pieces) > 1 else how
-        return f", in {delivery.kind} of {counted(size, 'byte')}"
+        return f"in {delivery.kind} of {counted(size, 'byte')}"
     if how == "seam":
-        return f", in {delivery.kind}, cut after the JSON"
+        return f"in {delivery.kind}, cut after the JSON"
     cuts = [f"{counted(cut['at'], 'byte')} into blob {cut['blob']}" for cut in array(how, "cuts")]
-    return f", in {delivery.kind}, cut {' and '.join(cuts)}"
+    return f"in {delivery.kind}, cut {' and '.join(cuts)}"
 
 
 def make_request(

@@ -197,7 +197,7 @@ def _described(
     entry: dict[str, Any] = {"name": tensor.name, "shape": shape, "datatype": tensor.datatype}
     parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
     if sent is not None:
-        size = _size(given["size"], len(sent)) if "size" in given else len(sent)
+        size = declared_size(given["size"], len(sent)) if "size" in given else len(sent)
         parameters["binary_data_size"] = size
     if parameters:
         entry["parameters"] = parameters
@@ -277,7 +277,7 @@ def _is_shape(shape: Sequence[Any]) -> bool:
     return True
 
 
-def _size(given: object, true: int) -> Any:
+def declared_size(given: object, true: int) -> Any:
     """Return the binary_data_size to declare for a blob of `true` bytes, tampered with as given."""
     kind, value = only_member(given, "`size`", ("add", "times", "value"))
     if kind == "value":

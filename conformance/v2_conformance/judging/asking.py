@@ -1,0 +1,86 @@
+"""Requests in words: what was sent, and what is odd about it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from v2_conformance.protocol.names import HEADER_LENGTH, SIZE_PARAMETER
+from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.causes.base import counted, printable_words
+from v2_conformance.suite.models import ROLE
+from v2_conformance.wire.encode.delivery import delivery_words
+from v2_conformance.wire.encode.inputs import declared_size, input_entries
+from v2_conformance.wire.encode.json_changes import change_words
+from v2_conformance.wire.encode.requests import Prepared
+from v2_conformance.wire.endpoint_bindings import size_in_type
+
+
+def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> tuple[str, str]:
+    """Return to which model what was sent, and what is odd about it, "" for nothing."""
+    if isinstance(case, GetCase):
+        return f"sent GET {case.path}", ""
+    entries = input_entries(case.request)
+    inputs = [f"{entry['shape']} {entry.get('form', 'binary')}" for entry in entries]
+    if len(inputs) > 3:
+        inputs = [*inputs[:2], f"{len(inputs) - 2} more"]
+    blobs = [part.end - part.start for part in prepared.parts if part.kind == "blob"]
+    model = case.model.removeprefix(ROLE)
+    inputs_shown = ", ".join(inputs) or "no inputs"
+    text = f"sent to {model}: {inputs_shown}, {counted(sum(blobs), 'blob byte')}"
+    return text, ", ".join(_oddities(case, prepared, entries, blobs))
+
+
+def _oddities(
+    case: RequestCase,
+    prepared: Prepared,
+    entries: Sequence[Mapping[str, Any]],
+    blobs: Sequence[int],
+) -> Iterator[str]:
+    """Yield in words what makes the request another than a plain one."""
+    request = case.request
+    if "header_length" in request:
+        yield _header_line(prepared)
+    yield from _sizes(entries, blobs)
+    change = request.get("json", {}).get("change")
+    if change:
+        yield printable_words(change_words(change), 300)
+    if "encoding" in request:
+        yield f"Content-Encoding {request['encoding']}"
+    if case.variations:
+        yield f"in the variation {' + '.join(case.variations)}"
+    if "delivery" in request:
+        words = delivery_words(request["delivery"], prepared.request.body)
+        if words:
+            yield words
+    if "client" in request:
+        yield f"a client that breaks off: {_shown_client(request['client'])}"
+
+
+def _sizes(entries: Sequence[Mapping[str, Any]], blobs: Sequence[int]) -> Iterator[str]:
+    """Yield what is wrong with the sizes and counts that the inputs declare."""
+    binary = [entry for entry in entries if entry.get("form", "binary") in ("binary", "both")]
+    for entry, true in zip(binary, blobs, strict=False):
+        if "size" in entry:
+            declared = printable_words(json.dumps(declared_size(entry["size"], true)), 60)
+            yield f"binary_data_size {declared} for a blob of {counted(true, 'byte')}"
+    for entry in entries:
+        if "elements" in entry:
+            yield f"{counted(entry['elements'], 'element')} for the shape {entry['shape']}"
+
+
+def _shown_client(client: Mapping[str, Any]) -> str:
+    return ascii(", ".join(f"{name} {value}" for name, value in client.items()))[1:-1]
+
+
+def _header_line(prepared: Prepared) -> str:
+    """Return the header length as sent, if it was sent at all."""
+    name = HEADER_LENGTH.lower()
+    fields = prepared.request.head.fields
+    lines = [ascii(f"{n}: {v}")[1:-1] for n, v in fields if n.lower().startswith(name)]
+    lines += [
+        f"{SIZE_PARAMETER}={ascii(size)[1:-1]}"
+        for size in size_in_type(value for n, value in fields if n.lower() == "content-type")
+    ]
+    return " and ".join(lines) or f"no {HEADER_LENGTH}"
