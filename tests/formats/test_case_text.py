@@ -96,6 +96,17 @@ def test_a_case_shows_what_it_is_about_and_how_it_ended() -> None:
         assert words in text
 
 
+def test_what_came_of_a_case_stands_before_what_is_cited() -> None:
+    text = shown(failing())
+    assert text.index("OUT: element 1 is wrong") < text.index("https://paper.example")
+
+
+def test_a_tensor_keeps_the_case_of_its_name() -> None:
+    low = exchange(REQUEST, RESPONSE.replace(b'"OUT"', b'"out"'))
+    text = shown(failing("D1/x[INT32]", low))
+    assert "    out INT32 [8], 32 bytes" in text
+
+
 def test_a_case_shows_what_allows_the_way_in_which_it_was_sent() -> None:
     paper = CitedDocument("The other paper", "https://other.example", "1", 2)
     allowed = "Allowed by\n  The other paper, 1, paragraph 2\n  https://other.example\n"

@@ -194,7 +194,7 @@ def _not_by_schema(
         (http(b"{}", 400), _not_by_schema(400, "{}")),
         (
             http(b'{"error": {"code": 1}}', 400),
-            _not_by_schema(400, '{"error": {"code": 1}}', "{'code': 1} is not of type 'string'"),
+            _not_by_schema(400, '{"error": {"code": 1}}', "{\"code\": 1} is not of type 'string'"),
         ),
         (
             http(b'{"error": "\xff"}', 400),

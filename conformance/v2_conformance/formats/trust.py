@@ -10,7 +10,7 @@ from v2_conformance.report.causes.words import listed
 from v2_conformance.report.comparing.proxy_signs import proxy_signs, signs_line
 from v2_conformance.report.document import Report
 from v2_conformance.report.shown.visible_text import short
-from v2_conformance.report.verdict.standing import missing
+from v2_conformance.report.verdict.standing import missing, to_go
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.circumstances import (
     CodingsUnsupported,
@@ -71,7 +71,9 @@ def _of_the_run(report: Report) -> Iterator[Caution]:
         yield Caution(Doubt.FOREIGN_CASES, "Not the suite", "the cases are those of --cases")
     left, total = sum(missing(report).values()), sum(report.planned.values())
     if not report.complete:
-        details = f"stopped with {left} of {total} cases to go; what is missing was not tested"
+        details = (
+            f"stopped with {to_go(report)} of {total} cases to go; what is missing was not tested"
+        )
         yield Caution(Doubt.INCOMPLETE, "Incomplete run", details)
     elif left:
         yield Caution(Doubt.LEFT_OUT, "A part of the suite", f"{left} of {total} cases not sent")

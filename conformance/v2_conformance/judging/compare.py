@@ -18,6 +18,7 @@ from v2_conformance.protocol.datatypes import (
     element_count,
     from_values,
     leaves,
+    shown_value,
     to_values,
 )
 from v2_conformance.protocol.message import Tensor
@@ -130,7 +131,7 @@ def _read_as(reading: Sequence[object], got: Tensor) -> bytes:
 def values_shown(got: ReadOutput) -> str:
     """Return the first elements of a tensor of numbers or booleans, for people."""
     values = to_values(got.tensor.datatype, got.tensor.blob)
-    return ", ".join(map(repr, values[:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
+    return ", ".join(map(shown_value, values[:_SHOWN])) + (", …" if len(values) > _SHOWN else "")
 
 
 def check_no_other_number(expected: Tensor, data: object) -> None:
@@ -155,8 +156,8 @@ def check_no_other_number(expected: Tensor, data: object) -> None:
         body_offset=None,
         expected=bytes(expected.blob[at : at + size]).hex(),
         got=_blob(expected, got[wrong[0]]).hex(),
-        expected_value=repr(values[wrong[0]]),
-        got_value=printable(repr(got[wrong[0]]), 60),
+        expected_value=shown_value(values[wrong[0]]),
+        got_value=printable(shown_value(got[wrong[0]]), 60),
     )
     raise Finding(WrongValue(found, len(values), len(wrong)))
 
@@ -229,8 +230,8 @@ def _difference(label: str, expected: Tensor, got: ReadOutput, at: int) -> First
         body_offset=_in_body(got, at),
         expected=left.hex(),
         got=right.hex(),
-        expected_value=repr(to_values(expected.datatype, left)[0]),
-        got_value=repr(to_values(expected.datatype, right)[0]),
+        expected_value=shown_value(to_values(expected.datatype, left)[0]),
+        got_value=shown_value(to_values(expected.datatype, right)[0]),
     )
 
 

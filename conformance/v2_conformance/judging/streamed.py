@@ -15,7 +15,13 @@ from v2_conformance.judging.messages.response import (
     true_length,
 )
 from v2_conformance.judging.verdict import Finding
-from v2_conformance.protocol.datatypes import ElementError, check_size, element_count, to_values
+from v2_conformance.protocol.datatypes import (
+    ElementError,
+    check_size,
+    element_count,
+    shown_value,
+    to_values,
+)
 from v2_conformance.protocol.message import parameters_of
 from v2_conformance.suite.causes.base import FirstDifference, excerpt, printable
 from v2_conformance.suite.causes.findings import (
@@ -117,6 +123,6 @@ def _difference(expected: StreamedTensor, found: StreamDifference, end: int) -> 
         body_offset=end + found.offset,
         expected=want.hex(),
         got=got.hex(),
-        expected_value=repr(to_values(expected.datatype, want)[0]),
-        got_value=repr(to_values(expected.datatype, got)[0]),
+        expected_value=shown_value(to_values(expected.datatype, want)[0]),
+        got_value=shown_value(to_values(expected.datatype, got)[0]),
     )

@@ -7,6 +7,7 @@ a 4-byte length). JSON is converted to and from that form, so that every compari
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -230,6 +231,11 @@ def to_values(datatype: str, blob: Buffer) -> list[Any]:
     return values
 
 
+def shown_value(value: object) -> str:
+    """Return a value for people: true, false and null as in JSON, others as Python shows them."""
+    return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
+
+
 def to_json(datatype: str, shape: Sequence[int], blob: Buffer, *, nested: bool = False) -> Any:
     """A tensor as the V2 JSON `data` array, flat (row-major) or nested by `shape`.
 
@@ -331,7 +337,7 @@ def _whole(index: int, value: float) -> int:
         return value
     if value.is_integer() and abs(value) <= _EXACT_FLOAT_INTEGER:
         return int(value)
-    raise ElementError(f"element {index} is {value!r}; expected an integer")
+    raise ElementError(f"element {index} is {shown_value(value)}; expected an integer")
 
 
 def _bf16_bits(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -421,5 +427,5 @@ def _shape(shape: Sequence[int]) -> str:
 def _shown(value: object, limit: int = 40) -> str:
     if isinstance(value, list | dict):
         return "an array" if isinstance(value, list) else "an object"
-    text = ascii(value)
+    text = ascii(value) if isinstance(value, str) else shown_value(value)
     return text if len(text) <= limit else text[:limit] + "…"

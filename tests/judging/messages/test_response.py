@@ -121,9 +121,9 @@ def _not_by_schema(problem: str) -> SchemaViolation:
         (0, _invalid("expected 12 bytes for INT32 [3] (3 x 4), got 0")),
         (12.5, _not_by_schema("12.5 is not of type 'integer'")),
         (-1, _not_by_schema("-1 is less than the minimum of 0")),
-        ("12", _not_by_schema("'12' is not of type 'integer'")),
-        (True, _not_by_schema("True is not of type 'integer'")),
-        (None, _not_by_schema("None is not of type 'integer'")),
+        ("12", _not_by_schema("\"12\" is not of type 'integer'")),
+        (True, _not_by_schema("true is not of type 'integer'")),
+        (None, _not_by_schema("null is not of type 'integer'")),
         (2**63, BlobPastBody("OUTPUT0", 2**63, ANY, ANY)),
         (1e300, BlobPastBody("OUTPUT0", int(1e300), ANY, ANY)),
     ],
@@ -225,7 +225,7 @@ def _broken_at(path: str, problem: object = ANY) -> SchemaViolation:
         (dump_json(answer(entry(data=[1, 2]))), _invalid("`data`: expected 3 elements, got 2")),
         (
             dump_json(answer(entry(data=[1, 2, True]))),
-            _invalid("element 2 is True; expected INT32"),
+            _invalid("element 2 is true; expected INT32"),
         ),
         (
             dump_json(answer(entry(data=[1, 2, 2**31]))),

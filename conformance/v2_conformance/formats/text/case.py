@@ -66,15 +66,15 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
         if not number:
             text.stylize(LOOKS[case.outcome].style, 0, len(outcome))
         yield text
-    yield from _requirement(report, case)
-    yield from _paragraph("Why this case", case.why)
-    if case.cite:
-        yield from _paragraph("Allowed by", "")
-        yield from _cited(case.cite)
     yield from _paragraph("Outcome", case.message or case.outcome.words)
     yield from _difference(case)
     yield from _said(case)
     yield from _canaries(case)
+    yield from _paragraph("Why this case", case.why)
+    yield from _requirement(report, case)
+    if case.cite:
+        yield from _paragraph("Allowed by", "")
+        yield from _cited(case.cite)
     yield from _exchanges(case, full=full)
     yield from _replay(report, case, path)
 

@@ -4,6 +4,7 @@ of every part.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -224,7 +225,17 @@ def violation(name: str, document: Mapping[str, Any]) -> SchemaViolation | None:
     if error is None:
         return None
     where = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in error.absolute_path)
-    return SchemaViolation(name, printable(f"${where}", 200), printable(error.message, 200))
+    problem = printable(_in_json(error.message, error.instance), 200)
+    return SchemaViolation(name, printable(f"${where}", 200), problem)
+
+
+def _in_json(message: str, instance: object) -> str:
+    """Return what the validator says, which begins with many instances, with the instance as JSON:
+    true is not True."""
+    python = repr(instance)
+    if not message.startswith(python):
+        return message
+    return json.dumps(instance) + message.removeprefix(python)
 
 
 def _document(

@@ -274,7 +274,7 @@ def _ranges(body: bytes, head: Head, member: str) -> tuple[list[_BodyRange], lis
     document, object_end = _document(body)
     declared = _header_length(head)
     if declared == 0:
-        whole = [_BodyRange("blob", "body without JSON (header length 0)", 0, size)]
+        whole = [_BodyRange("blob", "Body without JSON (header length 0)", 0, size)]
         return whole, [], _Cuts(header=0)
     notes = []
     cuts = _Cuts(header=declared)
@@ -287,7 +287,7 @@ def _ranges(body: bytes, head: Head, member: str) -> tuple[list[_BodyRange], lis
         notes.append(f"{HEADER_LENGTH} is not one decimal number")
     if document is None and _is_long(body):
         end = size if declared is None else declared
-        rest = [_BodyRange("blob", "what follows the JSON", end, size)] if end < size else []
+        rest = [_BodyRange("blob", "What follows the JSON", end, size)] if end < size else []
         return [_BodyRange("json", "JSON, too long to be inspected", 0, end), *rest], notes, cuts
     end = object_end if declared is None else declared
     if document is None:

@@ -124,7 +124,10 @@ class FoldedSection:
     def title(self) -> str:
         """The section's kind, its length, and its place in the body."""
         section, length = self.section, len(self.section.data)
-        title = f"{section.label[:1].upper()}{section.label[1:]} · {in_bytes(length)}"
+        # A tensor's label begins with its name, whose case is the server's.
+        named = section.kind == "blob"
+        label = section.label if named else section.label[:1].upper() + section.label[1:]
+        title = f"{label} · {in_bytes(length)}"
         if length and section.in_body and section.kind != "raw":
             title += f", {_range(section.base, length)} of the body"
         return title

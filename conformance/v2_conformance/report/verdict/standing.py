@@ -21,7 +21,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.shown.visible_text import short, visible
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.suite.causes.circumstances import NotOverHttp2, RoleAbsent
+from v2_conformance.suite.causes.circumstances import NotOverHttp2, OutOfTime, RoleAbsent
 from v2_conformance.suite.outcomes import FAILED, Outcome
 
 # For each verdict the outcome whose color it has, and its sign: no reader depends on the color.
@@ -108,6 +108,12 @@ def missing(report: Report) -> dict[str, int]:
         for requirement, count in report.planned.items()
     }
     return {requirement: count for requirement, count in left.items() if count > 0}
+
+
+def to_go(report: Report) -> int:
+    """Return how many cases a run had still to send when it was stopped, or ran out of time."""
+    late = sum(isinstance(case.cause, OutOfTime) for case in report.cases)
+    return sum(missing(report).values()) + late
 
 
 def server_name(report: Report) -> str:

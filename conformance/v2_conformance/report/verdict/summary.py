@@ -25,6 +25,7 @@ from v2_conformance.suite.causes.circumstances import (
     AnswersDiffer,
     CodingsUnsupported,
     DatatypesUnsupported,
+    OutOfTime,
     RoleAbsent,
 )
 from v2_conformance.suite.causes.client_findings import ClientLacks
@@ -178,7 +179,8 @@ def _of_the_run(report: Report) -> Iterable[str]:
             "(`v2-conformance merge`)"
         )
     if not report.complete:
-        left = total - len(cases)
+        late = sum(isinstance(case.cause, OutOfTime) for case in cases)
+        left = total - len(cases) + late
         where = f"with {left} cases to go" if left > 0 else "before it had sent its last case"
         yield f"the run is incomplete: it was stopped {where}"
     passed = {case.level for case in cases if case.outcome is Outcome.PASS}
