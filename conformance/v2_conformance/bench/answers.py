@@ -44,8 +44,8 @@ class Answer:
     """An answer as sent: `writes`, with `pause_s` seconds between them, and `then` what happens to
     the connection. It is sent once `when` the head or the whole request has arrived.
 
-    `outputs` are the tensors that a client has to read from it, in its order. `reading` is the
-    status and the text of an error.
+    `outputs` are the tensors that a client has to read from it, in its order. `fields` and `body`
+    are those of the message, without the fields that frame it and without chunks.
     """
 
     writes: tuple[bytes, ...]
@@ -55,6 +55,8 @@ class Answer:
     pause_s: float = 0.0
     then: str = "keeps"
     when: str = "whole"
+    fields: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
 
     @property
     def data(self) -> bytes:
@@ -123,6 +125,8 @@ def make_answer(
     if coding is not None:
         body = code_body(coding, body, script.get("encoded"))
     fields = _fields(script, coding, sizes, binary=bool(blobs))
+    spell = _CASES[script.get("field_case", "usual")]
+    message = tuple((spell(name), value) for name, value in fields)
     head_and_body, closes = _framed(fields, body, parts, script, status)
     then = str(script.get("then", "closes" if closes else "keeps"))
     return Answer(
@@ -133,6 +137,8 @@ def make_answer(
         pause_s=_PAUSE_S if len(head_and_body) > 1 else 0.0,
         then=then,
         when=str(script.get("when", "whole")),
+        fields=message,
+        body=body,
     )
 
 

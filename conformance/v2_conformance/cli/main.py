@@ -43,6 +43,7 @@ from v2_conformance.cli.suite.kit import kit
 from v2_conformance.cli.suite.listing import listing
 from v2_conformance.cli.suite.selftest import selftest
 from v2_conformance.cli.suite.serve import serve
+from v2_conformance.cli.suite.vectors import vectors
 from v2_conformance.cli.target import target
 from v2_conformance.cli.usage import problem
 from v2_conformance.errors import ConformanceError, UnreachableError, UsageError
@@ -67,7 +68,7 @@ _STOPPED = UnreachableError.exit_code
             "Work with reports", [show, report, merge, diff, gateway, expect, matrix, badge]
         ),
         cloup.Section("Publish reports", [verify, sign, publish]),
-        cloup.Section("About the suite", [listing, serve, selftest, completion]),
+        cloup.Section("About the suite", [listing, vectors, serve, selftest, completion]),
     ],
 )
 @cloup.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")

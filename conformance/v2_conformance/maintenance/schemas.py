@@ -22,6 +22,7 @@ from v2_conformance.report.site_index import SiteIndex
 from v2_conformance.resources import folder
 from v2_conformance.suite.causes.causes import CAUSES
 from v2_conformance.suite.tasks import ONE_OF, Line, Task
+from v2_conformance.vectors.types import Index, VectorFile
 
 MADE: Mapping[str, tuple[type, str]] = {
     "client-line": (Line, "What a client says of one request: one line of JSON on its output"),
@@ -29,6 +30,8 @@ MADE: Mapping[str, tuple[type, str]] = {
     "gateway": (GatewayReport, "What a gateway does"),
     "report": (Report, "The report of one run"),
     "site": (SiteIndex, "The index of a site of reports"),
+    "vectors": (VectorFile, "Messages, and what a codec must make of them"),
+    "vectors-index": (Index, "The index of a folder of vectors"),
 }
 """Name of the schema to the type that it is made of, and its title."""
 

@@ -100,6 +100,27 @@ class KitOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
+class VectorsOptions:
+    """`vectors`."""
+
+    directory: Path = argument(
+        folder_path,
+        "The folder to write. Of an older folder of vectors, what is not written again is removed.",
+        metavar="DIR",
+    )
+    family: str | None = option(
+        "--family LETTER",
+        "Write only the vectors of this family of requirements, such as S.",
+    )
+    seed: int | None = option(
+        "--seed N",
+        "Draw other values: the same ones for the same seed.",
+        kind=whole_number(least=0, most=LARGEST_SEED),
+        shown="the values that the cases name",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class ServeOptions:
     """`serve`."""
 

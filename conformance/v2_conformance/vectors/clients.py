@@ -1,0 +1,189 @@
+"""Vectors for clients, made from their scenarios: decode a response, encode a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from v2_conformance.bench.answers import Answer, make_answer
+from v2_conformance.bench.tasks import Asked as AskedOfClient
+from v2_conformance.bench.tasks import asked_of
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.vectors.made import (
+    DELIVERY,
+    NoVectorError,
+    common,
+    flags_of,
+    message_fields,
+    of_rejection,
+    of_success,
+    tensor_of,
+)
+from v2_conformance.vectors.packed_bytes import packed
+from v2_conformance.vectors.types import (
+    Asked,
+    AskedOutput,
+    DecodeResponse,
+    EncodeRequest,
+    ListedOutput,
+    Result,
+    Rules,
+    Should,
+    VectorTensor,
+)
+from v2_conformance.wire.encode.inputs import declared_part
+
+_HTTP = frozenset({"then", "sends", "claims", "lacks", "when", "again", "interim"})
+"""Members of an answer that are about the connection."""
+_OF_HTTP = frozenset(
+    {"target", "caller_headers", "no_stale_headers", "unchanged_headers", "accept_encoding"}
+)
+"""Checks of a request that no message shows."""
+
+
+def _alone(case: ClientCase) -> AskedOfClient:
+    """Return what the only request of a scenario asks for. Raises NoVectorError."""
+    if len(case.requests) > 1:
+        raise NoVectorError("company")
+    (asked,) = asked_of(case)
+    return asked
+
+
+def decode_response(case: ClientCase) -> DecodeResponse:
+    """Return the vector of a scenario's answer. Raises NoVectorError, or TooLongError."""
+    asked = _alone(case)
+    script, expect = case.answer(0, 0), case.expected(0)
+    reading = expect.get("reading", "any")
+    own = {name.lower() for name in script.get("headers", {})}
+    if _HTTP & set(script) or own & DELIVERY:
+        raise NoVectorError("http")
+    if reading in ("any", "refused"):
+        raise NoVectorError("nothing")
+    answer = make_answer(asked, script, accept_encoding=asked.request.response_compression)
+    tensors: tuple[VectorTensor, ...] | None = None
+    result: Result
+    should: Should | None
+    if reading == "error":
+        exact = _declared(answer) if "exact" in expect else ()
+        tensors = tuple(map(tensor_of, exact)) or None
+        result, should = of_rejection(case, exact=bool(exact))
+    else:
+        tensors = tuple(map(tensor_of, answer.outputs))
+        result, should = of_success(case) if reading == "exact" else ("either", None)
+    error: Mapping[str, Any] = expect.get("error", {})
+    fields = message_fields(answer.fields)
+    flags = flags_of(fields, _datatypes(answer.outputs), len(answer.body), _delivered(script))
+    return DecodeResponse(
+        **common(case, result, should, flags=flags),
+        status=answer.status,
+        fields=fields,
+        body=packed(answer.body),
+        tensors=tensors,
+        members=dict(expect.get("members", {})),
+        says=error.get("says"),
+    )
+
+
+def encode_request(case: ClientCase) -> EncodeRequest:
+    """Return the vector of a scenario's request. Raises NoVectorError, or TooLongError."""
+    asked = _alone(case)
+    expect, task = case.expected(0), asked.request
+    names = set(expect.get("request", ())) - _OF_HTTP
+    reading = expect.get("reading", "any")
+    free = reading in ("refused", "error_or_exact")
+    if not names and reading != "refused":
+        raise NoVectorError("nothing")
+    result, should = ("either", None) if free else of_success(case)
+    given = []
+    for one, tensor in zip(task.inputs, asked.inputs, strict=True):
+        more: dict[str, Any] = {
+            "form": one.form,
+            "layout": one.layout,
+            "parameters": one.parameters,
+        }
+        if one.of is not None:
+            more["float32"] = packed(one.data)
+        given.append(tensor_of(tensor, **more))
+    wanted = tuple(
+        tensor_of(
+            tensor,
+            form=one.form if "forms" in names and not free else "any",
+            parameters=one.parameters if "caller_parameters" in names else {},
+        )
+        for one, tensor in zip(task.inputs, asked.inputs, strict=True)
+    )
+    rules: dict[str, Any] = {"only": True, "data_or_size": "data_or_size" in names}
+    if "content_type" in names:
+        rules["content_type"] = "binary" if any(i.form == "binary" for i in task.inputs) else "json"
+    if "id" in names:
+        rules["id"] = task.id
+    if "caller_parameters" in names:
+        rules["parameters"] = task.parameters
+    if {"outputs", "forms"} & names:
+        rules |= _outputs(asked, names)
+    layout = "layout" if any(one.layout != "row-major" for one in task.inputs) else ""
+    size = sum(len(tensor.blob) for tensor in asked.inputs)
+    parameters: dict[str, Any] = dict(task.parameters)
+    if task.binary_data_output is not None:
+        parameters["binary_data_output"] = task.binary_data_output
+    coding = [("Content-Encoding", task.request_compression or "identity")]
+    return EncodeRequest(
+        **common(
+            case, result, should, flags=flags_of(coding, _datatypes(asked.inputs), size, layout)
+        ),
+        tensors=tuple(given),
+        asked=Asked(
+            id=task.id,
+            parameters=parameters,
+            outputs=_listed(asked),
+        ),
+        compression=task.request_compression,
+        accept=Rules(tensors=wanted, **rules),
+    )
+
+
+def _declared(answer: Answer) -> tuple[Tensor, ...]:
+    """Return what the answer declares; nothing if there is no tensor of that."""
+    declared = tuple(part for part in map(declared_part, answer.outputs) if part is not None)
+    return declared if len(declared) == len(answer.outputs) else ()
+
+
+def _datatypes(tensors: tuple[Tensor, ...]) -> list[str]:
+    return [str(tensor.datatype) for tensor in tensors]
+
+
+def _delivered(script: Mapping[str, Any]) -> str:
+    delivery = script.get("delivery", "whole")
+    how = "" if isinstance(delivery, str) else next(iter(delivery))
+    return {"chunks": "chunked", "slices": "several-writes"}.get(how, "")
+
+
+def _listed(asked: AskedOfClient) -> tuple[ListedOutput, ...] | None:
+    """Return the outputs that the caller names, with the forms that it wants."""
+    if asked.request.outputs is None:
+        return None
+    return tuple(
+        ListedOutput(
+            name=output.name,
+            parameters={
+                **output.parameters,
+                **({} if output.form is None else {"binary_data": output.form == "binary"}),
+            },
+        )
+        for output in asked.request.outputs
+    )
+
+
+def _outputs(asked: AskedOfClient, names: set[str]) -> dict[str, Any]:
+    """Return the rules about the outputs that the request lists and their forms."""
+    of_all = {True: "binary", False: "json", None: "any"}[asked.request.binary_data_output]
+    forms = "forms" in names
+    if asked.request.outputs is None:
+        return {"outputs_form": of_all if forms else "any"}
+    return {
+        "outputs": tuple(
+            AskedOutput(name=one.name, form=(one.form or of_all) if forms else "any")  # type: ignore[arg-type]
+            for one in asked.request.outputs
+        )
+    }

@@ -1,0 +1,69 @@
+"""Vectors of elements: the values that cases send, as bytes, as exact numbers and as JSON."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+
+from v2_conformance.bench.tasks import asked_of
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json, to_values
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.suite.cases import Case, ClientCase
+from v2_conformance.vectors.made import common, flags_of
+from v2_conformance.vectors.packed_bytes import TooLongError, packed
+from v2_conformance.vectors.servers import MadeRequest
+from v2_conformance.vectors.types import Datatypes
+
+_MOST_BYTES = 2048
+
+
+def elements_of_request(made: MadeRequest) -> Iterator[Datatypes]:
+    """Yield the elements of each input of a request that must be accepted."""
+    if made.case.expects in ("success", "either") and not made.case.expect.get("one_of"):
+        for tensor in made.inputs:
+            yield from _elements(made.case, tensor, None)
+
+
+def elements_of_scenario(case: ClientCase) -> Iterator[Datatypes]:
+    """Yield the elements of BF16 arrays that the caller has as FP32."""
+    for asked in asked_of(case):
+        for one, tensor in zip(asked.request.inputs, asked.inputs, strict=True):
+            if one.of is not None:
+                yield from _elements(case, tensor, one.data)
+
+
+def _elements(case: Case, tensor: Tensor, float32: bytes | None) -> Iterator[Datatypes]:
+    datatype, blob = tensor.datatype, bytes(tensor.blob)
+    if datatype not in DATATYPES or not 0 < len(blob) <= _MOST_BYTES:
+        return
+    try:
+        values = to_values(datatype, blob)
+        data = packed(blob)
+        rounded = None if float32 is None else packed(float32)
+    except (ElementError, TooLongError):
+        return
+    try:
+        written = json.dumps(to_json(datatype, (len(values),), blob), ensure_ascii=False)
+    except ElementError:
+        written = None
+    result, should = ("valid", None) if float32 is None else ("either", "accept")
+    yield Datatypes(
+        **common(case, result, should, flags=flags_of((), (datatype,), len(blob))),  # type: ignore[arg-type]
+        datatype=datatype,
+        shape=(len(values),),
+        data=data,
+        values=tuple(_words(values)),
+        json=written,
+        float32=rounded,
+    )
+
+
+def _words(values: Sequence[object]) -> Iterator[str]:
+    for value in values:
+        if isinstance(value, bytes):
+            yield base64.b64encode(value).decode()
+        elif isinstance(value, float):
+            yield value.hex()
+        else:
+            yield str(value).lower()

@@ -1,0 +1,223 @@
+"""A folder of vectors: one file for each kind and family, and an index. The same every time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from v2_conformance.bounded_files import write_whole
+from v2_conformance.errors import UsageError
+from v2_conformance.suite.cases import ClientCase, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.library import client_cases, digest, suite_cases
+from v2_conformance.suite.models import contract
+from v2_conformance.suite.requirements import catalogue, catalogue_version, families
+from v2_conformance.vectors.clients import decode_response, encode_request
+from v2_conformance.vectors.datatypes import elements_of_request, elements_of_scenario
+from v2_conformance.vectors.made import FLAGS, REASONS, NoVectorError, cited
+from v2_conformance.vectors.packed_bytes import TooLongError
+from v2_conformance.vectors.servers import (
+    MadeRequest,
+    decode_request,
+    encode_response,
+    model_of,
+    requests_of,
+)
+from v2_conformance.vectors.types import (
+    Counts,
+    Index,
+    IndexFile,
+    KindName,
+    LeftOut,
+    Vector,
+    VectorFile,
+)
+
+KINDS: tuple[KindName, ...] = get_args(KindName)
+INDEX = "index.json"
+_SCHEMA = "https://v2-conformance.invalid/schemas/{name}.schema.json"
+_WORDS = frozenset({"id", "requirement", "comment", "also", "flags", "level", "blocks"})
+_ABOUT_REQUESTS = frozenset("HSCVXJ")
+"""Families that are about requests alone: what is right in their answers is right in all others."""
+_ABOUT_ELEMENTS = frozenset("DBK")
+
+
+class VectorSet:
+    """Vectors as they are made: of those with the same message that ask the same, the first stays.
+
+    In `decode_request` a message may come once for each family: it is the point of one, and the
+    plain case of another.
+    """
+
+    def __init__(self) -> None:
+        self.vectors: dict[tuple[KindName, str], list[Vector]] = {}
+        self.left_out: Counter[str] = Counter()
+        self._known: dict[bytes, tuple[tuple[KindName, str], int]] = {}
+
+    def add(self, vector: Vector) -> bool:
+        """Add a vector, unless one that says the same is there; return True if it is new."""
+        kind: KindName = vector.__struct_config__.tag  # type: ignore[assignment]
+        family = vector.requirement[0]
+        content = msgspec.to_builtins(vector)
+        told = {name: value for name, value in content.items() if name not in _WORDS}
+        if kind == "decode_request":
+            told["family"] = family
+        if kind == "datatypes":
+            told = {name: told[name] for name in ("datatype", "data")} | {"f": told.get("float32")}
+        key = msgspec.json.encode(told, order="sorted")
+        if key not in self._known:
+            of = self.vectors.setdefault((kind, family), [])
+            self._known[key] = ((kind, family), len(of))
+            of.append(vector)
+            return True
+        place, index = self._known[key]
+        first = self.vectors[place][index]
+        if kind == "decode_request":
+            flags = tuple(sorted({*first.flags, *vector.flags}))
+            also = (*first.also, vector.id)
+            self.vectors[place][index] = msgspec.structs.replace(first, also=also, flags=flags)
+        return False
+
+
+def make_vectors(*, family: str | None = None, seed: int | None = None) -> VectorSet:
+    """Return all vectors, or those of one family of requirements. Raises UsageError."""
+    if family is not None and family not in families():
+        raise UsageError(f"unknown family {family!r}: expected one of {', '.join(families())}")
+    made = VectorSet()
+    cases = suite_cases()
+    for case in requests_of(cases):
+        if family in (None, case.requirement[0]):
+            _add(made, partial(_of_request, case, seed))
+    for scenario in client_cases():
+        if isinstance(scenario, ClientCase) and family in (None, scenario.requirement[0]):
+            _add(made, partial(_of_scenario, scenario))
+    for other in (*cases, *client_cases()):
+        if isinstance(other, ObservedCase | GetCase) and family in (None, other.requirement[0]):
+            made.left_out["observed"] += 1
+    return made
+
+
+_Made = Iterator[Callable[[], Iterable[Vector]]]
+
+
+def _add(made: VectorSet, make: Callable[[], _Made]) -> None:
+    """Add the vectors of one case; if there is none, count why."""
+    why: list[str] = []
+    found = False
+    try:
+        for one in make():
+            try:
+                for vector in one():
+                    found = True
+                    if not made.add(vector):
+                        why.append("same")
+            except NoVectorError as error:
+                why.append(str(error))
+            except TooLongError:
+                why.append("long")
+    except NoVectorError as error:
+        why.append(str(error))
+    if not found:
+        made.left_out[why[0]] += 1
+
+
+def _of_request(case: RequestCase, seed: int | None) -> _Made:
+    made = MadeRequest(case, seed)
+    yield lambda: [decode_request(made)]
+    if case.requirement[0] not in _ABOUT_REQUESTS:
+        yield lambda: [encode_response(made)]
+    if case.requirement[0] in _ABOUT_ELEMENTS:
+        yield lambda: elements_of_request(made)
+
+
+def _of_scenario(case: ClientCase) -> _Made:
+    yield lambda: [decode_response(case)]
+    yield lambda: [encode_request(case)]
+    yield lambda: elements_of_scenario(case)
+
+
+def files_of(made: VectorSet, seed: int | None) -> Mapping[str, bytes]:
+    """Return the files of a folder by their paths, which are the same for the same vectors."""
+    files: dict[str, bytes] = {}
+    listed = []
+    for kind in KINDS:
+        for family in families():
+            vectors = made.vectors.get((kind, family), [])
+            if vectors:
+                path = f"{kind}/{family}.json"
+                files[path] = _written(_file(family, vectors))
+                counts = _counts(vectors)
+                listed.append(IndexFile(path=path, kind=kind, family=family, counts=counts))
+    everything = {
+        kind: [v for (k, _), vectors in made.vectors.items() if k == kind for v in vectors]
+        for kind in KINDS
+    }
+    index = Index(
+        schema=_SCHEMA.format(name="vectors-index"),
+        catalogue_version=catalogue_version(),
+        catalogue=digest(),
+        seed=seed,
+        counts={kind: _counts(vectors) for kind, vectors in everything.items()},
+        files=tuple(listed),
+        flags=dict(FLAGS),
+        left_out=tuple(
+            LeftOut(why=words, cases=made.left_out[name])
+            for name, words in REASONS.items()
+            if made.left_out[name]
+        ),
+    )
+    files[INDEX] = msgspec.json.format(msgspec.json.encode(index), indent=2) + b"\n"
+    return files
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files into `folder`, and remove those of kinds that are not there any more."""
+    for kind in KINDS:
+        for path in folder.glob(f"{kind}/*.json"):
+            if f"{kind}/{path.name}" not in files:
+                path.unlink()
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, (content,))
+
+
+def _file(family: str, vectors: list[Vector]) -> VectorFile:
+    about = {vector.requirement for vector in vectors}
+    used = {v.model for v in vectors if hasattr(v, "model")}
+    known = dict(map(model_of, contract()))
+    return VectorFile(
+        schema=_SCHEMA.format(name="vectors"),
+        catalogue_version=catalogue_version(),
+        family=family,
+        about=families()[family],
+        requirements={name: cited(name) for name in catalogue() if name in about},
+        models={name: known[name] for name in sorted(used)},
+        vectors=tuple(vectors),
+    )
+
+
+def _written(file: VectorFile) -> bytes:
+    """Return a file with each requirement, model and vector on a line of its own."""
+    members = []
+    for name, value in msgspec.structs.asdict(file).items():
+        text = _line(value)
+        if isinstance(value, tuple):
+            text = "[\n" + ",\n".join(map(_line, value)) + "\n]"
+        if isinstance(value, dict):
+            text = "{\n" + ",\n".join(f"{_line(k)}: {_line(v)}" for k, v in value.items()) + "\n}"
+        members.append(f"{_line(name)}: {text}")
+    return ("{" + ",\n".join(members) + "}\n").encode()
+
+
+def _line(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _counts(vectors: Iterable[Vector]) -> Counts:
+    by = Counter(vector.result for vector in vectors)
+    return Counts(vectors=by.total(), valid=by["valid"], invalid=by["invalid"], either=by["either"])

@@ -1,0 +1,145 @@
+"""What vectors of all kinds have in common: result, flags, words, and how tensors are written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import PROFILES
+from v2_conformance.suite.cases import Case, CaseFacts
+from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.statements import link
+from v2_conformance.vectors.packed_bytes import packed
+from v2_conformance.vectors.types import Cited, Field, Result, Should, VectorTensor
+
+FLAGS: Mapping[str, str] = {
+    "bf16": "a tensor of datatype BF16",
+    "chunked": "some of its cases deliver it in HTTP chunks (the vector is the body without them)",
+    "deflate": "a message in the content coding deflate (the zlib format)",
+    "gzip": "a message in the content coding gzip",
+    "layout": "an array of the caller that is column-major or big-endian",
+    "long": "a message or tensor of over 64 KiB",
+    "other-coding": "a content coding that is neither gzip nor deflate",
+    "raw": "a raw request: header length 0, and no JSON",
+    "repeated-field": "a header field that comes twice",
+    "response-coding": "the request has Accept-Encoding",
+    "several-writes": "some of its cases deliver it in several writes",
+    "stand-in": "a model that takes the place of one with datatypes that a server lacks",
+}
+"""What a vector can need, by name."""
+
+_LONG = 64 * 1024
+DELIVERY = frozenset(
+    {
+        "accept",
+        "connection",
+        "content-length",
+        "date",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""Header fields of HTTP's own, which say nothing about the message."""
+
+
+class NoVectorError(ValueError):
+    """A case is no vector; the text is one of `REASONS`."""
+
+
+REASONS: Mapping[str, str] = {
+    "company": "what it shows depends on other requests or connections",
+    "http": "it is about HTTP: paths, framing, connections, or clients that break off",
+    "observed": "it is a rule for all exchanges of a run, or a GET of metadata",
+    "same": "another vector has the same message and asks the same of it",
+    "long": "its message is long, and no rule makes it short",
+    "nothing": "it asks nothing that a message shows",
+}
+"""Why a case is no vector."""
+
+
+def common(case: Case, result: Result, should: Should | None, **more: Any) -> dict[str, Any]:
+    """Return the members that all kinds of vectors have."""
+    facts = facts_of(case)
+    return {
+        "id": case.id,
+        "requirement": case.requirement,
+        "level": facts.level,
+        "blocks": facts.blocks,
+        "result": result,
+        "should": should,
+        "comment": " ".join(case.why.split()),
+        **more,
+    }
+
+
+def cited(requirement: str) -> Cited:
+    """Return a requirement in words, with a link to the sentence on which it rests."""
+    found = catalogue()[requirement]
+    url = link(found.cite[0], requirement) if found.cite else ""
+    return Cited(found.title, " ".join(found.statement.split()), url)
+
+
+def facts_of(case: Case) -> CaseFacts:
+    """Return what a report says of a case whose profiles are all claimed."""
+    return case.facts(PROFILES)
+
+
+def of_success(case: Case) -> tuple[Result, Should | None]:
+    """Return the result of what must, should or may work."""
+    return ("valid", None) if facts_of(case).level == "MUST" else _advised(case, "accept")
+
+
+def of_rejection(case: Case, *, exact: bool) -> tuple[Result, Should | None]:
+    """Return the result of what must or should be an error. If something `exact` can be read from
+    it, only a SHOULD forbids that."""
+    if facts_of(case).level == "MUST" and not exact:
+        return "invalid", None
+    return "either", "reject"
+
+
+def _advised(case: Case, behavior: Should) -> tuple[Result, Should | None]:
+    return "either", behavior if facts_of(case).level == "SHOULD" else None
+
+
+def is_free(case: Case) -> bool:
+    """Return True if other values than the expected ones break no MUST."""
+    return bool(case.expect.get("ambiguous")) and facts_of(case).level != "MUST"
+
+
+def tensor_of(tensor: Tensor, **more: Any) -> VectorTensor:
+    """Return a tensor as a vector has it. Raises TooLongError."""
+    more.setdefault("data", packed(tensor.blob))
+    return VectorTensor(
+        name=tensor.name, datatype=tensor.datatype, shape=tuple(tensor.shape), **more
+    )
+
+
+def message_fields(fields: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
+    """Return the fields that belong to the message and not to its delivery."""
+    return tuple((name, value) for name, value in fields if name.lower() not in DELIVERY)
+
+
+def flags_of(
+    fields: Iterable[tuple[str, str]], datatypes: Iterable[str], size: int, *more: str
+) -> tuple[str, ...]:
+    """Return the flags that a message shows, and `more`."""
+    found = {name for name in more if name}
+    named = [(name.lower(), value.strip().lower()) for name, value in fields]
+    found |= {"bf16"} & {name.lower() for name in datatypes}
+    for name, value in named:
+        if name == "content-encoding" and value != "identity":
+            coding = value.removeprefix("x-")
+            found.add(coding if coding in FLAGS else "other-coding")
+        if name == "accept-encoding":
+            found.add("response-coding")
+    if len({name for name, _ in named}) < len(named):
+        found.add("repeated-field")
+    if size > _LONG:
+        found.add("long")
+    return tuple(sorted(found))
