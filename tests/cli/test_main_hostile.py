@@ -82,7 +82,7 @@ class TestStopped:
         self, start: Start, tmp_path: Path, number: signal.Signals, workers: str
     ) -> None:
         # Cases that share the server come after some that show whether they can.
-        after = 60 if workers == "1" else 900
+        after = 60 if workers == "1" else 1500
         with self.half_done(start, tmp_path, "-n", workers, after=after) as (process, answer):
             process.send_signal(number)
             answer()

@@ -42,6 +42,24 @@ def test_the_cases_of_another_catalogue_that_are_the_same_are_judged(
     assert "v2-conformance 0.0.1, catalogue 1.0.0 (0123456789abcdef)" in text
 
 
+def test_the_last_rejection_of_another_catalogue_may_be_another_case(
+    clean: Path, tmp_path: Path
+) -> None:
+    last = "R1/path-in-the-model-name"
+
+    def without_fresh_canary(report: Document) -> None:
+        assert case_of(report, last)["exchanges"].pop()["purpose"] == "canary_fresh_connection"
+
+    def of_another_catalogue(report: Document) -> None:
+        without_fresh_canary(report)
+        other_catalogue(report)
+
+    found, _ = changed(clean, tmp_path, of_another_catalogue)
+    assert (found.exit_code, cases_that_differ(found)) == (2, [])
+    found, _ = changed(clean, tmp_path, without_fresh_canary)
+    assert (found.exit_code, cases_that_differ(found)) == (1, [last])
+
+
 def another_build(report: Document) -> None:
     report["suite"].update(version="0.0.1", catalogue_version="1.0.1", judging="0123456789abcdef")
 

@@ -84,10 +84,10 @@ def make_request(
     body = view[start:]
     if delivery.kind == "whole":
         return Request(head, (body,) if body else (), (wire,))
-    how = delivery.how
+    how, what = delivery.how, f"`delivery.{delivery.kind}`"
     if delivery.kind == "slices" and isinstance(how, int):
-        how = max(how, -(-len(body) // MOST_SLICES))
-    places = cuts(how, f"`delivery.{delivery.kind}`", parts, len(body))
+        how = max(integer(how, what, least=1), -(-len(body) // MOST_SLICES))
+    places = cuts(how, what, parts, len(body))
     edges = pairwise([0, *places, len(body)])
     pieces: tuple[Buffer, ...] = tuple(body[a:b] for a, b in edges if b > a)
     if delivery.chunked:
