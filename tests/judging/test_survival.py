@@ -139,6 +139,7 @@ def test_a_silent_model_leaves_its_cases_inconclusive() -> None:
 def test_surplus_of_an_answer(request_size: int, response_size: int, expected: int) -> None:
     done = Transcript(bytes(request_size), 0, bytes(response_size), Ending.COMPLETE)
     assert surplus(done) == expected
+    assert surplus(done, answer=response_size) == 0
 
 
 @pytest.mark.parametrize(

@@ -202,3 +202,29 @@ def test_what_cannot_be_tested_says_why_and_what_to_do(start: Start) -> None:
             learn_models(target(server), ["../x"], Choice(), None)
     with pytest.raises(NothingRanError, match=r"names no inputs.*--input"):
         learn_models(target(start(Nameless)), ["widener"], Choice(), None)
+
+
+class Generator(Behaviour):
+    """A model whose answer is `elements` floats, whatever it is sent."""
+
+    elements = 0
+
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = bytes(4 * self.elements)
+        return Tensor(output.name, output.datatype, (self.elements,), made)
+
+
+@pytest.mark.parametrize(
+    ("elements", "told"),
+    [(20_000, ""), (100_000, "2200000 bytes in JSON, more than"), (400_000, "longer than")],
+)
+def test_a_model_whose_answers_are_too_large_for_some_form_is_not_tested(
+    start: Start, elements: int, told: str
+) -> None:
+    behaviour = type("Large", (Generator,), {"elements": elements})
+    asked = partial(learn_models, target(start(behaviour)), ["identity_fp32"], Choice(), None)
+    if told:
+        with pytest.raises(NothingRanError, match=told):
+            asked()
+    else:
+        assert asked().models[0].learned.binding.known is not None

@@ -23,6 +23,7 @@ from v2_conformance.judging.relations.learning import (
     not_in_json,
 )
 from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.causes.base import describe, excerpt
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
@@ -30,7 +31,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel, Tolerance
 from v2_conformance.wire.encode.inputs import SAMPLE
 from v2_conformance.wire.encode.requests import Prepared, prepare
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.transcript import Ending, Limits, Transcript
 
 _T = TypeVar("_T")
 _Asking = Generator[Prepared, Transcript, _T]
@@ -213,6 +214,8 @@ def _answer(prepared: Prepared) -> _Asking[Sequence[ReadOutput] | Unanswered]:
     """Return the outputs of the answer to a plain request, or why there are none."""
     transcript = yield prepared
     response = transcript.response
+    if response is None and transcript.ending is Ending.TOO_LARGE:
+        return Unanswered(_too_large("longer", prepared))
     if response is None:
         came = transcript.partial is not None and transcript.partial.status == 200
         malformed = came or transcript.ending is Ending.MALFORMED
@@ -220,9 +223,31 @@ def _answer(prepared: Prepared) -> _Asking[Sequence[ReadOutput] | Unanswered]:
     try:
         decoded = decode_body(response, limit=decoded_limit(prepared.body_size))
         judge_success((), decoded)
-        return read_message(decoded).outputs
+        outputs = read_message(decoded).outputs
+        size = sum(map(_size_as_json, outputs))
+        if size > _most(prepared):
+            return Unanswered(_too_large(f"{size} bytes in JSON, more", prepared))
+        return outputs
     except Finding as finding:
         if response.status != 200:
             malformed = 200 < response.status < 300
             return Unanswered(f"status {response.status}: {excerpt(response.body)}", malformed)
         return Unanswered(describe(finding.cause), finding.outcome is Outcome.FAIL)
+
+
+def _size_as_json(output: ReadOutput) -> int:
+    """Return about the most bytes that an output takes, which is in JSON."""
+    element = DATATYPES[output.tensor.datatype].size
+    blob = len(output.tensor.blob)
+    return 2 * blob if element is None else blob // element * (4 * element + 6)
+
+
+def _most(prepared: Prepared) -> int:
+    return Limits().response_to(prepared.body_size)
+
+
+def _too_large(what: str, prepared: Prepared) -> str:
+    return (
+        f"its answer is too large to be compared in every form ({what} than {_most(prepared)} "
+        "bytes, the most that are read for such a request): send it less (--shape INPUT=1,3,8,8)"
+    )

@@ -167,11 +167,12 @@ def of_hang(verdict: Verdict, found: Hung | None) -> Verdict:
     return replace(verdict, outcome=Outcome.FAIL, cause=found)
 
 
-def surplus(transcript: Transcript) -> int:
-    """Return how many of a response's kept bytes no server needs for that request and
-    some words.
+def surplus(transcript: Transcript, answer: int = 0) -> int:
+    """Return how many of a response's kept bytes no server needs for that request, tensors of
+    `answer` bytes and some words.
     """
-    return max(0, len(transcript.received) - tensors_as_json(len(transcript.request)) - _MOST_WORDS)
+    tensors = tensors_as_json(len(transcript.request) + answer)
+    return max(0, len(transcript.received) - tensors - _MOST_WORDS)
 
 
 def stale(transcript: Transcript) -> bool:

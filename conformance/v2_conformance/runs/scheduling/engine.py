@@ -349,7 +349,10 @@ class Engine:
             self._hangs.note(case, result.verdict)
 
     def _count(self, result: Result) -> None:
-        self._surplus += sum(surplus(exchange.transcript) for exchange in result.exchanges)
+        present = self.server.present
+        known = [present[role].known for role in result.case.roles if role in present]
+        answer = max((one.answer_bytes for one in known if one is not None), default=0)
+        self._surplus += sum(surplus(e.transcript, answer) for e in result.exchanges)
 
     def _unsent(self, case: RequestCase | GetCase, *, in_any_case: bool = False) -> Verdict | None:
         """Return why the case is not sent now, None if it is."""

@@ -37,6 +37,12 @@ class KnownModel:
     differing: str | None = None
     special: tuple[tuple[Tensor, ...] | None, ...] = ()
 
+    @property
+    def answer_bytes(self) -> int:
+        """Bytes of the largest answer's tensors, 0 if none is known."""
+        answers = [*(self.answers or ()), *filter(None, self.special)]
+        return max((sum(len(tensor.blob) for tensor in one) for one in answers), default=0)
+
 
 @dataclass(frozen=True)
 class DeployedModel:
