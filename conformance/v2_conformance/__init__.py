@@ -99,7 +99,7 @@ def verify(path: Path | str) -> Verification:
 
     `exit_code` of what it returns is 0 if the verdict holds, 1 if it does not, and 2 if this
     installation cannot confirm it. Raises ReportFileError, a ConformanceError, for a file that is
-    no report.
+    not a report.
     """
     from v2_conformance.suite.library import every_case
     from v2_conformance.verifying.verification import verify as judge_again

@@ -1,4 +1,4 @@
-"""What is made of the suite's own files, kept so that it is made once, and not in every process.
+"""A cache of what is made from the suite's own files, so that not every process makes it.
 
 To read, check and expand cases/*.yaml takes longer than most commands do. So the first process that
 needs the cases keeps them, pickled, where Python keeps the package's bytecode: whoever can write

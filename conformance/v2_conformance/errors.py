@@ -1,4 +1,4 @@
-"""What can go wrong around a run. Each message says what is wrong and what to do, in one line."""
+"""Errors around a run. Each message says what is wrong and what to do, in one line."""
 
 from __future__ import annotations
 

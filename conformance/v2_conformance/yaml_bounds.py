@@ -1,4 +1,4 @@
-"""What a YAML file may have in it, found before anything is made of it.
+"""Checks of a YAML file, before anything is made of it.
 
 A few hundred bytes can stand for gigabytes (aliases of aliases), end the interpreter (nesting), or
 mean different things to different readers. Each of these is an error with its line.

@@ -178,7 +178,7 @@ def test_no_file_is_replaced(tmp_path: Path, cli: Cli) -> None:
     path.write_text("mine")
     text, printed = written(cli, path, "http://127.0.0.1:1", code=2)
     assert text == "mine"
-    assert "is there already" in printed
+    assert "already exists" in printed
 
 
 def test_no_v2_server_leaves_no_file(tmp_path: Path, cli: Cli) -> None:

@@ -163,7 +163,7 @@ def test_shards_of_different_selections_are_refused(
     url: str, three: list[Path], tmp_path: Path
 ) -> None:
     other = ran(url, tmp_path / "other", (3, 3), patterns=("P2", "H6"))
-    assert "they were asked for other cases" in refused([*three[:2], other])
+    assert "they were asked for different cases" in refused([*three[:2], other])
     more = ran(url, tmp_path / "more", (3, 4))
     assert refused([*three[:2], more]).endswith("they count 3 and 4 shards")
 

@@ -15,7 +15,7 @@ from types import TracebackType
 from v2_conformance.bench.connection import Connection, Find
 
 BENCH = "http://127.0.0.1"
-"""What stands for the address of the bench, whose ports differ from scenario to scenario."""
+"""The stand-in for the address of the bench, whose ports differ from scenario to scenario."""
 _MOST_CONNECTIONS = 64
 _STOP_S = 2.0
 

@@ -12,13 +12,13 @@ MOST_EXCHANGES = 200
 """Requests that a scenario takes; a client that sends more gets no answer any more."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-"""What a client gets that waits for it before it sends a body."""
+"""The interim response for a client that waits for it before it sends a body."""
 
 NOTES = {
     Purpose.DISCOVERY: "not an inference request of the task",
     Purpose.RETRIED: "sent again by the client",
 }
-"""What people read beside an exchange of a client."""
+"""The words shown beside an exchange of a client."""
 
 
 class Turns:

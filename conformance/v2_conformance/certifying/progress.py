@@ -1,4 +1,4 @@
-"""What a run says on the terminal before its report: warnings, a progress bar or plain lines."""
+"""The terminal output of a run before its report: warnings, a progress bar or plain lines."""
 
 from __future__ import annotations
 

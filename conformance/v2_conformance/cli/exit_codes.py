@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 OF_A_RUN = {
     0: "Conformant, or what --require says; with models of your own, consistent.",
-    1: "Not so, or the extension is not implemented. If not all of the suite ran: a case failed "
+    1: "Not so, or the extension is not implemented. If only part of the suite ran: a case failed "
     "that blocks it.",
     2: "Wrong usage or configuration.",
     3: "The server cannot be reached, or the suite itself failed.",

@@ -56,7 +56,7 @@ def init(options: InitOptions) -> int:
 
     output = options.output
     if output.exists():
-        raise UsageError(f"{output} is there already: name another --output, or remove it")
+        raise UsageError(f"{output} already exists: name another --output, or remove it")
     tested = target_of(options)
     with masked_errors(tested.mask):
         found = match_models(tested, options.models)

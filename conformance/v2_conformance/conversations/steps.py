@@ -135,10 +135,10 @@ class Concluded(msgspec.Struct, frozen=True):
 
 
 Step = Calibrate | Ask | AskTogether | KnownGood
-"""What a case that sends one kind of request does next."""
+"""The next action of a case that sends one kind of request."""
 
 Answer = str | Exchange | Sequence[tuple[int, Transcript]] | Heard | None
-"""What came of a step; each step says which of these it gets."""
+"""The result of a step; each step says which of these it gets."""
 
 Conversation = Generator[Step, Any, Concluded]
 """All that belongs to a case: steps, each of which is sent its Answer, and the conclusion."""

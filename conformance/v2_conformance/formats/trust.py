@@ -1,4 +1,4 @@
-"""What to know before one trusts a report: what was not tested, and what stood in between."""
+"""Reasons not to trust a report: what was not tested, and what stood in between."""
 
 from __future__ import annotations
 

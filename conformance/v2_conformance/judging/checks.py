@@ -70,7 +70,7 @@ def check_json_type(response: Typed) -> None:
 
 
 def check_binary_type(response: Typed) -> None:
-    """Raise Finding unless the Content-Type can be that of JSON with blobs behind it."""
+    """Raise Finding unless the Content-Type can be that of JSON that blobs follow."""
     _check_type(response, f"{OCTET_STREAM} or another binary type", _is_binary)
 
 
@@ -110,7 +110,7 @@ def _is_json(_: str, subtype: str) -> bool:
 
 
 def _is_binary(type_: str, subtype: str) -> bool:
-    """Return True if a media type can be that of JSON with blobs behind it: neither JSON nor
+    """Return True if a media type can be that of JSON that blobs follow: neither JSON nor
     text."""
     return type_ not in ("text", "multipart", "message") and not _is_json(type_, subtype)
 

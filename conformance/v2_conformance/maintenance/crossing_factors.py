@@ -1,4 +1,5 @@
-"""What the crossing crosses: factors, their levels, which go together, and the case that they make.
+"""The factors of the crossing: their levels, which of these go together, and the case that they
+make.
 
 A row has one level of each factor. Its label is made of its own levels, without those that every
 request has anyway, so that it stays the same when factors and levels are added.
@@ -41,7 +42,7 @@ _OTHERS_BEFORE: Mapping[str, Row] = {
     "after-longer": {"outputs": "binary-by-default", "delivery": "chunks", "size": "many"},
     "after-refused": {"outputs": "binary-by-default"},
 }
-"""What is sent before, on the same connection and to the same model."""
+"""The request sent before, on the same connection and to the same model."""
 
 AFTER_RAW = "after-raw"
 """The state after a raw request to another model."""

@@ -86,7 +86,7 @@ def tolerance(value: Any) -> float:
     """A finite number from 0 on."""
     number = _float(value)
     if not 0 <= number < math.inf:
-        raise ValueError(f"expected a number from 0 on, got {value!r}")
+        raise ValueError(f"expected a number of at least 0, got {value!r}")
     return number
 
 

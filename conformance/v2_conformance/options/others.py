@@ -40,7 +40,7 @@ class BenchOptions:
 
     timeout: float = option(
         "--timeout SECONDS",
-        "Time limit of the client for each request. The command has 20 seconds more in all.",
+        "Time limit of the client for each request. The command as a whole has 20 seconds more.",
         default=10,
     )
     port: int = option(
@@ -68,7 +68,7 @@ class ClientOptions(ScenarioOptions, BenchOptions, ReportOptions):
         words,
         "The command that runs the client, after `--`; no shell reads it. {url}, {scenario} and "
         "{task} in it stand for the base URL, the scenario's id and a JSON file with the task, "
-        "which are in V2_BENCH_URL, V2_BENCH_SCENARIO and V2_BENCH_TASK, too.",
+        "which are also in V2_BENCH_URL, V2_BENCH_SCENARIO and V2_BENCH_TASK.",
         default=(),
         several=True,
         shown="wait for clients that are run by hand",
@@ -176,7 +176,7 @@ class SelftestOptions:
     )
     any_model: bool = flag(
         "--any-model",
-        "Tell instead which faults `run --model` notices, on models that are no identities.",
+        "Instead, show which faults `run --model` notices, on models that are not identity models.",
     )
 
 

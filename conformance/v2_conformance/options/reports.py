@@ -24,15 +24,15 @@ class GateOptions:
 
     require: Literal["conformant", "robust"] = option(
         "--require WHAT",
-        "Exit with 0 only if the verdict is this. If not all of the suite ran: if no case failed "
-        "that would block it. With --expect: if no case did that is not known.",
+        "Exit with 0 only if the verdict is this one. If only part of the suite ran: if no case "
+        "failed that would block it. With --expect: if all such failures are known.",
         default="conformant",
         shown="conformant",
         choices=("conformant", "robust"),
     )
     strict: bool = flag(
         "--strict",
-        "Require robust and no warnings. With --through: that the gateway is transparent, too.",
+        "Require robust and no warnings. With --through, also require a transparent gateway.",
     )
 
 
@@ -93,7 +93,7 @@ class DiffOptions:
     old: Path = argument(file_path, REPORT_HELP)
     new: Path = argument(file_path, "The report to compare with OLD.")
     markdown: bool = flag("--markdown", "Print Markdown, for a pull request's comment.")
-    strict: bool = flag("--strict", "Exit with 1 also if a SHOULD case broke.")
+    strict: bool = flag("--strict", "Also exit with 1 if a SHOULD case broke.")
     exit_zero: bool = flag("--exit-zero", "Exit with 0, whatever broke.")
 
 
@@ -173,15 +173,15 @@ class MatrixRunOptions:
     )
     options: tuple[str, ...] = argument(
         words,
-        "Options of `run` that every run gets.",
+        "Options of `run` for every target.",
         metavar="[-- OPTION...]",
         default=(),
         several=True,
     )
     report_dir: Path = option(
         "--report-dir DIR",
-        "Write each report to a folder in here that is named like its target file, and the page to "
-        "index.html.",
+        "Write each report to a folder inside this one, named like its target file, and the page "
+        "to index.html.",
         default=Path("reports"),
     )
     jobs: int = option(

@@ -48,7 +48,7 @@ class AnyModelOptions:
     )
     rtol: float = option(
         "--rtol R",
-        "Let floats differ by this part of their value. The verdict names it.",
+        "Let floats differ by this fraction of their value. The verdict names it.",
         kind=tolerance,
         default=0,
     )
@@ -92,15 +92,16 @@ class LoadOptions:
 
     soak_minutes: float | None = option(
         "--soak MINUTES",
-        "After the cases, send them mixed on many connections (-n, here 16 by default) for so many "
-        "minutes, such as 10 or 0.5, and judge every answer. Ctrl-C ends it early and keeps what "
+        "After the cases, send them mixed on many connections (-n, here 16 by default) for this "
+        "many minutes, such as 10 or 0.5, and judge every answer. Ctrl-C ends it early and keeps "
+        "what "
         "it has.",
         kind=minutes,
     )
     pid: int | None = option(
         "--pid PID",
         "With --soak: watch memory, open files and threads of this process and those that it has "
-        "started, to find leaks. With --start it is known already.",
+        "started, to find leaks. With --start, it is already known.",
         kind=whole_number(least=1),
     )
 
@@ -182,7 +183,7 @@ class ReplayOptions(TargetOptions, ExecutionOptions):
     )
     patterns: tuple[str, ...] = repeated(
         "--case PATTERN",
-        "Send only what failed of this requirement, such as H6, or what has an id that matches "
+        "Send only the failed cases of this requirement, such as H6, or those whose id matches "
         "this pattern, such as 'H6/*'.",
         complete="cases_of_report",
     )

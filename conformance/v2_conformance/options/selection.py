@@ -74,9 +74,7 @@ class SelectionOptions:
 class PluginReportOptions:
     """Handling of the report of a pytest session."""
 
-    expectation_file: Path | None = of_plugin(
-        "--expect FILE", "known failures, which then are xfail"
-    )
+    expectation_file: Path | None = of_plugin("--expect FILE", "known failures, which then xfail")
     report_dir: Path | None = of_plugin("--report-dir DIR", "write the report files here")
 
 

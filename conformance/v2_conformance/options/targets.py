@@ -23,7 +23,7 @@ class AccessOptions:
     bearer_env: str | None = option(
         "--bearer-env NAME",
         "Send the token in this environment variable as `Authorization: Bearer …`. It is a "
-        "secret, as all credentials are.",
+        "secret, like all credentials.",
         pytest="bearer authentication with the token in this environment variable",
         member="auth.bearer.env",
     )
@@ -47,7 +47,7 @@ class AccessOptions:
     )
     host: str | None = option(
         "--host-header HOST",
-        "Send this Host, by which a gateway may choose the server, instead of that of the URL.",
+        "Send this Host, by which a gateway may choose the server, instead of the URL's.",
         pytest="the Host of every request",
         member="host",
     )
@@ -74,13 +74,13 @@ class AccessOptions:
         "--rate N",
         "Send at most N requests per second.",
         kind=per_second,
-        pytest="at most so many requests a second",
+        pytest="at most this many requests per second",
         member="rate",
     )
     http2: bool = flag(
         "--http2",
-        "Speak HTTP/2: over https as ALPN says, over http by prior knowledge. Cases that are about "
-        "HTTP/1.1 alone are not applicable then, and the verdict says so.",
+        "Speak HTTP/2: over https as ALPN says, over http by prior knowledge. Cases that are only "
+        "about HTTP/1.1 are then not applicable, and the verdict says so.",
         pytest="speak HTTP/2",
         member="http2",
     )
@@ -157,7 +157,7 @@ class TargetOptions(AccessOptions):
     wait_ready: float | None = option(
         "--wait-ready SECONDS",
         "Time limit for the server to become ready (GET /v2/health/ready) before the first case.",
-        shown="30, but a server that is not there is not waited for",
+        shown="30; a server that cannot be reached is not waited for",
         on=_SENDING,
         pytest="seconds for the server to become ready",
     )

@@ -34,7 +34,7 @@ def acceptable(field: str | None) -> frozenset[str]:
     """The codings that an Accept-Encoding of `field` lets a server use (RFC 9110 12.5.3).
 
     None is a request without the field: it lets a server use any, wise or not. Raises CodingError
-    for a weight that is no number.
+    for a weight that is not a number.
     """
     if field is None:
         return frozenset(CODINGS)

@@ -1,7 +1,7 @@
 """The V2 datatypes, and a tensor's elements as little-endian bytes and as JSON.
 
 A tensor's value is held in one form everywhere in the suite: its *blob*, the exact bytes that the
-binary extension puts on the wire (row-major, little-endian, no padding; BYTES elements each behind
+binary extension puts on the wire (row-major, little-endian, no padding; BYTES elements each after
 a 4-byte length). JSON is converted to and from that form, so that every comparison is bit for bit.
 """
 
@@ -93,7 +93,7 @@ def element_count(shape: Iterable[int]) -> int:
 
 
 def encode_bytes(elements: Sequence[bytes]) -> bytes:
-    """BYTES elements as one blob: each behind its length as a little-endian uint32 (B1)."""
+    """BYTES elements as one blob: each after its length as a little-endian uint32 (B1)."""
     prefix = _Prefixes().__getitem__
     blobs = []
     for start in range(0, len(elements), _TOGETHER):
@@ -161,7 +161,7 @@ def _first_cut(data: bytes) -> ElementError:
 
 def _cut(data: bytes) -> tuple[int, int, int | None]:
     """Return the first element that is not whole: its index, its offset, and its length if that is
-    whole. A blob without any has an index behind its last element."""
+    whole. A blob without any has an index after its last element."""
     index, offset, end = 0, 0, len(data)
     while end - offset >= _PREFIX.size:
         length = _PREFIX.unpack_from(data, offset)[0]

@@ -194,10 +194,10 @@ def _plain(data: bytes, text: str) -> dict[str, Any] | None:
     """The object in `data`, which is `text` in UTF-8 and not nested too deeply, in a third of the
     time; None for what is none, and for whatever `json` has the last word on.
 
-    msgspec takes no JSON that `json` refuses, and finds the same in it, but for -0, which is left
-    to `json`. It lets the last of several members with one name count, and does not say so. But
-    each member has a colon: if there are no more colons than members that were found, none is left
-    for a member that was there before.
+    msgspec takes no JSON that `json` refuses, and finds the same in it, except for -0, which is
+    left to `json`. It lets the last of several members with one name count, and does not say so.
+    But each member has a colon: if there are no more colons than members that were found, none is
+    left for a member that was there before.
     """
     if _has_negative_zero(text):
         return None
@@ -211,7 +211,7 @@ def _plain(data: bytes, text: str) -> dict[str, Any] | None:
 
 
 def _members(document: dict[str, Any]) -> int:
-    """Return how many members the object and those in it have, but for those in arrays that are
+    """Return how many members the object and those in it have, except for those in arrays that are
     long, or begin with something else."""
     found = 0
     left: list[object] = [document]

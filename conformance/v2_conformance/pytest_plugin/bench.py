@@ -44,7 +44,7 @@ class Bench:
         self.url = task.url
         """The base URL of its server, without a trailing slash."""
         self.task = task
-        """What the client is to be asked for: see schemas/client-task.schema.json."""
+        """The task for the client: see schemas/client-task.schema.json."""
         self._case = case
         self._stage = stage
         self._lines: list[Line] = []

@@ -1,4 +1,4 @@
-"""What the processes of one pytest session share under xdist: a folder, a lock, the dead."""
+"""State that the processes of one pytest session share under xdist: a folder, a lock, the dead."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ FOLDER = "v2_conformance_folder"
 SERVER = "v2_conformance_server"
 LEFT_S = "v2_conformance_left_s"
 SEED = "v2_conformance_seed"
-"""What xdist's controller hands to its workers, in `workerinput`."""
+"""The data that xdist's controller hands to its workers, in `workerinput`."""
 
 OBSERVED = "v2_conformance_observed"
-"""What its workers hand back, in `workeroutput`."""
+"""The data that its workers hand back, in `workeroutput`."""
 
 
 class SharedDeaths:

@@ -1,4 +1,4 @@
-"""What is in the suite's own files: no secret, but words that stand in every report."""
+"""Words of the suite's own files, which are in every report and so cannot be secrets."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ALNUM = DIGITS + LETTERS
 
 
 class Reading(Enum):
-    """What is left of a text, as the characters that are kept."""
+    """The rest of a text, as the characters that are kept."""
 
     TEXT = ALNUM
     LETTERS = LETTERS

@@ -93,8 +93,8 @@ class Mask:
         return self._blank(masked, found)
 
     def sent(self, data: bytes | bytearray | memoryview) -> bytes:
-        """Return what was sent in an exchange, without the secrets. It is the suite's own but for
-        heads: nothing is decoded."""
+        """Return what was sent in an exchange, without the secrets. It is the suite's own except
+        for heads: nothing is decoded."""
         raw = bytes(data)
         if self._shows_nothing(raw):
             return raw
@@ -280,7 +280,7 @@ def shows_masks(data: bytes, limit: int = _LONGEST_DECODED) -> bool:
 
 
 def _hidden(data: bytes, spans: Iterable[Span], kept: Iterable[tuple[int, int]] = ()) -> bytes:
-    """`data` with asterisks for the spans, but for ends of lines and what is `kept`."""
+    """`data` with asterisks for the spans, except for ends of lines and what is `kept`."""
     result = bytearray(data)
     for start, end, form in merged(spans):
         rest = _REST_OF_NUMBER.match(data, end) if form == DECIMAL else None

@@ -56,7 +56,7 @@ class Span(NamedTuple):
 class Needles:
     """All that is looked for: needles, and `raw` bytes of which each one counts.
 
-    `parted` are those of which a half is looked for, too.
+    `parted` are those of which a half is looked for as well.
     """
 
     all: tuple[Needle, ...] = ()
@@ -111,7 +111,7 @@ def located(text: bytes, needles: Needles, hits: Hits) -> list[Span]:
 
 
 def _read(view: bytes, reading: Reading, wanted: Sequence[Needle], hits: Hits) -> list[Span]:
-    """What is found in one reading of `view`."""
+    """Return the spans found in one reading of `view`."""
     letters = squeezed(view, reading)
     if len(letters) < SHORTEST:
         return []

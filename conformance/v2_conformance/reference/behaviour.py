@@ -1,4 +1,4 @@
-"""What the reference server does, without sockets: a request in, a response out."""
+"""The behavior of the reference server, without sockets: a request in, a response out."""
 
 from __future__ import annotations
 

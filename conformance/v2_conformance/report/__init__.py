@@ -1,1 +1,1 @@
-"""What a run leaves behind: the record and report.json."""
+"""The files that a run leaves behind: the record and report.json."""

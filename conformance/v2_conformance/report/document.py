@@ -38,7 +38,7 @@ from v2_conformance.suite.tasks import Said
 
 INCOMPLETE = "incomplete run"
 OUTDATED = "outdated"
-"""What a site says of a report that it could not confirm, in place of a verdict."""
+"""The words of a site for a report that it could not confirm, in place of a verdict."""
 CONSISTENT, NOT_CONSISTENT, NOT_SHOWN = "consistent", "not consistent", "consistency not shown"
 NOT_IMPLEMENTED = "extension not implemented"
 CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
@@ -173,7 +173,7 @@ class WrongUnderLoad(Part, frozen=True, kw_only=True):
 
 
 class Soak(Part, frozen=True, kw_only=True):
-    """What came of minutes under load, after all cases had run."""
+    """The results of minutes under load, after all cases had run."""
 
     seconds: Annotated[Seconds, Meta(description="For how long it was asked for.")]
     duration_s: Annotated[Seconds, Meta(description="How long requests were sent.")]
@@ -268,7 +268,8 @@ Seed = Annotated[int, Meta(ge=0, le=LARGEST_SEED)]
 
 
 class Report(Part, frozen=True, kw_only=True, dict=True):
-    """What a run of the suite against one server found, with every byte that went over the wire."""
+    """The results of a run of the suite against one server, with every byte that went over the
+    wire."""
 
     suite: SuiteInfo
     target: TargetInfo

@@ -1,4 +1,4 @@
-"""What the parts of report.json have in common."""
+"""The base of the parts of report.json."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class AskedModel(Part, frozen=True):
 
 
 class Relations(Part, frozen=True):
-    """What a run was about that compared the answers of models with each other."""
+    """The subject of a run that compared the answers of models with each other."""
 
     models: tuple[AskedModel, ...]
     rtol: Annotated[float, Meta(description="How far two floats may differ, relatively.")] = 0.0

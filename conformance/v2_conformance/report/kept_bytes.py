@@ -20,7 +20,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.causes.base import Count
 
 PLAIN = 16 * 1024
-"""A message of at most so many bytes is kept as it is."""
+"""A message of at most this many bytes is kept as it is."""
 _STEP = 1 << 20
 
 Base64 = Annotated[bytes, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9+/]*={0,2}$"})]

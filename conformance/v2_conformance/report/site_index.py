@@ -26,7 +26,7 @@ Kind = Annotated[
 
 
 class SiteMaker(Part, frozen=True):
-    """What built the site."""
+    """The suite that built the site."""
 
     name: Literal["v2-conformance"]
     version: str
@@ -138,7 +138,7 @@ class _OldMaker(msgspec.Struct):
 
 
 class OldSite(msgspec.Struct):
-    """What has to be known of the index.json of an older site, of any format."""
+    """The part of the index.json of an older site, of any format, that has to be known."""
 
     site: _OldMaker
     files: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What report.json says of what was tested, and with what."""
+"""The parts of report.json about what was tested, and with what."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def this_suite() -> SuiteInfo:
 
 
 class ServerInfo(Part, frozen=True):
-    """What the server answered to GET /v2."""
+    """The server's answer to GET /v2."""
 
     name: str
     version: str
@@ -73,7 +73,7 @@ class ServerInfo(Part, frozen=True):
 
 
 class Model(Part, frozen=True):
-    """What the target calls the model in a role, and its tensors, in the contract's order."""
+    """The target's names for the model in a role and for its tensors, in the contract's order."""
 
     model: str
     inputs: tuple[str, ...]
@@ -161,4 +161,4 @@ class Selection(Part, frozen=True):
 
 
 EVERYTHING = Selection()
-"""What a run has that was asked for nothing in particular."""
+"""The options of a run that was asked for nothing in particular."""

@@ -26,7 +26,7 @@ class Calibrated(msgspec.Struct, frozen=True):
 
     @property
     def seen(self) -> Observation:
-        """What they show about first answers."""
+        """The findings about first answers."""
         return observe_first_answer(self.role, self.form, self.wrong)
 
 

@@ -1,1 +1,1 @@
-"""What is tested: requirements, models, cases."""
+"""The subject of the tests: requirements, models, cases."""

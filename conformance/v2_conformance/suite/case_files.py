@@ -55,7 +55,7 @@ def load_cases(
     files = [path for path in files if thorough or not path.stem.endswith(_THOROUGH)]
     files = [directory] if directory.is_file() else files
     if not files:
-        raise CaseFileError(f"{directory}: no case files (*.yaml) are there")
+        raise CaseFileError(f"{directory}: it has no case files (*.yaml)")
     with_last = _with_last(load_entries(files, "case", _case, _check_labels))
     return asked_for(with_last, large=large, huge=huge, thorough=thorough)
 

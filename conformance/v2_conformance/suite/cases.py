@@ -151,7 +151,8 @@ class _Common:
 
     @property
     def cite(self) -> tuple[Citation, ...]:
-        """What allows the way in which it is sent, besides what its requirement cites."""
+        """The places that allow the way in which it is sent, besides those that its requirement
+        cites."""
         return ()
 
     @property

@@ -1,4 +1,4 @@
-"""What HTTP/1.1 and HTTP/2 do not share, in words: features of one, error codes of the other."""
+"""Differences of HTTP/1.1 and HTTP/2, in words: features of one, error codes of the other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Http1Feature = Literal[
     "streamed_tensor",
     "version",
 ]
-"""What HTTP/1.1 has, and HTTP/2 has not, or not in this suite."""
+"""The features that HTTP/1.1 has and HTTP/2 lacks, at least in this suite."""
 
 FEATURE_WORDS: Mapping[Http1Feature, str] = {
     "absolute_form": "the URL in the request line",

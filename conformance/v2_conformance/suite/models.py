@@ -13,7 +13,7 @@ from v2_conformance.protocol.datatypes import Shape
 from v2_conformance.resources import folder
 
 ROLE = "model/"
-"""What the role of a model begins with that has none in the contract; its name follows."""
+"""The prefix of the role of a model that has none in the contract; its name follows."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What every exchange of a run has to keep, and what a case about it finds.
+"""Rules that every exchange of a run must keep, and the findings of cases about them.
 
 An observed requirement is judged over all exchanges that a run records, as a case of its own.
 """
@@ -47,21 +47,21 @@ Observed = Literal[
     "unique_members",
     "zero_elements",
 ]
-"""What is observed, by the names that `observed` in schemas/case.schema.json allows."""
+"""The names that `observed` in schemas/case.schema.json allows."""
 
 OF_VERDICTS: frozenset[Observed] = frozenset(
     {"survival", "exact_values", "chunked_requests", "zero_elements", "first_answers"}
 )
-"""What the verdicts on cases, or known-good requests before any case, show, and not the exchanges
-of cases alone."""
+"""Those shown by the verdicts on cases, or by known-good requests before any case, not by the
+exchanges of cases alone."""
 
 OF_ABILITIES: frozenset[Observed] = frozenset({"chunked_requests", "zero_elements"})
-"""What a server need not do at all, but does everywhere if it does it anywhere."""
+"""Those about what a server need not do at all, but must do everywhere if it does it anywhere."""
 
 OF_CLIENTS: frozenset[Observed] = frozenset(
     {"request_hosts", "request_json", "request_lengths", "request_syntax"}
 )
-"""What the requests of a client show."""
+"""Those that the requests of a client show."""
 
 OBSERVED: tuple[Observed, ...] = get_args(Observed)
 

@@ -28,7 +28,7 @@ class Outcome(Word):
     """The outcome of a case; its value is what report.json has, and what it prints as."""
 
     PASS = "pass"
-    """What the requirement demands was shown."""
+    """The case showed what the requirement demands."""
     FAIL = "fail"
     """The requirement does not hold."""
     FLAKY = "flaky"
@@ -61,7 +61,7 @@ FAILED = frozenset({Outcome.FAIL, Outcome.FLAKY, Outcome.ERROR})
 
 
 class Purpose(Word):
-    """What an exchange was for; its value is what report.json has, and what it prints as."""
+    """The purpose of an exchange; its value is its name in report.json and in print."""
 
     DISCOVERY = "discovery"
     """A GET by which a run learned what the server is, or whether it has a model."""

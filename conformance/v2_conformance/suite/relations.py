@@ -26,8 +26,8 @@ RELATIONS_FILE = "relations.yaml"
 class Relation:
     """A relation that must hold between a model's answers, if it `holds`, and `why` it may not.
 
-    Cases of `requirements` show it, but for the entries in `without`, which are about what only a
-    known model can show. If it is `about_outputs`, it does not matter how many inputs the model
+    Cases of `requirements` show it, except for the entries in `without`, which are about what only
+    a known model can show. If it is `about_outputs`, it does not matter how many inputs the model
     has. `own_tensors` says whether cases go with theirs before the model's sample is tried, or only
     so; else the sample comes first.
     """

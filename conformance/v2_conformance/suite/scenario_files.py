@@ -35,7 +35,7 @@ def load_scenarios(path: Path | None = None) -> list[ClientCase | ObservedCase]:
         raise CaseFileError(f"{path}: there is no such file or folder of scenarios")
     files = [path] if path.is_file() else sorted(path.glob("*.yaml"))
     if not files:
-        raise CaseFileError(f"{path}: no files of scenarios (*.yaml) are there")
+        raise CaseFileError(f"{path}: it has no files of scenarios (*.yaml)")
     return load_entries(files, "scenario", _scenario)
 
 

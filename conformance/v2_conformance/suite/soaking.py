@@ -1,4 +1,5 @@
-"""What a soak is made of: kinds of requests, what is measured meanwhile, and what that amounts to.
+"""The parts of a soak: kinds of requests, the samples taken meanwhile, and the trends that these
+show.
 
 A soak sends the requests of cases that have run before, many at a time for minutes.
 """
@@ -30,16 +31,16 @@ LEAST_S = 60.0
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 CONTROL: Kind = "known_good"
-"""What every server is made for: growth that comes with this kind comes with any request."""
+"""The kind that every server is made for: growth with this kind is growth with any request."""
 
 Quantity = Literal["memory", "files", "threads", "processes"]
-"""What is measured of a server's processes: resident bytes, open files, threads, and their number.
-"""
+"""The quantities measured of a server's processes: resident bytes, open files, threads, and their
+number."""
 
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 
 Movement = Literal["leaks", "grows", "settles", "given_back", "unknown"]
-"""What became of a quantity after the warm-up: it grew to the end, and with the kinds of requests
+"""The course of a quantity after the warm-up: it grew to the end, and with the kinds of requests
 that were then sent alone; it grew, but there is no such proof; it did not grow; it grew, but was
 given back once nothing was asked any more; too little was measured."""
 
@@ -59,7 +60,7 @@ class SoakPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
 
 
 class Sample(SoakPart, frozen=True):
-    """What was measured at a moment; null where the system did not tell."""
+    """The measurements at a moment; null if the system did not tell."""
 
     at_s: Annotated[Seconds, Meta(description="Since the soak began.")]
     requests: Annotated[Number, Meta(description="How many had been sent by then.")]
@@ -91,7 +92,7 @@ class Phase(SoakPart, frozen=True):
 
 
 class KindCount(SoakPart, frozen=True):
-    """What became of the requests of a kind.
+    """The results of the requests of a kind.
 
     `declined` were answered with 429, 502, 503 or 504, `unanswered` not at all: a server may shed
     load. Neither is wrong.
@@ -113,7 +114,7 @@ class KindGrowth(SoakPart, frozen=True):
 
 
 class Trend(SoakPart, frozen=True):
-    """What became of a quantity. The rates are those after the warm-up, by Theil and Sen.
+    """The course of a quantity. The rates are those after the warm-up, by Theil and Sen.
 
     `kinds` are those that it was shown to grow with; none if it does not grow, or if that was not
     found out.

@@ -1,4 +1,5 @@
-"""What the documents state, in which sentences, and their errata: cases/statements.yaml."""
+"""The statements of the documents, sentence by sentence, and their errata:
+cases/statements.yaml."""
 
 from __future__ import annotations
 

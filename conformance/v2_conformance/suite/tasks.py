@@ -1,8 +1,9 @@
-"""What a client is asked for, and what it says that it read: the two documents of the client bench.
+"""The two documents of the client bench: the task for a client, and the lines in which it says what
+it read.
 
 schemas/client-task.schema.json and schemas/client-line.schema.json are generated from these types
 (`maintenance.schemas`). A tensor's `data` is its raw bytes: row-major, little-endian, BYTES
-elements each behind a 4-byte length, BF16 as two bytes; as JSON they are base64.
+elements each after a 4-byte length, BF16 as two bytes; as JSON they are base64.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ class SaidTensor(_Strict, frozen=True):
 
 
 class Line(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of one request: exactly one of `outputs`, `error` and `unsupported` is there."""
+    """The result of one request: exactly one of `outputs`, `error` and `unsupported`."""
 
     outputs: tuple[SaidTensor, ...] | None = None
     model_name: str | None = None
@@ -123,7 +124,7 @@ class Line(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Said(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """What a client said of a whole scenario, and how it ended.
+    """Everything that a client said of a scenario, and how it ended.
 
     `garbage` is the first line that should be one and is none, and why; printable. `ended` is how
     a process ended: by itself, after the time-out, or with more output than anybody needs; of a

@@ -35,4 +35,4 @@ def _edits(report: Report) -> Iterator[str]:
     if target.server == ServerInfo("", "", ()):
         return
     if not any(case.said is not None for case in report.cases):
-        yield "the client has a name, but nothing is recorded that it said"
+        yield "the client has a name, but nothing that it said is recorded"

@@ -38,7 +38,7 @@ from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.transcript import Ending, Transcript
 
 OWN = (Purpose.CASE, Purpose.REPEATED, Purpose.RETRIED)
-"""What a case's own exchange can be recorded as."""
+"""The purposes with which a case's own exchange can be recorded."""
 
 _NOTHING = exchange_of(Transcript(b"", 0, b"", Ending.LEFT), Purpose.CANARY_FRESH)
 

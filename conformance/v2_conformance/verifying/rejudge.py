@@ -251,7 +251,8 @@ def _same_cause(recorded: CaseResult, verdict: Verdict) -> bool:
 
 
 def _agrees(recorded: CaseResult, verdict: Verdict) -> bool:
-    """Return True if the recorded bytes show the cause, but for its count (see `_same_cause`)."""
+    """Return True if the recorded bytes show the cause, except for its count (see
+    `_same_cause`)."""
     return without_count(recorded.cause) == without_count(verdict.cause)
 
 

@@ -83,7 +83,7 @@ def _check_exchanges(
         if purpose not in _PURPOSES or exchange.note != NOTES.get(purpose, ""):
             raise RecordedError("the note of an exchange is not that of its purpose")
         if exchange.sent != len(exchange.request):
-            raise RecordedError("another number of bytes is recorded as sent than came")
+            raise RecordedError("the number of bytes recorded as sent is not the number that came")
         hidden = hidden or (known.masks and shows_masks(exchange.request))
         expected = _expected(case, asked, turns, exchange)
         if expected is not None:
@@ -105,7 +105,7 @@ def _expected(
     discovery = exchange.purpose is Purpose.DISCOVERY
     if turn is None or request is None:
         if exchange.purpose is Purpose.RETRIED:
-            raise RecordedError("an exchange is recorded as a second try of none")
+            raise RecordedError("an exchange is recorded as a second try, but there was no first")
         return None
     if discovery or (exchange.purpose is Purpose.RETRIED) != bool(turn[1]):
         raise RecordedError("the purpose of an exchange is not that of its request")

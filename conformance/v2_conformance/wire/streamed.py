@@ -55,10 +55,10 @@ class StreamDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Streamed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What is kept of an exchange whose tensor was streamed, beside the beginnings of its messages.
+    """The record of an exchange whose tensor was streamed, beside the beginnings of its messages.
 
     The request is followed by `size` bytes of the offset pattern. Of the response's body what is
-    behind the JSON was compared with them.
+    after the JSON was compared with them.
     """
 
     size: Annotated[Count, Meta(description="Bytes of tensor that follow the recorded request.")]

@@ -79,8 +79,8 @@ class Limits:
 class Response(msgspec.Struct, frozen=True, dict=True):
     """A parsed final response. `body` has no transfer coding; `excess` bytes followed it.
 
-    `whole` says whether all of it came. `following` is the whole response to the request that was
-    pipelined behind, if there was one and the server has answered both.
+    `whole` says whether all of it came. `following` is the whole response to the request pipelined
+    after this one, if there was one and the server has answered both.
     """
 
     status: int
@@ -106,7 +106,7 @@ class Response(msgspec.Struct, frozen=True, dict=True):
 
 
 class Http2Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What the frames of an exchange over HTTP/2 say besides its fields and bodies."""
+    """The content of an HTTP/2 exchange's frames besides its fields and bodies."""
 
     reset: Annotated[
         Count | None, Meta(description="The error code of the server's RST_STREAM.")

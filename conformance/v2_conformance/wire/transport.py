@@ -49,10 +49,10 @@ class Request(msgspec.Struct, frozen=True):
     Over HTTP/2 `http1` is the whole request as it is recorded (see `http2.notation`), with the
     whole head in the first write.
 
-    `answers` is how many requests `http1` has: if a second one is pipelined behind the first,
+    `answers` is how many requests `http1` has: if a second one is pipelined after the first,
     `head` and `body` are those of the first.
 
-    With `limit_s` an exchange may take only so many seconds, if that is less than usual.
+    With `limit_s` an exchange may take only this many seconds, if that is less than usual.
 
     A large body is held once: `body` and `http1` share its memory unless it is chunked. A
     `streamed` tensor is not held at all: it is the rest of the body, made while it is sent.

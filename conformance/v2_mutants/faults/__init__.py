@@ -55,7 +55,7 @@ for _family in (
     import_module(f"{__name__}.{_family}")
 
 UNDER_LOAD = "soak"
-"""What the faults that only a soak shows have in place of a requirement (docs/soak.md)."""
+"""The stand-in for a requirement of the faults that only a soak shows (docs/soak.md)."""
 
 
 def _by_requirement() -> list[Mutant[Behaviour]]:

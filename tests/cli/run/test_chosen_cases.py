@@ -68,7 +68,7 @@ def test_given_cases_are_no_suite(tmp_path: Path, capsys: pytest.CaptureFixture[
         report = load_report(tmp_path / "reports" / REPORT)
         assert [case.outcome for case in report.cases] == [Outcome.PASS]
         assert report.verdict.reasons == (
-            "this was not the suite: the cases were those given with --cases",
+            "this run used the cases given with --cases, not the suite's",
         )
         assert not report.verdict.conformant
         assert not report.verdict.robust

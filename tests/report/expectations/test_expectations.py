@@ -138,7 +138,7 @@ class TestExpectedFailures:
             "H6/word[a]: fails for another reason than flooded: the response is not HTTP: SSH"
         ]
         found = problems([entry("H6"), entry("H6/sign")], *whole("H6/sign"))
-        assert found == ["matches only cases that entries above it match already"]
+        assert found == ["matches only cases that entries above it already match"]
 
     def test_an_entry_that_matches_nothing(self) -> None:
         assert problems([entry("H99"), entry("Z/*")], *whole()) == [

@@ -249,7 +249,7 @@ def test_404_says_that_the_server_may_have_no_such_endpoint(binding: str) -> Non
 
 def test_404_says_that_v2_does_not_belong_into_the_url() -> None:
     message = said(404, path="/v2/")
-    assert message.endswith(": leave /v2 out of the URL, for the suite adds it")
+    assert message.endswith(": leave /v2 out of the URL, because the suite adds it")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

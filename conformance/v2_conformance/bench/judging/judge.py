@@ -1,7 +1,7 @@
 """(scenario, exchanges, what the client said) → verdict. Pure.
 
-Only a scenario's own requirement fails it, but for wrong numbers: a request that a server takes for
-other tensors than the caller passed, and tensors for the user that are not the answer's.
+Only a scenario's own requirement fails it, except for wrong numbers: a request that a server takes
+for other tensors than the caller passed, and tensors for the user that are not the answer's.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _LONGEST_URL = 1000
     exit_codes={
         0: "The site is built.",
         1: "A report does not hold: judged again, it comes out differently, or the signature "
-        "beside it is not one of it. The site is as it was.",
+        "beside it is not for this report. The site is as it was.",
         2: "Wrong usage, or a report that cannot be read, cannot be confirmed here, or is on the "
         "same server as another one. The site is as it was.",
         3: "The suite itself failed.",

@@ -25,8 +25,8 @@ from v2_conformance.options.runs import ReplayOptions
         ),
     },
     exit_codes={
-        0: "Everything that failed is fixed, but for MAY.",
-        1: "Some case still fails, other than at MAY.",
+        0: "Everything that failed is fixed, except MAY cases.",
+        1: "Some case other than a MAY still fails.",
         2: "Wrong usage, a report that cannot be read, or a secret of it that is not given.",
         3: "The server cannot be reached, or some case could not be tried.",
         4: "Nothing failed in the report.",

@@ -21,7 +21,7 @@ from v2_conformance.options.reports import VerifyOptions
     exit_codes={
         0: "The verdict holds: judged again from the recorded bytes, every result is as reported.",
         1: "The verdict does not hold: the report was edited, a case or the verdict comes out "
-        "differently, or the signature is not one of this report.",
+        "differently, or the signature is not for this report.",
         2: "The verdict cannot be confirmed here: the report cannot be read, another version or "
         "catalogue made it, or nobody who may sign it did.",
     },

@@ -1,1 +1,1 @@
-"""What CI services read."""
+"""The formats that CI services read."""

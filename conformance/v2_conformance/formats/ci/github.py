@@ -162,7 +162,7 @@ def _append(path: Path, text: str) -> str | None:
     try:
         with path.open("a", encoding="utf-8") as file:
             if file.tell() + len(text.encode()) > MOST_BYTES:
-                return "the step has written as much as GitHub reads already"
+                return "the step has already written as much as GitHub reads"
             file.write(text + "\n")
     except OSError as error:
         return error.strerror or "the file cannot be written"

@@ -1,5 +1,5 @@
-"""What failed in a report in SARIF 2.1.0, for services that list findings: a rule for each
-requirement, a result for each case that failed."""
+"""SARIF 2.1.0 of a report's failures, for services that list findings: a rule for each requirement,
+a result for each case that failed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a gateway does, in 80 columns for a terminal. All text is printable ASCII."""
+"""The effects of a gateway, in 80 columns for a terminal. All text is printable ASCII."""
 
 from __future__ import annotations
 

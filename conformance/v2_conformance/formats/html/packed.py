@@ -1,4 +1,5 @@
-"""What the page shows of a case once it is opened: packed into the page, unpacked by its script.
+"""The part of a case that the page shows once it is opened: packed into the page, unpacked by its
+script.
 
 Few people look at most of it, and there is much. So the page has it as one zlib stream in base64.
 The stream, unpacked, has one record for each case that has something to show, in the page's order:
@@ -45,7 +46,7 @@ from v2_conformance.suite.causes.causes import NotKept
 _LEVEL = 6
 _MOST_PACKED = 24_000_000  # of bytes that are packed, whatever the room: for time and memory
 _SLACK = 70_000  # bytes that the compressor may keep to itself
-# Of a message of a case that passed so many bytes are shown; fewer if the page has no room.
+# Of a message of a case that passed this many bytes are shown; fewer if the page has no room.
 _SHOWN = (4096, 256)
 _MAX_REPLAY = 6_000
 _MAX_VALUE = 400
@@ -97,7 +98,7 @@ def survival(case: CaseResult) -> str:
 
 
 Words = dict[str, object]
-"""What there is to say of a case, but for its exchanges; members that are empty are left out."""
+"""Everything about a case except its exchanges; empty members are left out."""
 _Group = Sequence[tuple[int, CaseResult, Words]]
 _Shown = Callable[[CaseResult], tuple[list[Words], list[bytes]]]
 
@@ -187,7 +188,7 @@ def _record(place: int, words: Words, exchanges: Sequence[Words], data: Sequence
 
 
 def _begun(case: CaseResult, shown: int) -> tuple[list[Words], list[bytes]]:
-    """The exchanges of a case but for known-good requests: how each message begins."""
+    """The exchanges of a case except for known-good requests: how each message begins."""
     data: list[bytes] = []
     exchanges: list[Words] = []
     for exchange in case.exchanges:

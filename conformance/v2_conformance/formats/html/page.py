@@ -66,7 +66,7 @@ _BASES: Mapping[Basis, str] = {
     "derived": "derived: no document states it; see why it follows",
 }
 _EXPLAINED = {
-    CONFORMANT: "Every mandatory requirement holds, for malformed and unusual requests, too.",
+    CONFORMANT: "Every mandatory requirement holds, even for malformed and unusual requests.",
     NOT_ROBUST: "Every mandatory requirement that blocks conformant holds. Some that block robust, "
     "which only malformed or unusual requests show, do not hold or were not shown to hold.",
     NOT_CONFORMANT: "At least one mandatory requirement that blocks conformant does not hold or "
@@ -87,7 +87,7 @@ _EXPLAINED = {
 }
 _EXPLAINED_OF_A_CLIENT = {
     **_EXPLAINED,
-    CONFORMANT: "Every mandatory requirement holds, for malformed and unusual responses, too.",
+    CONFORMANT: "Every mandatory requirement holds, even for malformed and unusual responses.",
     NOT_ROBUST: "Every mandatory requirement that blocks conformant holds. Some that block robust, "
     "which only malformed or unusual responses show, do not hold or were not shown to hold.",
     INCOMPLETE: "Not every scenario of the suite ran, so there is no verdict on the client.",

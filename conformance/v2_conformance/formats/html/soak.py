@@ -1,4 +1,4 @@
-"""What report.html shows of a soak: sentences, a chart for each quantity, and tables."""
+"""The part of report.html about a soak: sentences, a chart for each quantity, and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report cites, as its page links it."""
+"""The sources that a report cites, as links of its page."""
 
 from __future__ import annotations
 

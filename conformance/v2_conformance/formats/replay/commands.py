@@ -57,7 +57,7 @@ _SHOW_BYTES = "od -v -A d -t x1 -t c"
 class _Step:
     """One request: where its writes end, counted from the body's start, and on which connection.
 
-    `answers` is how many responses it gets: more than 1 if requests are pipelined behind it.
+    `answers` is how many responses it gets: more than 1 if requests are pipelined after it.
     """
 
     head: bytes
@@ -342,7 +342,7 @@ def _program(steps: Sequence[_Step], bodies: Sequence[str], origin: str) -> str:
 
 
 def _literal(data: bytes) -> str:
-    """A bytes literal that an interactive shell leaves alone, too: some expand `!` anywhere."""
+    """A bytes literal that an interactive shell leaves alone as well: some expand `!` anywhere."""
     return repr(data).replace("!", "\\x21")
 
 

@@ -1,4 +1,4 @@
-"""What changed between two reports, in 80 columns for a terminal or in Markdown for a comment."""
+"""The changes between two reports, in 80 columns for a terminal or in Markdown for a comment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `verify` found, in lines of 80 columns for a terminal."""
+"""The findings of `verify`, in lines of 80 columns for a terminal."""
 
 from __future__ import annotations
 

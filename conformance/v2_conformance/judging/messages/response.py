@@ -255,7 +255,7 @@ def _document(
 
 
 def _is_json_in_latin_1(data: Buffer) -> bool:
-    """Return False for JSON with blobs behind it, which are hardly ever UTF-8 either (P3)."""
+    """Return False for JSON that blobs follow, which are hardly ever UTF-8 either (P3)."""
     try:
         parse_noting(bytes(data).decode("latin-1").encode())
     except MessageError:

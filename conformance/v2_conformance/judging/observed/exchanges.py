@@ -150,7 +150,7 @@ def _by_weight(seen: Observation) -> tuple[bool, str]:
 
 
 Check = Callable[[Look], bool]
-"""Whether an exchange shows the thing. Raises Finding if it does not keep it."""
+"""A check of an exchange: True if it shows the thing. Raises Finding if it does not keep it."""
 _Checks = tuple[tuple[Observed, Check], ...]
 
 
@@ -349,7 +349,7 @@ _BY_HTTP_1_0: Mapping[Observed, Observed] = {
     "transfer_codings": "transfer_codings_to_http_1_0",
     "interim_responses": "interim_responses_to_http_1_0",
 }
-"""What allows a client of HTTP/1.0 less than others, and is a case of its own for it."""
+"""Rules that are stricter for clients of HTTP/1.0, which have cases of their own."""
 
 _OF_ANY: _Checks = (
     ("error_status", _error_status),

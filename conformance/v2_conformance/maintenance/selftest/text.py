@@ -1,4 +1,4 @@
-"""What `v2-conformance selftest` prints."""
+"""The output of `v2-conformance selftest`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the selftest noticed of faults, and of what no fault shows that it can fail."""
+"""The results of the selftest: which faults were noticed, and what no fault makes fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is missing between statements, requirements, cases and faults."""
+"""Missing links between statements, requirements, cases and faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the plain client makes of a call: blobs, JSON and header fields."""
+"""The plain client's requests: blobs, JSON and header fields."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RequestMaker:
         return [bytes(element) for element in array.flatten(order="C")]
 
     def bytes_blob(self, elements: Sequence[bytes]) -> bytes:
-        """BYTES elements, each behind its length."""
+        """BYTES elements, each after its length."""
         return b"".join(self.bytes_prefix(element) + element for element in elements)
 
     def bytes_prefix(self, element: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What the plain client reads of a response: an error, or tensors that are what it declares."""
+"""The plain client's reading of a response: an error, or tensors that are what it declares."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_WORDS = 500
 
 @dataclass(frozen=True)
 class Inference:
-    """What the caller gets. What a response may leave out is None."""
+    """The result for the caller. Members that a response may leave out are None."""
 
     outputs: tuple[Tensor, ...]
     model_name: str | None = None
@@ -100,7 +100,7 @@ class ResponseReader:
     def length_read(self, text: str, body: bytes) -> int:
         """The length that the field says, or ClientError: no number, or beyond the body."""
         if not text.isascii() or not text.isdigit():
-            raise ClientError(f"the header length is no number: {text[:40]!a}")
+            raise ClientError(f"the header length is not a number: {text[:40]!a}")
         if len(text) > 18 or int(text) > len(body):
             raise ClientError(f"the header length is {text[:40]}, the body has {len(body)} bytes")
         return int(text)
@@ -165,7 +165,7 @@ class ResponseReader:
             raise ClientError(f"the output {name[:60]!a} has no shape")
         for dimension in shape:
             if isinstance(dimension, bool) or not isinstance(dimension, int | float):
-                raise ClientError(f"the output {name[:60]!a} has a dimension that is no number")
+                raise ClientError(f"the output {name[:60]!a} has a dimension that is not a number")
             if dimension < 0 or dimension != int(dimension):
                 raise ClientError(f"the output {name[:60]!a} has the dimension {dimension}")
         return tuple(int(dimension) for dimension in shape)
@@ -179,7 +179,7 @@ class ResponseReader:
         if isinstance(size, float) and size.is_integer():
             size = int(size)
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-            raise ClientError("a binary_data_size is no size")
+            raise ClientError("a binary_data_size is not a size")
         return size
 
     def take(self, blobs: Blobs, size: int, datatype: str, shape: Shape) -> bytes:

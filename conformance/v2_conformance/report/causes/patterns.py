@@ -46,7 +46,7 @@ class PatternError(ValueError):
 
 
 Expected: TypeAlias = Union[bool, int, float, str, tuple["Expected", ...], "CausePattern", None]
-"""What a member must be; a text is a pattern in which `*` stands for anything."""
+"""The value that a member must have; a text is a pattern in which `*` stands for anything."""
 
 
 @dataclass(frozen=True)

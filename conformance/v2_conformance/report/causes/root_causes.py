@@ -1,4 +1,4 @@
-"""What a run's failures come from: few causes, each with all the failures that it explains. Pure.
+"""Root causes of a run's failures: few of them, each with all the failures that it explains. Pure.
 
 One defect fails many cases. Failures belong together if their typed causes are the same finding and
 one requirement explains the others: the finding is about it (`findings` in requirements.yaml), or
@@ -208,7 +208,7 @@ class _Grouping(Generic[Case]):
         return CauseGroup(root.requirement, root.finding, tuple(cases), requirements, waiting, harm)
 
     def _harm(self, root: _Key, taken: Sequence[Case]) -> Harm | None:
-        """What a user loses by a cause: the worst that its cases show, its own first."""
+        """Return the harm of a cause to a user: the worst that its cases show, its own first."""
         for cases in (self._own[root], taken):
             shown = [harm for case in cases if (harm := self._harm_of(case)) is not None]
             if shown:

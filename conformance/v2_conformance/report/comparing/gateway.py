@@ -38,7 +38,7 @@ _MOST_WORDS = 300
 
 
 class Effect(Told):
-    """What a gateway does to a case. The order is that in which people want to read of it."""
+    """The effect of a gateway on a case, in the order of interest to readers."""
 
     BROKEN = ("broken", "Broken: works directly, not through the gateway")
     HIDDEN = ("hidden", "Hidden: fails directly, but not through the gateway")
@@ -48,11 +48,11 @@ class Effect(Told):
 
 
 class Transparency(Told):
-    """Whether the extension works through a gateway as it does without."""
+    """The conclusion on a gateway: if the extension works through it as it does without."""
 
     TRANSPARENT = ("transparent", "Through this gateway, the extension works as it does without.")
     NOT_TRANSPARENT = ("not transparent", "This gateway changes what the extension needs.")
-    UNDECIDED = ("undecided", "Nothing was lost that these runs show, but they do not show enough.")
+    UNDECIDED = ("undecided", "These runs show no loss, but they do not show enough.")
 
 
 class Side(Part, frozen=True):
@@ -90,7 +90,7 @@ class PropertyResult(Part, frozen=True):
 
 
 class CaseEffect(Part, frozen=True):
-    """What the gateway does to one case; `words` say why it has its outcome through the gateway."""
+    """The gateway's effect on one case; `words` say why it has its outcome through the gateway."""
 
     id: str
     requirement: str
@@ -123,7 +123,7 @@ class CaseEffect(Part, frozen=True):
 
 
 class GatewayReport(Part, frozen=True, kw_only=True):
-    """What a gateway does to the extension. `cases` has those that are not kept."""
+    """The effects of a gateway on the extension. `cases` has those that are not kept."""
 
     suite: SuiteInfo
     direct: Side

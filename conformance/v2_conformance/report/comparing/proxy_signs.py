@@ -2,7 +2,7 @@
 
 `Via` is what HTTP asks of every gateway for requests, and lets it add to responses (RFC 9110,
 section 7.6.3); few do. `Server` often is the gateway's. 502, 503 and 504 in words that no inference
-server uses are a gateway's, too.
+server uses are a gateway's as well.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _JSON = re.compile(rb"\s*[{\[]")
 
 
 class SignKind(Word):
-    """What betrays a gateway."""
+    """A sign of a gateway."""
 
     VIA = "via"
     SERVER = "server"

@@ -34,7 +34,7 @@ _GOT_NONE = re.compile(rb"HTTP/(?:1\.[01]|2) 50[234][ \r\n]")
 
 
 class Property(Told):
-    """What a gateway must keep for the extension to work through it."""
+    """The properties that a gateway must keep for the extension to work through it."""
 
     HEADER = ("header", "The header-length field arrives, both ways")
     LENGTH = ("length", "Its value fits the body that arrives")

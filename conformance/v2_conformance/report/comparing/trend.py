@@ -26,7 +26,7 @@ _PARTS = re.compile(r"[0-9]+|[^0-9.+_-]+")
 
 @dataclass(frozen=True)
 class CaseFound:
-    """What came of a case; `content` is the digest of what it sends and expects."""
+    """The result of a case; `content` is the digest of what it sends and expects."""
 
     requirement: str
     level: Level
@@ -36,7 +36,7 @@ class CaseFound:
 
 @dataclass(frozen=True)
 class Findings:
-    """What a report found: its cases by id, and the titles of its requirements."""
+    """The results of a report: its cases by id, and the titles of its requirements."""
 
     version: str
     profiles: tuple[str, ...]
@@ -81,7 +81,7 @@ class RequirementTrend:
 
 @dataclass(frozen=True)
 class Step:
-    """What changed from one version to the next.
+    """The changes from one version to the next.
 
     A requirement can be in both `better` and `worse`, by different cases. `other_cases` counts the
     cases that send or expect something else in the two reports, which are not compared.

@@ -1,5 +1,5 @@
 """Known failures: the entries of an expectation file, and what came of a run beside them. Pure,
-but for reading the file.
+except for reading the file.
 
 An expected failure stays a failure, in the report and in the verdict. It only keeps CI green, and
 only as long as it is exactly what was expected.
@@ -37,7 +37,7 @@ class Expectation:
 
     `outcome` is the expected one, `cause` what the cause must be (None for anything), `expires` the
     last day on which the entry holds, `line` its line in the file, from 1. The cases of a `flaky`
-    entry may pass, too.
+    entry may pass as well.
     """
 
     line: int
@@ -288,7 +288,7 @@ def _problems(
         return None
     if not own:
         if any(entry.covers(requirement, case_id) for case_id, requirement in known.items()):
-            return ["matches only cases that entries above it match already"]
+            return ["matches only cases that entries above it already match"]
         return ["matches none of the suite's cases"]
     if not tried:
         return None

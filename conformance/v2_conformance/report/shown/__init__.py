@@ -1,1 +1,1 @@
-"""What is shown of a report's exchanges, texts and soak, whatever the format."""
+"""The parts of a report's exchanges, texts and soak that are shown in any format."""

@@ -251,7 +251,7 @@ def _place(
 
 
 def _recorded(end: int, spans: Sequence[tuple[int, int]], at: int) -> int:
-    """Where byte `end` of a body is in what was recorded, or would be behind its last one."""
+    """Where byte `end` of a body is in what was recorded, or would be after its last one."""
     before = 0
     for start, stop in spans:
         at = start + end - before

@@ -50,7 +50,7 @@ _ENDINGS = {
 }
 _CLIENT_ENDINGS = {
     Ending.COMPLETE: "answered as scripted",
-    Ending.CLOSED: "the request did not come whole",
+    Ending.CLOSED: "the request did not arrive completely",
     Ending.RESET: "the client left before it had its answer",
     Ending.MALFORMED: "what arrived is not a request",
 }

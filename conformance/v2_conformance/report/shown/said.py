@@ -1,4 +1,4 @@
-"""What a client said of a scenario, in lines for people."""
+"""A client's words on a scenario, in lines for people."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _line(line: Line) -> Iterator[str]:
 
 def _end(said: Said) -> Iterator[str]:
     if said.garbage is not None:
-        yield f"then a line of no documented form: {said.garbage}"
+        yield f"then an invalid line: {said.garbage}"
     if said.ended == "timeout":
         yield f"did not end within {said.seconds:g} s"
     elif said.ended == "flood":

@@ -28,7 +28,7 @@ KIND_WORDS: Mapping[Kind, tuple[str, str]] = {
     "malformed_json": ("malformed JSON request", "malformed JSON requests"),
     "other": ("other odd request", "other odd requests"),
 }
-"""What a request of a kind is called, and several."""
+"""The words for one request of a kind, and for several."""
 
 QUANTITY_WORDS: Mapping[Quantity, str] = {
     "memory": "memory",
@@ -75,7 +75,7 @@ def leak_rate(trend: Trend) -> str:
     minute = f"{amount(trend.quantity, trend.per_second * 60)} per minute under this load"
     if not trend.kinds:
         each = amount(trend.quantity, trend.per_request)
-        return f"{minute}, {each} per request; no kind of request was seen to bring it alone"
+        return f"{minute}, {each} per request; no single kind of request was seen to cause it"
     if any(kind.kind == CONTROL for kind in trend.kinds):
         each = amount(trend.quantity, trend.per_request)
         return f"{each} per request of any kind, known-good ones too ({minute})"
@@ -95,9 +95,9 @@ def lines(soak: Soak) -> Iterator[str]:
     wrong = sum(soak.wrong.values())
     if wrong:
         first = next(iter(soak.wrong))
-        yield f"{wrong:,} answers were wrong that were right alone, such as those to {first}"
+        yield f"{wrong:,} answers that were right alone were wrong, such as those to {first}"
     elif soak.requests:
-        yield "no answer was wrong that was right alone"
+        yield "no answer that was right alone was wrong"
     declined = sum(kind.declined for kind in soak.kinds)
     unanswered = sum(kind.unanswered for kind in soak.kinds)
     if declined or unanswered:
@@ -118,7 +118,7 @@ def lines(soak: Soak) -> Iterator[str]:
     if any(trend.movement == "grows" for trend in soak.trends):
         yield (
             "a longer soak shows whether it keeps growing: growth is called a leak only after "
-            f"{span(LEAST_S)}, and only with the kind of request that brings it"
+            f"{span(LEAST_S)}, and only with the kind of request that causes it"
         )
     if not soak.watched and soak.requests:
         yield "memory and open files were not watched: --pid names the server's process"

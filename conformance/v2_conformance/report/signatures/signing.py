@@ -21,7 +21,7 @@ from v2_conformance.report.files import read_report, write_atomically
 from v2_conformance.report.signatures.sshsig import sign
 
 NAMESPACE = "v2-conformance"
-"""What the signatures are for, so that one made for something else is none of a report."""
+"""The namespace of the signatures, so that one made for another purpose is rejected."""
 
 _LARGEST_KEY = 64 * 1024
 _OPENSSH = b"-----BEGIN OPENSSH PRIVATE KEY-----"

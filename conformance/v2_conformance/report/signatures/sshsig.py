@@ -91,7 +91,7 @@ def read_signature(text: bytes) -> SshSignature:
     except binascii.Error as error:
         raise SignatureFormatError("its base64 is broken") from error
     if not blob.startswith(_MAGIC):
-        raise SignatureFormatError("it does not begin as a signature does")
+        raise SignatureFormatError("it does not begin like a signature")
     reader = _Reader(blob[len(_MAGIC) :])
     version = reader.number()
     if version != _VERSION:

@@ -1,4 +1,4 @@
-"""What a server claims, beside what the outcomes of its cases show."""
+"""The claims of a server, next to what the outcomes of its cases show."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def _of_the_run(report: Report) -> Iterable[str]:
     total = sum(report.planned.values())
     left_out = _left_out(report)
     if not report.own:
-        yield "this was not the suite: the cases were those given with --cases"
+        yield "this run used the cases given with --cases, not the suite's"
     if shard is not None:
         yield (
             f"this is shard {shard.number} of {shard.of}: the verdict is that of the merged report "

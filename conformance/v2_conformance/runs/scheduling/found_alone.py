@@ -31,7 +31,7 @@ def cut_off(result: Result) -> bool:
 
 @dataclass(frozen=True)
 class FoundAlone:
-    """What concurrent cases gave when run again alone, in the same order.
+    """The results of concurrent cases when run again alone, in the same order.
 
     `interfered` says whether some results changed although no case among them fails alone in a way
     that explains it; `lingers` says whether a case leaves something behind in the server that

@@ -29,7 +29,7 @@ _ENOUGH = 8  # cases whose values stayed wrong; the next ones will as well
 
 
 class Repeats:
-    """What is known about each such model in a run; for one thread."""
+    """Knowledge about each such model in a run; for one thread."""
 
     def __init__(self, canary: Canary) -> None:
         self._canary = canary

@@ -198,7 +198,7 @@ class _Came(NamedTuple):
 
 
 _Outbox = queue.Queue["_Came | None"]
-"""What came, and None from each worker at its end."""
+"""The results, and None from each worker at its end."""
 
 
 class _Stretch:

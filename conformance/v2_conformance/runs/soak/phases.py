@@ -33,7 +33,7 @@ _SAMPLES = 480
 _SHORTEST_S = 0.04
 
 Progress = Callable[[str], object]
-"""What is called with what a soak does, in words."""
+"""A function that is called with what a soak does, in words."""
 
 
 @dataclass

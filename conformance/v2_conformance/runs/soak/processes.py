@@ -50,7 +50,7 @@ class ProcessWatch:
             ) from error
         except psutil.AccessDenied as error:
             raise UsageError(
-                f"process {pid} may not be read: run as the user whose process it is"
+                f"process {pid} may not be read: run as the user who owns it"
             ) from error
 
     def usage(self) -> Usage | None:

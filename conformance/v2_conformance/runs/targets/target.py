@@ -271,7 +271,7 @@ def _check_secrets(target: Target) -> None:
         if not is_findable(secret):
             raise UsageError(
                 f"secret {number} cannot be hidden: it is shorter than 6 characters (8, if it is a "
-                "number), or a word that stands in every report; leave it out, or choose another"
+                "number), or a word that is in every report; leave it out, or choose another"
             )
 
 

@@ -60,13 +60,13 @@ def of_obstacle(obstacle: Obstacle, target: Target) -> str:
     return {
         Obstacle.UNKNOWN_AUTHORITY: "its certificate was not issued by an authority that this "
         "machine trusts; name the file of its authority with --cacert FILE or SSL_CERT_FILE, or "
-        "use --insecure to check no certificate",
+        "use --insecure to skip certificate checks",
         Obstacle.EXPIRED: "its certificate has expired; have it renewed, or use --insecure to "
-        "check no certificate",
+        "skip certificate checks",
         Obstacle.NOT_YET_VALID: "its certificate is not valid yet; set the clock of this machine, "
-        "or use --insecure to check no certificate",
+        "or use --insecure to skip certificate checks",
         Obstacle.WRONG_NAME: f"its certificate is not for {host}; use a name in the URL that the "
-        "certificate is for, or --insecure to check no certificate",
+        "certificate is for, or --insecure to skip certificate checks",
         Obstacle.NO_TLS: "this port does not speak TLS; the URL must begin with http://, or name "
         "the port of HTTPS",
         Obstacle.ONLY_TLS: "this port speaks TLS; the URL must begin with https://",
@@ -108,7 +108,7 @@ def of_status(where: str, response: Response, target: Target) -> str:
             "without --binding (`binding` of a target file) it is tested as a V2 server"
         )
     if status == 404 and urlsplit(target.url).path.rstrip("/").endswith("/v2"):
-        return f"{got}: leave /v2 out of the URL, for the suite adds it"
+        return f"{got}: leave /v2 out of the URL, because the suite adds it"
     if status == 404:
         return (
             f"{got}: no V2 server is at this path; the URL must have the server's base path, and "

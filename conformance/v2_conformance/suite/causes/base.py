@@ -1,4 +1,4 @@
-"""What all causes share, and the pieces of the sentences in which they are told.
+"""The base of all causes, and the pieces of the sentences that describe them.
 
 Text in a cause that came from a server or a client is printable ASCII of bounded length:
 `printable` and `excerpt` make it so where the cause is made.
@@ -51,7 +51,7 @@ class FirstDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CauseBase(
     msgspec.Struct, frozen=True, tag_field="kind", tag=_kind, forbid_unknown_fields=True
 ):
-    """What all causes share: `kind` names the type in report.json.
+    """The base of all causes: `kind` names the type in report.json.
 
     A kind of cause is one class: its members, its words, and what else is known of it. A subclass
     in a module that `suite.causes` imports is a part of `Cause`, unless it has subclasses itself.

@@ -212,9 +212,9 @@ class FailedAtFirst(_AboutOthers, frozen=True):
 
 
 class SecondAnswerWrong(_AboutOthers, frozen=True):
-    """The answer to the request that was pipelined behind is wrong; the first answer is right."""
+    """The answer to the request pipelined after this one is wrong; the first is right."""
 
-    says = "wrong answer to the request that was pipelined behind this one: {second}"
+    says = "wrong answer to the request that was pipelined after this one: {second}"
     rank = 1
     about = "second"
 
@@ -275,7 +275,7 @@ class AnsweredWith(CauseBase, frozen=True):
 class GeneratedRequests(CauseBase, frozen=True):
     """`count` generated requests were answered exactly.
 
-    All of them, but for those that the server may decline (`LengthRequired`, `BodyTooLarge`) and
+    All of them, except for those that the server may decline (`LengthRequired`, `BodyTooLarge`) and
     those to models that it lacks. `seed` and `hypothesis` are what made them in a report of an
     older version; None since they are data.
     """
@@ -346,14 +346,14 @@ class _OfOneRequest(_AboutOthers, frozen=True):
 
 
 class WrongRequest(_OfOneRequest, frozen=True):
-    """What is wrong with request `number` of a client's task, counted from 1; None if it is the
-    only one."""
+    """The error in request `number` of a client's task, counted from 1; None if it is the only
+    one."""
 
     what = "request"
 
 
 class WrongReading(_OfOneRequest, frozen=True):
-    """What is wrong with what the user of a client gets for request `number`; see WrongRequest."""
+    """The error in what the user of a client gets for request `number`; see WrongRequest."""
 
     what = "what the user got of answer"
 
@@ -381,7 +381,7 @@ KINDS: tuple[str, ...] = tuple(sorted(str(kind.__struct_config__.tag) for kind i
 FINDINGS: tuple[str, ...] = tuple(
     sorted((*KINDS, _ON_SAME_CONNECTION, findings.WRONG_ERROR_STATUS))
 )
-"""What `finding_of` can return."""
+"""The values that `finding_of` can return."""
 
 
 def finding_of(cause: Cause | None) -> str:

@@ -1,4 +1,4 @@
-"""What surrounds a case: why it was not sent, or shows nothing, and what the server did besides."""
+"""Circumstances of a case: why it was not sent, or shows nothing, and what else the server did."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class WasDown(CauseBase, frozen=True):
 
 
 class KilledBy(CauseBase, frozen=True):
-    """What the case needs was killed by another case; `role` is None for the whole server."""
+    """Another case killed what this one needs; `role` is None for the whole server."""
 
     case: str
     role: str | None
@@ -148,8 +148,8 @@ class RoundedBesideOthers(CauseBase, frozen=True):
     def words(self) -> str:
         return (
             f"floats of the model {self.role.removeprefix(ROLE)} differ in their last places when "
-            "requests are sent at once, as those of a batch may; whether answers mix is not shown: "
-            "allow the difference with --rtol, such as --rtol 1e-5"
+            "requests are sent at once, as in a batch, so it is not known if answers get mixed "
+            "up: allow the difference with --rtol, such as --rtol 1e-5"
         )
 
 
@@ -168,7 +168,7 @@ BindingLacks = Literal[
     "model_path",
     "repeated_length",
 ]
-"""What of a V2 request or answer a binding can have no place for."""
+"""The parts of a V2 request or answer that a binding can have no place for."""
 _BINDING_LACKS: Mapping[BindingLacks, str] = {
     "content_type": "its requests carry the header length in the Content-Type",
     "field_syntax": "its header length is a media type parameter, which has another syntax",
@@ -225,7 +225,7 @@ class CodingsUnsupported(CauseBase, frozen=True):
 
 
 class Flooded(CauseBase, frozen=True):
-    """Not sent: the server has sent so many bytes more than its answers can need."""
+    """Not sent: the server has sent this many bytes more than its answers can need."""
 
     limit: int
 
@@ -238,7 +238,7 @@ class Flooded(CauseBase, frozen=True):
 class ReadsNoDeeper(CauseBase, frozen=True):
     """The JSON of an answer may be right, but the suite does not read all of it."""
 
-    says = "the suite reads no deeper: {problem}"
+    says = "the suite does not read JSON this deep: {problem}"
     problem: str
 
 

@@ -1,4 +1,4 @@
-"""What a client can get wrong: in a request that it sends, or in an answer that it reads.
+"""Mistakes of clients: in a request that they send, or in an answer that they read.
 
 Text in a finding that came from a client is printable ASCII of bounded length, as in `findings`.
 """
@@ -65,7 +65,7 @@ class NoRequest(CauseBase, frozen=True):
 
 
 class UnreadableRequest(CauseBase, frozen=True):
-    """What came is no request that a server can read."""
+    """The client sent something that no server can read as a request."""
 
     says = "no server can read the request: {problem}"
     problem: str

@@ -1,6 +1,6 @@
-"""What a response can break: one type for each finding, with its numbers and words.
+"""Mistakes in responses: one type for each finding, with its numbers and words.
 
-What is wrong with an output is in `output_findings`.
+Those in an output are in `output_findings`.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class RepeatedMember(CauseBase, frozen=True):
 class LeftoverBytes(CauseBase, frozen=True, omit_defaults=True):
     """Bytes of the body belong to nothing: it is longer than JSON and declared sizes together.
 
-    `newline` says that the only one is 0x0A, and where: behind the JSON or at the end of the body.
+    `newline` says that the only one is 0x0A, and where: after the JSON or at the end of the body.
     """
 
     json: int
@@ -221,8 +221,8 @@ class LeftoverBytes(CauseBase, frozen=True, omit_defaults=True):
     def words(self) -> str:
         declared = self.json + self.blobs
         if self.newline is not None:
-            counted_not = f"{HEADER_LENGTH} does not count it, so that each blob is shifted"
-            where = f"behind the JSON: {counted_not}"
+            counted_not = f"{HEADER_LENGTH} does not count it, so every blob is shifted"
+            where = f"after the JSON: {counted_not}"
             if self.newline == "at_end":
                 where = "at the end of the body"
             return (

@@ -1,4 +1,4 @@
-"""What an output of a response can break: one type for each finding, with its numbers and words."""
+"""Mistakes in an output of a response: one type for each finding, with its numbers and words."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What can keep a whole response from coming: one type for each finding, with its numbers.
+"""Reasons why no whole response came: one type for each finding, with its numbers.
 
-A response that is whole but badly framed is here, too, and what a server may decline.
+Whole responses that are badly framed are also here, and what a server may decline.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class GoneAway(CauseBase, frozen=True):
 
 
 class NotHttp(CauseBase, frozen=True):
-    """What arrived is not an HTTP response."""
+    """The bytes that arrived are not an HTTP response."""
 
     says = "the response is not HTTP: {detail}"
     detail: str

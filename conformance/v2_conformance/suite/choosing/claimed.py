@@ -12,7 +12,7 @@ NEEDED = "INT32"
 """Without this datatype, little but element encoding would be tested."""
 
 CLIENT_PROFILES = ("client", "bf16")
-"""What a client can claim; every client claims the first."""
+"""The profiles that a client can claim; every client claims the first."""
 
 _BASE = "binary"
 

@@ -10,7 +10,7 @@ from v2_conformance.suite.cases import Case, RequestCase
 
 
 def shrunk(cases: Iterable[Case], bits: int) -> list[Case]:
-    """`cases`, of which the huge ones have a tensor that is shorter by so many bits.
+    """`cases`, of which the huge ones have a tensor that is shorter by this many bits.
 
     2^31 bytes and 8,191 more become 2^17 bytes and 8,191 more, if `bits` is 14: what a size in 32
     bits does to the one, a size in 18 bits does to the other. Raises CaseFileError for one that

@@ -13,7 +13,7 @@ from v2_conformance.suite.values.patterns import value_pattern
 
 @dataclass(frozen=True)
 class Traffic:
-    """What several requests send: their number, and bytes of tensors, in all and in the longest.
+    """The size of several requests: their number, and bytes of tensors, in all and in the longest.
 
     An identity model sends as many back.
     """

@@ -1,4 +1,5 @@
-"""What a run draws for a case from its seed, so that no run can be answered from an older one.
+"""The values that a run draws for a case from its seed, so that no run can be answered from an
+older one.
 
 A draw maps values one to one and keeps what a case is about: the sign and the highest bit of every
 number, the length of every text, what is a letter or a digit, which elements and bytes are equal.
@@ -32,7 +33,7 @@ _WORD = 8
 
 @dataclass(frozen=True)
 class Draw:
-    """What is drawn for one case, from a `key` of its own."""
+    """The values drawn for one case, from a `key` of its own."""
 
     key: bytes
 

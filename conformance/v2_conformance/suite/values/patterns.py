@@ -22,7 +22,7 @@ from v2_conformance.suite.values.offset_pattern import pattern_bytes
 # Odd, so that its multiples visit every value. Its bytes all differ, so that a swapped or shifted
 # byte shows.
 _COUNTING_STEP = 0x9E3779B97F4A7C15
-# After so many elements the values repeat, so that a report can deflate a long tensor. They are
+# After this many elements the values repeat, so that a report can deflate a long tensor. They are
 # primes: whatever is shifted by a buffer's length, a power of two, still shows.
 _INTEGERS = 1021
 _FRACTIONS = 127
@@ -255,7 +255,7 @@ def _bytes_elements(*items: bytes) -> Callable[[str, int], bytes]:
 
 
 def _elements_of(size: int) -> Callable[[str, int], bytes]:
-    """Elements of so many bytes each, made only when asked for: they may be long."""
+    """Elements of this many bytes each, made only when asked for: they may be long."""
 
     def make(datatype: str, count: int) -> bytes:
         return _bytes_elements(_long(size))(datatype, count)

@@ -13,8 +13,8 @@ from v2_conformance.protocol.datatypes import ElementError, Shape, from_values, 
 from v2_conformance.suite.models import Sample, TensorSpec
 
 SIZES = (3, 1, 2)
-"""What a variable dimension becomes: the first of these that the model takes. Three is the same
-for every dimension, so that those that have to agree do."""
+"""The sizes to try for a variable dimension: the first that the model takes is used. Three is the
+same for every dimension, so that those that have to agree do."""
 
 _SETS = 2  # so that an answer to one request is seen to be none to another
 _STEPS = 16
@@ -30,7 +30,7 @@ _TEXTS = (
     "6",
 )
 _WORDS = tuple(text.encode() for text in _TEXTS)
-# Other texts as long as those: requests at once have to differ in values alone, too.
+# Other texts as long as those: requests at once have to differ in values alone as well.
 _OTHER_LETTERS = bytes.maketrans(
     b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
     b"bcdefghijklmnopqrstuvwxyzaBCDEFGHIJKLMNOPQRSTUVWXYZA1234567890",
@@ -50,7 +50,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user says of inputs, by name: shapes, ranges of values (least, most), tensors."""
+    """The user's choices for inputs, by name: shapes, ranges of values (least, most), tensors."""
 
     shapes: Mapping[str, Shape] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What has to be believed in a report because bytes cannot show it."""
+"""Claims of a report that have to be believed, because bytes cannot show them."""
 
 from __future__ import annotations
 

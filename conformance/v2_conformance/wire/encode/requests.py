@@ -71,7 +71,7 @@ class Prepared(msgspec.Struct, frozen=True):
 
     `parts` are ranges of the body, before any content coding. `codings` are those that the
     response may have. `model` is the name of the model that the request is for. `following` is the
-    request that is pipelined behind it, if any. `to_old_client` says that the client speaks
+    request that is pipelined after it, if any. `to_old_client` says that the client speaks
     HTTP/1.0. `declined_by` has the statuses with which a server may refuse a variation of the
     request, or what it expects, with its name. `foreign_ids` are those of other requests, which no
     response to this one may have.

@@ -48,7 +48,7 @@ class ResponseReader:
 
     error_ending = Ending.MALFORMED
     reads_plain = True
-    """Whether plain responses are read without h11."""
+    """Read plain responses without h11."""
 
     def __init__(self, limits: Limits, answers: int = 1) -> None:
         self.raw = bytearray()
@@ -75,7 +75,7 @@ class ResponseReader:
 
     @property
     def answered_first(self) -> bool:
-        """True if the first of several is complete, and nothing behind the last that is."""
+        """True if the first of several is complete, and nothing after the last that is."""
         if len(self._messages) < 2:
             return False
         last = self._messages[-1]

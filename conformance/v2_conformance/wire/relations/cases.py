@@ -320,8 +320,8 @@ def _with_sample(case: RequestCase, model: ModelContract, relation: Relation) ->
 
 
 def _may_be_read_as_raw(case: RequestCase, model: ModelContract) -> bool:
-    """Return True if a server that takes a header length that is no number for 0 may make a tensor
-    of the whole body, if its length fits.
+    """Return True if a server that takes a header length that is not a number for 0 may make a
+    tensor of the whole body, if its length fits.
     """
     given = case.request.get("header_length", {})
     value = given.get("value", "0") if isinstance(given, dict) else "0"

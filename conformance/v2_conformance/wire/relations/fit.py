@@ -19,7 +19,7 @@ from v2_conformance.wire.relations.unfit import need
 NO_JSON = frozenset({"FP16", "BF16"})
 """Datatypes that need not have a JSON form."""
 LARGE = 1 << 20
-"""A declared size that is no model's by chance."""
+"""A declared size that is not a model's by chance."""
 
 _MOST_CHUNKS = 2048
 # Patterns that stand for any values of the datatype.

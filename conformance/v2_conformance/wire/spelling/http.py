@@ -180,7 +180,7 @@ class HttpSpelling:
 
 
 def pipelined(request: Request, following: Request) -> Request:
-    """Return a request in one write with the one that follows, and with those behind that."""
+    """Return a request in one write with the one that follows, and with those after that."""
     whole = b"".join((*request.http1, *following.http1))
     return replace(request, http1=(whole,), pause_s=0.0, answers=1 + following.answers)
 

@@ -1,4 +1,4 @@
-"""What only a soak shows (`run --soak`): leaks, and answers that go wrong on a busy server.
+"""Faults that only a soak shows (`run --soak`): leaks, and answers that go wrong on a busy server.
 
 No case of the suite notices these, so they are apart from the other faults.
 """

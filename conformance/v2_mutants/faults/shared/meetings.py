@@ -40,7 +40,7 @@ class Seen:
     versioned: bool
     closes: bool
     after: str
-    """What the connection carried before: "raw", "refused", "json", "blobs", or nothing yet."""
+    """The last request on this connection: "raw", "refused", "json", "blobs", or nothing yet."""
 
     @property
     def over_64_kib(self) -> bool:
