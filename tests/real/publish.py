@@ -88,7 +88,7 @@ def publish(expected: Expectation, work: Path, folder: Path | None = None) -> li
     """
     folder = REPORTS / expected.name if folder is None else folder
     if expected.adapter:
-        python, _ = run_client(expected, work, folder)
+        python, _ = run_client(expected, work, folder, "--jobs", "2")
     else:
         python = _environment(work / "environment", expected.package)
         server = work / "server"
@@ -106,7 +106,7 @@ def publish(expected: Expectation, work: Path, folder: Path | None = None) -> li
     return differences(expected, load_report(folder / PACKED_REPORT))
 
 
-def run_client(expected: Expectation, work: Path, folder: Path) -> tuple[Path, int]:
+def run_client(expected: Expectation, work: Path, folder: Path, *options: str) -> tuple[Path, int]:
     """Put a client on the bench, in an environment of its own below `work`, and write the report
     to `folder`; the Python of that environment, and the command's exit code."""
     python = _environment(work / "environment", expected.package)
@@ -114,7 +114,8 @@ def run_client(expected: Expectation, work: Path, folder: Path) -> tuple[Path, i
     shutil.rmtree(adapters, ignore_errors=True)
     write_kit("clients", adapters)
     with _inside(adapters, python):
-        return python, conformance(expected.run_arguments("", folder.absolute()))
+        command, *more = expected.run_arguments("", folder.absolute())
+        return python, conformance([command, *options, *more])
 
 
 @contextmanager

@@ -40,3 +40,20 @@ def plain(made: Callable[[str, float], PlainClient] = PlainClient) -> InProcessC
 def program(code: str, *arguments: str, startup_s: float = 20.0) -> CommandClient:
     """A program in Python as a client."""
     return CommandClient((sys.executable, "-c", code, *arguments), startup_s=startup_s)
+
+
+READS_TASKS = """
+import itertools, json, os, sys, time
+
+def read():
+    while text := sys.stdin.readline():
+        yield json.loads(text)
+
+def say(task, lines=None):
+    lines = lines or [{"unsupported": task["scenario"]} for _ in task["requests"]]
+    print(json.dumps({"scenario": task["scenario"], "lines": lines}), flush=True)
+
+tasks = read()
+"""
+"""The beginning of a program that is one process for all scenarios: `tasks`, one after the other,
+and `say`, which answers one."""

@@ -32,7 +32,8 @@ STARTUP_S = 20.0
 
 _IN_PROCESS_S = 2.0
 _READ = 64 * 1024
-_STDERR = 4096
+STDERR = 4096
+"""Bytes of the end of standard error that a report keeps."""
 _PIPES_S = 0.5
 _PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy", "ws_proxy"})
 
@@ -74,42 +75,60 @@ class CommandClient:
             path.write_bytes(msgspec.json.encode(task))
             known = {"{url}": url, "{scenario}": task.scenario, "{task}": str(path)}
             variables = {
-                **_without_proxies(environment()),
                 "V2_BENCH_URL": url,
                 "V2_BENCH_SCENARIO": task.scenario,
                 "V2_BENCH_TASK": str(path),
                 "V2_BENCH_TIMEOUT": f"{task.timeout_s:g}",
             }
             arguments = [_filled(argument, known) for argument in self.command]
-            try:
-                process = subprocess.Popen(
-                    arguments,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    env=variables,
-                    start_new_session=True,
-                )
-            except (OSError, ValueError) as error:
-                why = error.strerror if isinstance(error, OSError) else str(error)
-                raise UsageError(f"cannot run {self.command[0]!a:.200}: {why}") from error
-            with process:
+            with started(arguments, variables, stdin=subprocess.DEVNULL) as process:
                 try:
                     output = _Output(process, time.monotonic() + limit)
                 finally:
-                    _end(process)
+                    end(process)
         lines, garbage = read_lines(bytes(output.stdout), len(task.requests))
         return Said(
             lines=lines,
-            garbage=None if garbage is None else printable(self._without_secrets(garbage.encode())),
+            garbage=shown_garbage(self._mask, garbage),
             ended=output.ended,
             exit=process.returncode if output.ended == "exit" else None,
-            stderr=printable(self._without_secrets(output.stderr)[-_STDERR:], 2 * _STDERR),
+            stderr=shown_end(self._mask, output.stderr),
             seconds=limit,
         )
 
-    def _without_secrets(self, printed: bytes | bytearray) -> str:
-        return self._mask.excerpt(bytes(printed)).decode("utf-8", "replace")
+
+def started(
+    arguments: Sequence[str], variables: Mapping[str, str], *, stdin: int
+) -> subprocess.Popen[bytes]:
+    """Start a client in a process group of its own, without a shell, with these variables and its
+    output in pipes. Raises UsageError if it cannot be started.
+    """
+    try:
+        return subprocess.Popen(
+            arguments,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**_without_proxies(environment()), **variables},
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise UsageError(f"cannot run {arguments[0]!a:.200}: {why}") from error
+
+
+def shown_garbage(mask: Mask, garbage: str | None) -> str | None:
+    """Return what is wrong with a line that a client printed as a report has it."""
+    return None if garbage is None else printable(_without_secrets(mask, garbage.encode()))
+
+
+def shown_end(mask: Mask, stderr: bytes | bytearray) -> str:
+    """Return the end of what a client printed on standard error as a report has it."""
+    return printable(_without_secrets(mask, stderr)[-STDERR:], 2 * STDERR)
+
+
+def _without_secrets(mask: Mask, printed: bytes | bytearray) -> str:
+    return mask.excerpt(bytes(printed)).decode("utf-8", "replace")
 
 
 def _without_proxies(variables: Mapping[str, str]) -> dict[str, str]:
@@ -154,7 +173,7 @@ class _Output:
                         self.stdout += data
                     else:
                         errors += len(data)
-                        self.stderr = (self.stderr + data)[-_STDERR - OVERLAP :]
+                        self.stderr = (self.stderr + data)[-STDERR - OVERLAP :]
                 if len(self.stdout) > MOST_OUTPUT or errors > MOST_OUTPUT:
                     del self.stdout[MOST_OUTPUT:]
                     self.ended = "flood"
@@ -167,7 +186,7 @@ class _Output:
             self.ended = "timeout"
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
     """End the client and every process of its group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from v2_conformance.bench.clients import Client
+from v2_conformance.bench.at_once import Workers, at_once
+from v2_conformance.bench.clients import STARTUP_S, Client
 from v2_conformance.bench.judging.judge import skipped_scenario
 from v2_conformance.bench.listener import BENCH
+from v2_conformance.bench.one_process import OneProcessClient
 from v2_conformance.bench.scenarios import run_scenario
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, today
 from v2_conformance.errors import UsageError
@@ -22,14 +25,20 @@ from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import ClientInfo, Selection
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import CaseFinished, Result
-from v2_conformance.runs.targets.target import Target
+from v2_conformance.runs.scheduling.budget import Budget, default_limit_s
+from v2_conformance.runs.targets.target import LONGEST_RUN_S, Target
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.circumstances import OutOfTime
+from v2_conformance.suite.causes.client_findings import ClientKeptHanging
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
 from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.library import client_cases
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.scenario_files import load_scenarios
 
+MOST_HUNG = 8
+"""Scenarios in a row in which a client may hang: after that, it hangs in all of them."""
 _TRIED = 3
 _SHOWN = 300
 
@@ -58,11 +67,12 @@ def make_client_plan(patterns: Sequence[str] = (), files: Path | None = None) ->
 
 @dataclass(frozen=True)
 class ClientRun:
-    """A run whose record is open; `finish` runs its scenarios, one after the other."""
+    """A run whose record is open; `finish` runs its scenarios, for at most `limit_s` seconds."""
 
     target: Target
     plan: Plan
     record: Record
+    limit_s: float
 
     @property
     def scenarios(self) -> list[ClientCase]:
@@ -91,34 +101,76 @@ class ClientRun:
         client: Client,
         *,
         timeout_s: float,
+        jobs: int = 1,
         on_case: Callable[[CaseFinished], object] = lambda event: None,
     ) -> Report:
-        """Run the chosen scenarios, write report.json and return the report.
+        """Run the chosen scenarios, `jobs` at the same time, write report.json and return the
+        report.
 
-        Whatever stops the run leaves a report that says it is incomplete. Raises UsageError if the
-        client cannot be started.
+        Once the run is out of time, or the client hangs again and again, no more are run. Whatever
+        stops the run leaves a report that says it is incomplete. Raises UsageError if the client
+        cannot be started.
         """
         complete = False
         observations = Observations()
-        scenarios = self.scenarios
         total = len(self.plan.chosen)
+        patience = Patience(Budget(self.limit_s))
+        claimed = [case for case in self.scenarios if self.skipped(case) is None]
         try:
-            for number, case in enumerate(scenarios, 1):
-                skip = self.skipped(case)
-                result = (
-                    run_scenario(case, client, timeout_s=timeout_s)
-                    if skip is None
-                    else Result(case, skip)
-                )
-                self.add(result, observations)
-                on_case(CaseFinished(result, number, total))
-            for number, result in enumerate(self.observed(observations), len(scenarios) + 1):
+            with closing(_results(claimed, client, timeout_s, jobs)) as results:
+                for number, case in enumerate(self.scenarios, 1):
+                    verdict = self.skipped(case) or patience.not_run
+                    result = next(results) if verdict is None else Result(case, verdict)
+                    patience.count(result)
+                    self.add(result, observations)
+                    on_case(CaseFinished(result, number, total))
+            for number, result in enumerate(self.observed(observations), len(self.scenarios) + 1):
                 self.record.add(result)
                 on_case(CaseFinished(result, number, total))
-            complete = True
+            complete = patience.not_run is None
         finally:
             report = self.record.finish(complete=complete)
         return report
+
+
+class Patience:
+    """Decides when a run has had enough of a client, from its results in the plan's order."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._hung = 0  # scenarios in a row
+        self._verdict: Verdict | None = None
+
+    @property
+    def not_run(self) -> Verdict | None:
+        """The verdict on the scenarios that are left, None while they run."""
+        if self._verdict is None and self._hung >= MOST_HUNG:
+            self._verdict = Verdict(Outcome.NOT_RUN, ClientKeptHanging(self._hung))
+        if self._verdict is None and self._budget.spent:
+            self._verdict = Verdict(Outcome.NOT_RUN, OutOfTime(self._budget.limit_s))
+        return self._verdict
+
+    def count(self, result: Result) -> None:
+        """Count a result, which counts if the client ran."""
+        if result.said is not None:
+            self._hung = self._hung + 1 if result.said.ended == "timeout" else 0
+
+
+def _results(
+    cases: Sequence[ClientCase], client: Client, timeout_s: float, jobs: int
+) -> Generator[Result]:
+    """Yield the result of each scenario."""
+
+    def run(case: ClientCase) -> Result:
+        return run_scenario(case, client, timeout_s=timeout_s)
+
+    if isinstance(client, OneProcessClient):
+        yield from at_once(cases, run, jobs, client.close)
+    elif jobs == 1:
+        yield from map(run, cases)
+    else:
+        workers = Workers(client, timeout_s=timeout_s, number=jobs)
+        yield from at_once(cases, workers.run, jobs, workers.stop)
 
 
 def check_client(plan: Plan, client: Client, *, timeout_s: float) -> None:
@@ -185,14 +237,20 @@ def start_client_run(
     *,
     command: Sequence[str],
     timeout_s: float,
+    limit_s: float | None = None,
+    one_process: bool = False,
     expectations: Expectations = NO_EXPECTATIONS,
     outdated: Collection[str] = (),
 ) -> ClientRun:
     """Begin the record of a run in `directory`, replacing an older one; see `certifying.start`.
 
-    Raises UsageError.
+    It may take `limit_s` seconds, by default far more than slow clients need. Raises UsageError.
     """
     _check_limit(timeout_s)
+    if limit_s is None:
+        limit_s = default_limit_s(len(plan.chosen), STARTUP_S + timeout_s)
+    elif not 0 < limit_s <= LONGEST_RUN_S:
+        raise UsageError(f"--max-time must be from 0 to {LONGEST_RUN_S:.0f} seconds")
     record = Record(
         directory,
         target,
@@ -202,9 +260,9 @@ def start_client_run(
         selection=plan.selection,
         outdated=outdated,
         noted=partial(expectations.noted, today=today()),
-        client=ClientInfo(tuple(command), timeout_s),
+        client=ClientInfo(tuple(command), timeout_s, one_process),
     )
-    return ClientRun(target, plan, record)
+    return ClientRun(target, plan, record, limit_s)
 
 
 def _check_limit(timeout_s: float) -> None:

@@ -41,6 +41,7 @@ def client(options: ClientOptions) -> int:
     files, and prints a summary.
     """
     from v2_conformance.bench.clients import CommandClient
+    from v2_conformance.bench.one_process import OneProcessClient
     from v2_conformance.certifying.clients import (
         check_client,
         client_target,
@@ -59,8 +60,11 @@ def client(options: ClientOptions) -> int:
     reporting = Reporting(options)
     with ExitStack() as stack:
         stack.enter_context(masked_errors(target.mask))
-        tested = CommandClient(options.command, mask=target.mask) if options.command else None
+        run_as = OneProcessClient if options.one_process else CommandClient
+        tested = run_as(options.command, mask=target.mask) if options.command else None
         stack.enter_context(sole_run(options.report_dir))
+        if isinstance(tested, OneProcessClient):
+            stack.callback(tested.close)
         if tested is not None:
             check_client(plan, tested, timeout_s=options.timeout)
         started = start_client_run(
@@ -69,6 +73,8 @@ def client(options: ClientOptions) -> int:
             options.report_dir,
             command=options.command,
             timeout_s=options.timeout,
+            limit_s=options.max_time,
+            one_process=options.one_process,
             expectations=reporting.expected,
             outdated=file_names(),
         )
@@ -77,8 +83,12 @@ def client(options: ClientOptions) -> int:
         else:
             shown = target.mask.text(" ".join(options.command))
             stack.enter_context(naming_the_record(options.report_dir))
-            with Reporter(len(plan.chosen), f"the client {shown!a:.100}") as reporter:
-                report = started.finish(tested, timeout_s=options.timeout, on_case=reporter.show)
+            place = f"the client {shown!a:.100}"
+            total, jobs = len(plan.chosen), options.jobs
+            with Reporter(total, place, options.max_time, jobs) as reporter:
+                report = started.finish(
+                    tested, timeout_s=options.timeout, jobs=jobs, on_case=reporter.show
+                )
         reporting.show(report, started.record.mask.check)
     return reporting.exit_code(report, plan.planned)
 

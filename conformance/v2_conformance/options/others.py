@@ -43,6 +43,25 @@ class BenchOptions:
         "Time limit of the client for each request. The command as a whole has 20 seconds more.",
         default=10,
     )
+    jobs: int = option(
+        "-n, --jobs N",
+        "Number of scenarios to run at the same time, each with a server and a process of its own. "
+        "The outcome and the order in the report are the same for every N.",
+        kind=whole_number(least=1, most=64),
+        default=1,
+    )
+    one_process: bool = flag(
+        "--one-process",
+        "Run the command once for all scenarios: it reads a task from each line of its standard "
+        "input and prints a line with the answer to each, in any order. With --jobs it has several "
+        "tasks at a time.",
+    )
+    max_time: float | None = option(
+        "--max-time SECONDS",
+        "Time limit for the whole run. The scenarios that are left then do not run, and the run is "
+        "incomplete. So it is after a client that hung in 8 scenarios in a row.",
+        shown="3 seconds for each scenario and 10 minutes more, with the usual --timeout",
+    )
     port: int = option(
         "--port N",
         "Without a command: wait on this port for a client that is run by hand. 0 is any free "

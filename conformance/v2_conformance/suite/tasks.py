@@ -8,6 +8,7 @@ elements each after a 4-byte length, BF16 as two bytes; as JSON they are base64.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import msgspec
@@ -161,11 +162,14 @@ def read_lines(text: bytes, most: int) -> tuple[tuple[Line, ...], str | None]:
 
     What does not begin with `{"` is ignored. Nothing is read behind a bad line.
     """
+    stripped = (raw.strip() for raw in text.split(b"\n"))
+    return checked_lines((line for line in stripped if line.startswith(b'{"')), most)
+
+
+def checked_lines(lines: Iterable[bytes], most: int) -> tuple[tuple[Line, ...], str | None]:
+    """The same for lines that are all meant to be some."""
     found: list[Line] = []
-    for raw in text.split(b"\n"):
-        line = raw.strip()
-        if not line.startswith(b'{"'):
-            continue
+    for line in lines:
         if len(found) == most:
             return tuple(found), f"more lines than the {most} requests"
         try:

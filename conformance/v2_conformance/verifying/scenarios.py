@@ -19,7 +19,8 @@ from v2_conformance.redaction import shows_masks
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
+from v2_conformance.suite.causes.circumstances import InvalidCase, OutOfTime, SuiteError
+from v2_conformance.suite.causes.client_findings import ClientKeptHanging
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.recorded.beliefs import Belief
 from v2_conformance.verifying.recorded.transcripts import (
@@ -48,6 +49,10 @@ def verdict_again(
             raise RecordedError("exchanges are recorded, but nothing of what the client said")
         if skip is not None:
             return skip, [], (), False
+        if recorded.outcome is Outcome.NOT_RUN and isinstance(recorded.cause, OutOfTime):
+            return Verdict(recorded.outcome, recorded.cause), [Belief.NO_TIME], (), False
+        if recorded.outcome is Outcome.NOT_RUN and isinstance(recorded.cause, ClientKeptHanging):
+            return Verdict(recorded.outcome, recorded.cause), [Belief.KEPT_HANGING], (), False
         if isinstance(recorded.cause, InvalidCase | SuiteError):
             return Verdict(recorded.outcome, recorded.cause), [Belief.SUITE], (), False
         raise RecordedError("nothing is recorded of what the client said")

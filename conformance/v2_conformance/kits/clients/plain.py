@@ -13,6 +13,7 @@ import gzip
 import json
 import os
 import struct
+import sys
 import zlib
 from urllib.parse import quote
 
@@ -299,16 +300,28 @@ def answer(client, request, headers):
     return {"outputs": said, **named, "headers": headers}
 
 
-def main():
-    """Make the requests of the task in their order, all with one client; a line for each."""
-    with open(os.environ["V2_BENCH_TASK"], encoding="utf-8") as file:
-        task = json.load(file)
+def lines(task):
+    """Make the requests of a task in their order, all with one client; a line for each."""
     client = V2Client(task["url"], timeout=task["timeout_s"] / 2)
     callers = {}  # a caller that wants the same headers again passes the same dictionary again
     for request in task["requests"]:
         headers = callers.setdefault(repr(request["headers"]), dict(request["headers"]))
         line = answer(client, request, headers)
         line["client"] = {"name": "plain (requests)", "version": requests.__version__}
+        yield line
+
+
+def main():
+    """Do the task in the file that the bench names, or every task on standard input."""
+    if os.environ.get("V2_BENCH_TASKS") == "stdin":
+        for text in sys.stdin:
+            task = json.loads(text)
+            said = {"scenario": task["scenario"], "lines": list(lines(task))}
+            print(json.dumps(said), flush=True)
+        return
+    with open(os.environ["V2_BENCH_TASK"], encoding="utf-8") as file:
+        task = json.load(file)
+    for line in lines(task):
         print(json.dumps(line), flush=True)
 
 

@@ -11,6 +11,7 @@ import base64
 import json
 import os
 import struct
+import sys
 from importlib.metadata import version
 
 import numpy as np
@@ -133,18 +134,32 @@ async def answer(client, request, headers):
         return {"error": f"{type(error).__name__}: {error}", "status": None}
 
 
-async def main():
-    """Make the requests of the task in their order, all with one client; a line for each."""
-    with open(os.environ["V2_BENCH_TASK"], encoding="utf-8") as file:
-        task = json.load(file)
+async def lines(task):
+    """Make the requests of a task in their order, all with one client; a line for each."""
     client = http.InferenceServerClient(task["url"])  # it has no time-out to set
+    found = []
     callers = {}  # a caller that wants the same headers again passes the same dictionary again
     for request in task["requests"]:
         headers = callers.setdefault(repr(request["headers"]), dict(request["headers"]))
         line = await answer(client, request, headers or None)
         seen = {name: str(value) for name, value in headers.items()}
-        print(json.dumps({**line, "headers": seen, "client": CLIENT}), flush=True)
+        found.append({**line, "headers": seen, "client": CLIENT})
+    return found
+
+
+def main():
+    """Do the task in the file that the bench names, or every task on standard input."""
+    if os.environ.get("V2_BENCH_TASKS") == "stdin":
+        for text in sys.stdin:
+            task = json.loads(text)
+            said = {"scenario": task["scenario"], "lines": asyncio.run(lines(task))}
+            print(json.dumps(said), flush=True)
+        return
+    with open(os.environ["V2_BENCH_TASK"], encoding="utf-8") as file:
+        task = json.load(file)
+    for line in asyncio.run(lines(task)):
+        print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

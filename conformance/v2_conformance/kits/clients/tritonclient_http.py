@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import struct
+import sys
 from importlib.metadata import version
 
 import ml_dtypes  # tritonclient depends on it: its type for BF16
@@ -135,10 +136,8 @@ def answer(client, request, headers):
         return {"error": f"{type(error).__name__}: {error}", "status": None}
 
 
-def main():
-    """Make the requests of the task in their order, all with one client; a line for each."""
-    with open(os.environ["V2_BENCH_TASK"], encoding="utf-8") as file:
-        task = json.load(file)
+def lines(task):
+    """Make the requests of a task in their order, all with one client; a line for each."""
     half = task["timeout_s"] / 2
     url = task["url"].removeprefix("http://")
     client = http.InferenceServerClient(url, connection_timeout=half, network_timeout=half)
@@ -147,7 +146,21 @@ def main():
         headers = callers.setdefault(repr(request["headers"]), dict(request["headers"]))
         line = answer(client, request, headers or None)
         seen = {name: str(value) for name, value in headers.items()}
-        print(json.dumps({**line, "headers": seen, "client": CLIENT}), flush=True)
+        yield {**line, "headers": seen, "client": CLIENT}
+
+
+def main():
+    """Do the task in the file that the bench names, or every task on standard input."""
+    if os.environ.get("V2_BENCH_TASKS") == "stdin":
+        for text in sys.stdin:
+            task = json.loads(text)
+            said = {"scenario": task["scenario"], "lines": list(lines(task))}
+            print(json.dumps(said), flush=True)
+        return
+    with open(os.environ["V2_BENCH_TASK"], encoding="utf-8") as file:
+        task = json.load(file)
+    for line in lines(task):
+        print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from v2_mutants.client_faults import find_client_fault
 
 
 def main() -> int:
-    """Do the task that the environment names and print a line for each of its requests."""
+    """Do the task that the environment names, or every task on standard input."""
     parser = argparse.ArgumentParser(prog="python -m v2_conformance.reference.client")
     parser.add_argument("--fault", help="a fault of `v2-conformance list client-faults`")
     name = parser.parse_args().fault
@@ -22,6 +22,15 @@ def main() -> int:
         client = PlainClient if name is None else find_client_fault(name).cls
     except UsageError as error:
         parser.error(str(error))
+    if os.environ.get("V2_BENCH_TASKS") == "stdin":
+        for text in sys.stdin:
+            task = json.loads(text)
+            said = {
+                "scenario": task["scenario"],
+                "lines": list(run_task(task, task["url"], client)),
+            }
+            print(json.dumps(said), flush=True)
+        return 0
     if not (path := os.environ.get("V2_BENCH_TASK")):
         parser.error("V2_BENCH_TASK is not set: the bench sets it (`v2-conformance client`)")
     task = json.loads(Path(path).read_text(encoding="utf-8"))

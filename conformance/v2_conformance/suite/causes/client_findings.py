@@ -271,6 +271,13 @@ class ClientTimedOut(CauseBase, frozen=True):
     seconds: float
 
 
+class ClientKeptHanging(CauseBase, frozen=True):
+    """Not run: the client had hung in so many scenarios in a row."""
+
+    says = "not run: the client had hung in {number} scenarios in a row"
+    number: Count
+
+
 class ClientFlooded(CauseBase, frozen=True):
     """The client printed more than `limit` bytes."""
 

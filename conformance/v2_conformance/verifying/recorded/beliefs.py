@@ -18,6 +18,7 @@ class Belief(Enum):
     SILENT = "that their model answered no known-good request, so they were not sent"
     UNASKED = "that the server had sent far more than its answers needed, so they were not sent"
     NO_TIME = "that the run had reached its time limit, so they were not sent"
+    KEPT_HANGING = "that the client hung again and again, so they were not run"
     SUITE = "that the suite itself failed"
     NO_CONNECTION = "that there was no connection"
     NO_MORE = "that nothing more arrived before the time-out"
