@@ -3,16 +3,25 @@ secret shown; what is no secret stays."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import codecs
 import json
 import random
+import string
 import struct
-from collections.abc import Sequence
+import unicodedata
+import urllib.parse
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.leaks import Encode
 from v2_conformance.redaction import Mask, shows_masks
+from v2_conformance.redaction.needles import ALNUM
 
 ALPHABET = "ABCDEFGHJKMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789-_/+~."
 DRAWN = random.Random(7)
@@ -146,6 +155,153 @@ def test_a_quotation_of_numbers_that_is_cut_off_shows_none(form: str, shown: int
     assert not any(part.strip("0bx ,;") in masked for part in parts)
 
 
+PASSWORDS = {
+    secret: Mask((secret,))
+    for secret in (
+        "Zk9-pQ7w_vX2/mN4~t0ken",
+        "hunter2-swordfish",
+        "пароль-секрет-7",
+        "pässwört-Grüße",
+    )
+}
+
+
+def in_lines(digits: Callable[[bytes], str], looks: str = "", colon: str = "") -> Encode:
+    """A dump, 16 bytes a line."""
+    return lambda data: "\n".join(
+        f"{at:08x}{colon} {digits(data[at : at + 16])}{looks and looks % '.' * 9}"
+        for at in range(0, len(data), 16)
+    ).encode()
+
+
+def words(size: int, form: str, between: str = ", ") -> Encode:
+    """The whole words, lowest byte first."""
+
+    def spelled(data: bytes) -> bytes:
+        pieces = [data[at : at + size] for at in range(0, len(data) // size * size, size)]
+        return between.join(format(int.from_bytes(p, "little"), form) for p in pieces).encode()
+
+    return spelled
+
+
+def in_base(alphabet: str, order: Literal["big", "little"] = "big") -> Encode:
+    def spelled(data: bytes) -> bytes:
+        number, digits = int.from_bytes(data, order), ""
+        while number:
+            number, digit = divmod(number, len(alphabet))
+            digits = alphabet[digit] + digits
+        return digits.encode()
+
+    return spelled
+
+
+def text(change: Callable[[str], str]) -> Encode:
+    return lambda data: change(data.decode()).encode()
+
+
+def bits(data: bytes) -> str:
+    return "".join(f"{byte:08b}" for byte in data)
+
+
+DIGITS = "0123456789"
+UPPER, LOWER = string.ascii_uppercase, string.ascii_lowercase
+BITCOIN = "".join(one for one in DIGITS + UPPER + LOWER if one not in "0OIl")
+WIDE = {code: code + 0xFEE0 for code in range(33, 127)}
+BOLD = {ord(one): 0x1D400 + at for at, one in enumerate(UPPER + LOWER)}
+INVISIBLE = {code: 0xE0000 + code for code in range(128)}
+ROT47 = {code: 33 + (code + 14) % 94 for code in range(33, 127)}
+ROT5 = str.maketrans(DIGITS, DIGITS[5:] + DIGITS[:5])
+ATBASH = str.maketrans(UPPER + LOWER, UPPER[::-1] + LOWER[::-1])
+SPELLED: dict[str, Encode] = {
+    **{f"base {len(a)}": in_base(a) for a in ("01234567", DIGITS + LOWER, BITCOIN)},
+    "base 62": in_base(DIGITS + UPPER + LOWER),
+    "base 62, lower first": in_base(DIGITS + LOWER + UPPER),
+    "octal, lowest first": in_base("01234567", "little"),
+    "uuencode": binascii.b2a_uu,
+    "rot47": text(lambda one: one.translate(ROT47)),
+    "rot18": text(
+        lambda one: codecs.encode(one, "rot13").translate(str.maketrans(DIGITS, "5678901234"))
+    ),
+    "atbash": text(lambda one: one.translate(ATBASH)),
+    "hex, reversed": lambda data: data[::-1].hex().encode(),
+    "numbers, reversed": lambda data: str(list(data[::-1])).encode(),
+    "hexdump -C": in_lines(lambda line: line.hex(" "), "  |%s|"),
+    "xxd": in_lines(lambda line: line.hex(" ", 2), "  %s", ":"),
+    "xxd -b": in_lines(lambda line: " ".join(f"{byte:08b}" for byte in line), colon=":"),
+    "od -td1": in_lines(lambda line: " ".join(f"{byte:4}" for byte in line)),
+    "hexdump": words(2, "04x", " "),
+    "od": words(2, "06o", " "),
+    **{f"words of {size}": words(size, "d") for size in (2, 4, 8)},
+    **{f"words of {size} in hex": words(size, f"0{2 * size}x", " ") for size in (4, 8)},
+    "a list of truths": lambda data: json.dumps([b == "1" for b in bits(data)]).encode(),
+    "a tensor of BOOL": lambda data: bytes(map(int, bits(data))),
+    "bits as floats": lambda data: json.dumps([float(b) for b in bits(data)]).encode(),
+    "bits, lowest first": lambda data: "".join(f"{b:08b}"[::-1] for b in data).encode(),
+    "EBCDIC": lambda data: data.decode().encode("cp037", "replace"),
+    "UTF-7": lambda data: b"+" + base64.b64encode(data.decode().encode("utf-16-be")) + b"-",
+    "PowerShell": lambda data: base64.b64encode(data.decode().encode("utf-16-le")),
+    "wide letters": text(lambda one: one.translate(WIDE)),
+    "bold letters": text(lambda one: one.translate(BOLD)),
+    "bold letters in JSON": lambda data: json.dumps(data.decode().translate(BOLD)).encode(),
+    "letters that nobody sees": text(lambda one: one.translate(INVISIBLE)),
+    "names of characters": text(lambda one: "".join(f"\\N{{{unicodedata.name(c)}}}" for c in one)),
+    "each letter twice": text(lambda one: "".join(2 * c for c in one)),
+    "in pairs": text(lambda one: " or ".join(one[at : at + 2] for at in range(0, len(one), 2))),
+    "in fields": text(lambda one: "\r\n".join(f"X-{at}: {c}" for at, c in enumerate(one))),
+    "in objects": text(lambda one: json.dumps([{"at": at, "is": c} for at, c in enumerate(one)])),
+    "in two parts": text(lambda one: f"{one[:8]}\n2026-11-25 10:00:00 INFO {one[8:]}"),
+    "decomposed": text(lambda one: unicodedata.normalize("NFD", one)),
+    "Windows-1251 or Latin-1": lambda data: data.decode().encode(
+        "cp1251" if "п" in data.decode() else "latin-1"
+    ),
+    "percent": text(urllib.parse.quote),
+    "a list of INT8": lambda data: str(list(struct.unpack(f"{len(data)}b", data))).encode(),
+}
+# Of other alphabets than Latin, or letters with marks, not all forms are promised.
+ONLY_ASCII = {
+    *("rot47", "rot18", "atbash", "EBCDIC", "wide letters", "bold letters", "bold letters in JSON"),
+    *("letters that nobody sees", "each letter twice", "in pairs", "in fields", "in objects"),
+    *("in two parts", "words of 2", "words of 4", "words of 8"),
+}
+
+
+@pytest.mark.parametrize(
+    ("secret", "form"),
+    [
+        (secret, form)
+        for secret in PASSWORDS
+        for form in SPELLED
+        if secret.isascii() or form not in ONLY_ASCII
+    ],
+)
+def test_a_form_that_one_tool_undoes_is_masked(secret: str, form: str) -> None:
+    spelled = SPELLED[form](secret.encode())
+    body = b'{"error": "got ' + spelled + b' there"}'
+    sent = b"HTTP/1.1 400 Bad\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    masked = PASSWORDS[secret].data(sent)
+    assert len(masked) == len(sent)
+    shown = zip(sent[-len(spelled) - 8 : -8], masked[-len(spelled) - 8 : -8], strict=True)
+    kept = sum(a == b for a, b in shown if a in ALNUM or a > 0x7F) / len(spelled)
+    assert kept < 0.3
+
+
+@pytest.mark.parametrize("size", [1800, 9000])
+def test_a_long_token_is_masked_as_a_short_one_is(size: int) -> None:
+    token = "".join(DRAWN.choices(ALPHABET, k=size))
+    mask = Mask((token,))
+    for spelled in (token, token.encode().hex(), base64.b64encode(token.encode()).decode()):
+        assert mask.text(f"got {spelled} there").count("*") >= 0.9 * len(spelled)
+    listed = json.dumps(list(token.encode()))
+    assert set(json.loads(mask.text(listed))) == {42}
+    assert mask.excerpt(token[: size // 2].encode()).startswith(b"*" * (size // 2 - 9))
+
+
+@pytest.mark.parametrize("magic", [b"PK\x03\x04", b"\x28\xb5\x2f\xfd"])
+def test_a_packed_file_that_nobody_here_reads_is_masked_whole(magic: bytes) -> None:
+    sent = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n" + magic + b"whatever"
+    assert PASSWORDS["hunter2-swordfish"].data(sent).endswith(b"\r\n" + b"*" * 12)
+
+
 INNOCENT = st.one_of(
     st.lists(st.floats(0, 1000).map(lambda number: round(number, 3)), max_size=300).map(json.dumps),
     st.lists(st.integers(0, 300), max_size=300).map(json.dumps),
@@ -153,6 +309,8 @@ INNOCENT = st.one_of(
     st.text(max_size=300),
     st.binary(max_size=500).map(bytes.hex),
     st.binary(max_size=500).map(lambda data: data.decode("latin-1")),
+    st.lists(st.booleans(), max_size=300).map(json.dumps),
+    st.binary(max_size=500).map(lambda data: data.hex(" ", 2)),
     st.lists(st.sampled_from(["the", "model", "said", "that", "its", "input", "had"])).map(
         " ".join
     ),

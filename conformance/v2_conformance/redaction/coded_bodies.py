@@ -18,6 +18,15 @@ _ENCODERS = tuple(
     for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_FIXED, zlib.Z_RLE)
 )
 _STORED = b"\x00\x00\x00\xff\xff"
+# Files that pack others: zip, 7z, rar, zstd, lz4, compress.
+_UNREAD = (
+    b"PK\x03\x04",
+    b"7z\xbc\xaf",
+    b"Rar!\x1a",
+    b"\x28\xb5\x2f\xfd",
+    b"\x04\x22\x4d\x18",
+    b"\x1f\x9d\x90",
+)
 _NAMED = ("gzip", "x-gzip", "deflate")
 
 
@@ -47,6 +56,8 @@ def decoded(body: bytes, codings: tuple[str, ...], limit: int) -> Decoded | None
         if body.startswith(magic):
             text = _read(opened(), body, limit)
             return Decoded(text, None, False, len(text) >= limit)
+    if body.startswith(_UNREAD):
+        return Decoded(b"", None, False, True)
     coding = next((one for one in reversed(codings) if one != "identity"), None)
     if coding is None:
         return None
@@ -58,7 +69,7 @@ def decoded(body: bytes, codings: tuple[str, ...], limit: int) -> Decoded | None
 def is_coded(data: bytes, pieces: tuple[tuple[int, int], ...]) -> bool:
     """Return True if a body, in `pieces` of `data`, begins as if it were in a content coding."""
     start = pieces[0][0] if pieces else len(data)
-    return data.startswith((_GZIP_HEAD, b"\x78", *_OTHERS), start)
+    return data.startswith((_GZIP_HEAD, b"\x78", *_OTHERS, *_UNREAD), start)
 
 
 def unreadable(codings: tuple[str, ...]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from v2_conformance.redaction.forms import squeezed
+from v2_conformance.redaction.needles import squeezed
 from v2_conformance.resources import folder
 
 _TEXT = frozenset({".py", ".yaml", ".json", ".html", ".j2", ".css", ".js"})

@@ -1,48 +1,26 @@
-"""The forms of a value that a reader undoes at sight or with one common tool, as needles.
-
-A needle is looked for in one reading of a text, which leaves only the characters that its form
-needs. So quotes, escapes, separators, folded lines, and the zero bytes of UTF-16 between the
-characters make no difference.
-"""
+"""The forms of a value that a reader undoes at sight or with one common tool, as needles."""
 
 from __future__ import annotations
 
 import base64
 import codecs
 import re
-import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
-DIGITS = b"0123456789"
-LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-ALNUM = DIGITS + LETTERS
+from v2_conformance.redaction.needles import (
+    DIGITS,
+    LETTERS,
+    Needle,
+    Reading,
+    squeezed,
+)
+from v2_conformance.redaction.numbers import numbers
 
-
-class Reading(Enum):
-    """The rest of a text, as the characters that are kept."""
-
-    TEXT = ALNUM
-    LETTERS = LETTERS
-    NUMBERS = DIGITS
-    HEX = DIGITS + b"ABCDEFabcdef"
-
-
-_DROPPED = {kept: bytes(sorted(set(range(256)) - set(kept.value))) for kept in Reading}
-
-SHORTEST = 6
-"""A shorter value stands in too many innocent places, such as a status."""
-
-DECIMAL = "numbers"
 LITERAL = "as it is"
 # Shorter matches would be chance in the tens of millions of characters of a report: in the right
 # letter case, in any, of digits alone, of letters alone.
 _SHORTEST_EXACT, _SHORTEST_FOLDED, _SHORTEST_NUMBER, _SHORTEST_WORD = 6, 8, 12, 10
-# Of bases above, the digits of a number cannot be told from what stands between numbers.
-_BASES = range(2, 11)
-_PADDED = (("07b", "bits"), ("08b", "bits"), ("03o", "octal"), ("03d", DECIMAL), ("02x", "hex"))
 _BASE32 = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 # Of RFC 4648, of Crockford and of people.
 _OTHER_BASE32 = (
@@ -50,32 +28,22 @@ _OTHER_BASE32 = (
     b"0123456789ABCDEFGHJKMNPQRSTVWXYZ",
     b"ybndrfg8ejkmcpqxot1uwisza345h769",
 )
+_BASE64 = LETTERS + DIGITS + b"+/"
+_UUENCODE = bytes(range(0x20, 0x60))
+_BASE45 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:"
 _FARTHEST = 8
-_DEEPEST = 60
-_ZEROS = rb"0{0,24}"
-_EXPONENT = rb"(?:0[12])?"  # of 8.3e+01
-
-
-@dataclass(frozen=True)
-class Needle:
-    """A text to look for in a reading, in any letter case unless it is `exact`.
-
-    With a `pattern`, that is looked for in its place; `cut` finds its start at the end of a text.
-    The first `shown` characters of a match are no secret.
-    """
-
-    text: bytes
-    form: str
-    exact: bool = False
-    shown: int = 0
-    reading: Reading = Reading.TEXT
-    pattern: re.Pattern[bytes] | None = None
-    cut: re.Pattern[bytes] | None = None
-
-
-def squeezed(text: bytes, reading: Reading = Reading.TEXT) -> bytes:
-    """Only the characters of `text` that a reading keeps: ASCII letters and digits."""
-    return text.translate(None, _DROPPED[reading])
+_GROUPS = (1, 2, 3, 4)
+# Of a longer value the start is looked for, and as much behind it is hidden.
+_FIRST = 64
+# Whatever stands between the two halves of a value, such as the start of a line of a log.
+_APART = 64
+_LEAST_HALF, _LONGEST_HALVED = 4, 40
+_PRINTABLE = bytes(range(33, 127))
+_ROT47 = bytes.maketrans(_PRINTABLE, _PRINTABLE[47:] + _PRINTABLE[:47])
+_ROT18 = bytes.maketrans(DIGITS, DIGITS[5:] + DIGITS[:5])
+_ATBASH = bytes.maketrans(LETTERS, LETTERS[25::-1] + LETTERS[:25:-1])
+_NUMBER_LIKE = frozenset(" .,:;+-/()_") | frozenset(DIGITS.decode())
+_LOOSE = frozenset({"spread out", "between digits", "with more between"})
 
 
 def needles(value: str, name: str = "") -> tuple[Needle, ...]:
@@ -83,37 +51,23 @@ def needles(value: str, name: str = "") -> tuple[Needle, ...]:
     found: dict[object, Needle] = {}
     for needle in _field_forms(name, value) if name else _forms(value.encode()):
         shortest = _SHORTEST_EXACT if needle.exact else _SHORTEST_FOLDED
+        if needle.form in ("words", "octal words", "one number"):
+            shortest = _SHORTEST_NUMBER
         if len(needle.text) >= shortest:
             found.setdefault((needle.text, needle.reading, needle.pattern), needle)
     return tuple(found.values())
 
 
-def floats(value: str) -> Iterator[bytes]:
-    """The elements of a tensor of floats that are the code points of `value`."""
-    points = [ord(character) for character in value]
-    if max(points, default=0) >= 1 << 11:  # half precision would round
-        return
-    for order in "<>":
-        for datatype in "efd":
-            yield struct.pack(f"{order}{len(points)}{datatype}", *points)
-    single = struct.pack(f"<{len(points)}f", *points)
-    for first, second in ((2, 3), (3, 2)):  # BF16 is the upper half of FP32
-        yield b"".join(
-            bytes((single[at + first], single[at + second])) for at in range(0, len(single), 4)
-        )
-
-
 def is_plain_number(value: str) -> bool:
     """Return True if a value is so short a number that its digits may stand in a row by chance."""
-    letters = squeezed(value.encode())
-    return letters.isdigit() and len(letters) < _SHORTEST_NUMBER
+    return set(value) <= _NUMBER_LIKE and len(squeezed(value.encode())) < _SHORTEST_NUMBER
 
 
 def _field_forms(name: str, value: str) -> Iterator[Needle]:
     """The forms of a header field whose value is too short to be looked for alone."""
     for line in dict.fromkeys((f"{name}: {value}", f"{name.lower()}: {value}")):
         for needle in _forms(line.encode()):
-            if needle.form in ("spread out", "between digits"):
+            if needle.form in _LOOSE:
                 continue
             shown = len(squeezed(name.encode())) if needle.form == LITERAL else 0
             if shown < len(needle.text):
@@ -124,13 +78,17 @@ def _forms(value: bytes) -> Iterator[Needle]:
     letters = squeezed(value)
     if not is_plain_number(value.decode()):
         yield from _literal(value, letters.decode())
-    yield from _numbers(tuple(value))
-    yield from _numbers(tuple(map(ord, value.decode())))
-    for data in (value, b"\0".join(_bytes(value)), b"\0\0\0".join(_bytes(value))):
+    yield from numbers(value)
+    for data in dict.fromkeys((value, *_in_other_charsets(value))):
         if data != value:
             yield Needle(data.hex().encode(), "hex")
         for digits in _aligned(data, 3, 4, base64.b64encode):
             yield Needle(squeezed(digits), "base64", exact=True)
+    for digits in _aligned(value, 3, 4, base64.b64encode):
+        other = digits.translate(bytes.maketrans(_BASE64, _UUENCODE))
+        yield Needle(squeezed(other), "uuencode", exact=True)
+    for start in range(2):
+        yield Needle(squeezed(_base45(value[start:])).lower(), "base45")
     for digits in _aligned(value, 5, 8, base64.b32encode):
         yield Needle(squeezed(digits.lower()), "base32")
         for alphabet in _OTHER_BASE32:
@@ -144,63 +102,59 @@ def _forms(value: bytes) -> Iterator[Needle]:
 def _literal(value: bytes, text: str) -> Iterator[Needle]:
     exact = len(text) < _SHORTEST_FOLDED
     for plain in (text, text.lower(), text.upper(), text.swapcase()) if exact else (text.lower(),):
+        turned = codecs.encode(plain, "rot13").encode()
         yield Needle(plain.encode(), LITERAL, exact)
         yield Needle(plain[::-1].encode(), "reversed", exact)
-        yield Needle(codecs.encode(plain, "rot13").encode(), "rot13", exact)
+        yield Needle(turned, "rot13", exact)
+        yield Needle(turned.translate(_ROT18), "rot18", exact)
+        yield Needle(plain.encode().translate(_ATBASH), "atbash", exact)
+    yield Needle(squeezed(value.translate(_ROT47)), "rot47", exact=True)
     if not exact:
         yield Needle(text.lower().encode(), "spread out", pattern=_spread_out(value.lower()))
+        if len(text) <= _LONGEST_HALVED:
+            lower = text.lower().encode()
+            yield Needle(lower, "with more between", pattern=_in_two(lower))
     word = squeezed(value, Reading.LETTERS).lower()
     if len(word) >= _SHORTEST_WORD:
         yield Needle(word, "between digits", reading=Reading.LETTERS)
+        spread = _spread_out(value.lower(), Reading.LETTERS)
+        yield Needle(word, "spread out", reading=Reading.LETTERS, pattern=spread)
 
 
-def _spread_out(value: bytes) -> re.Pattern[bytes]:
-    """The letters and digits of `value` with equally many others between its characters."""
-    places = [at for at, byte in enumerate(value) if byte in ALNUM]
-    first, *rest = (re.escape(value[at : at + 1]) for at in places)
-    steps = [after - before for before, after in pairwise(places)]
+def _spread_out(value: bytes, reading: Reading = Reading.TEXT) -> re.Pattern[bytes]:
+    """What a reading keeps of `value`, with equally many others of its characters between those of
+    `value`, or between groups of them."""
+    start = next(at for at, byte in enumerate(value) if byte in reading.value)
+    ways = []
+    # Symbols may have others behind them, too, or not.
+    cuts = ((squeezed(value, reading), 1), *((value[start:], size) for size in _GROUPS))
+    for text, size in dict.fromkeys(cuts):
+        groups = [squeezed(text[at : at + size], reading) for at in range(0, len(text), size)]
+        first, after = groups[: _FIRST // size], groups[_FIRST // size :]
+        for apart in range(1, _FARTHEST + 1):
+            way = (b".{%d}" % apart).join(map(re.escape, first))
+            more = sum(map(len, after)) + apart * len(after)
+            ways.append(way[1:] + (b".{0,%d}" % more if more else b""))
+    return re.compile(b"(?s)%b(?:%b)" % (value[start : start + 1], b"|".join(ways)))
+
+
+def _in_two(text: bytes) -> re.Pattern[bytes]:
+    """`text` with something between its two parts, wherever it was cut; not two whole ones."""
+    cuts = range(_LEAST_HALF, len(text) - _LEAST_HALF + 1)
     ways = (
-        b"".join(b".{%d}%b" % (apart * step, one) for step, one in zip(steps, rest, strict=True))
-        for apart in range(1, _FARTHEST + 1)
+        b"%b(?!%b).{1,%d}?%b" % (text[_LEAST_HALF:at], text[at : at + 1], _APART, text[at:])
+        for at in cuts
     )
-    return re.compile(b"(?s)%b(?:%b)" % (first, b"|".join(ways)))
+    return re.compile(b"(?s)%b(?:%b)" % (text[:_LEAST_HALF], b"|".join(ways)))
 
 
-def _numbers(points: Sequence[int]) -> Iterator[Needle]:
-    """The forms that write each character as a number, one by one or all with equally many
-    digits."""
-    for base in _BASES:
-        numbers = [_digits(point, base) for point in points]
-        yield _one_by_one(numbers, DECIMAL, Reading.NUMBERS, _ZEROS)
-    yield _one_by_one(numbers, DECIMAL, Reading.NUMBERS, _ZEROS + _EXPONENT)
-    plain = max(points) < 0x80  # no number begins with what stands between
-    numbers = [b"%x" % point for point in points]
-    yield _one_by_one(numbers, "hex", Reading.HEX, rb"[0a-f]{0,40}" if plain else _ZEROS)
-    for digits, form in _PADDED:
-        yield Needle("".join(format(point, digits) for point in points).encode(), form)
-    for whole in (points, points[::-1]):
-        number = 0
-        for point in whole:
-            number = number << 8 | point
-        yield Needle(b"%d" % number, "one number")
-
-
-def _one_by_one(numbers: Sequence[bytes], form: str, reading: Reading, between: bytes) -> Needle:
-    """Numbers with zeros `between` them, which are those of 0x53, 0o123, 0123 and 83.0."""
-    whole = re.compile(between.join(numbers))
-    cut = b"[0-9a-f]*"
-    for number in reversed(numbers[SHORTEST : SHORTEST + _DEEPEST]):
-        cut = b"(?:%b%b%b)?" % (between, number, cut)
-    cut = between.join(numbers[:SHORTEST]) + cut + between + rb"[0-9a-f]{0,7}\Z"
-    return Needle(b"".join(numbers), form, reading=reading, pattern=whole, cut=re.compile(cut))
-
-
-def _digits(number: int, base: int) -> bytes:
-    text = b"" if number else b"0"
-    while number:
-        number, digit = divmod(number, base)
-        text = b"%d%b" % (digit, text)
-    return text
+def _in_other_charsets(value: bytes) -> Iterator[bytes]:
+    """UTF-16 and UTF-32, of which no end is known unless there are other characters than ASCII."""
+    if value.isascii():
+        yield from (zeros.join(_bytes(value)) for zeros in (b"\0", b"\0\0\0"))
+        return
+    for charset in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "latin-1"):
+        yield value.decode().encode(charset, "replace")
 
 
 def _bytes(value: bytes) -> Iterator[bytes]:
@@ -216,6 +170,15 @@ def _aligned(
         text = encode(bytes(before) + value)
         end = 8 * (before + len(value)) // bits
         yield text[-(-8 * before // bits) : end]
+
+
+def _base45(value: bytes) -> bytes:
+    """The digits of whole pairs of bytes (RFC 9285)."""
+    digits = bytearray()
+    for at in range(0, len(value) - 1, 2):
+        number = int.from_bytes(value[at : at + 2], "big")
+        digits += bytes(_BASE45[number // power % 45] for power in (1, 45, 45 * 45))
+    return bytes(digits)
 
 
 def _whole_groups(value: bytes, before: int) -> bytes:

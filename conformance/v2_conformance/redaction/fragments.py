@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from v2_conformance.redaction.forms import SHORTEST, Needle
-from v2_conformance.redaction.search import Needles, Span, located
+from v2_conformance.redaction.needles import SHORTEST, Needle
+from v2_conformance.redaction.search import Needles, located
+from v2_conformance.redaction.unescaping import Span
 
 # How quotations end that were cut off, some of them Python literals.
 _CUT = re.compile("['\"]?…".encode())
@@ -40,11 +41,9 @@ def _at_end(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
         if found is not None:
             yield found.span()
         return
-    value = needle.text[needle.shown :]
-    for length in range(len(value) - 1, SHORTEST - 1, -1):
-        if letters.endswith(value[:length]):
-            yield len(letters) - length, len(letters)
-            return
+    length = _shared(letters, needle.text[needle.shown :])
+    if length:
+        yield len(letters) - length, len(letters)
 
 
 def _at_either_end(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
@@ -52,8 +51,18 @@ def _at_either_end(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
     if len(letters) >= SHORTEST and letters in value:
         yield 0, len(letters)
         return
-    for length in range(len(value) - 1, SHORTEST - 1, -1):
-        if letters.startswith(value[-length:]):
-            yield 0, length
-            return
-    yield from _at_end(letters, needle)
+    length = _shared(letters[: len(value)][::-1], value[::-1])
+    if length:
+        yield 0, length
+    else:
+        yield from _at_end(letters, needle)
+
+
+def _shared(text: bytes, value: bytes) -> int:
+    """Return how much of a start of `value` ends `text`, but not all of it; 0 if too little."""
+    start = max(0, len(text) - len(value) + 1)
+    while (start := text.find(value[:SHORTEST], start)) >= 0:
+        if value.startswith(text[start:]):
+            return len(text) - start
+        start += 1
+    return 0

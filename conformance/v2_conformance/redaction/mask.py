@@ -11,18 +11,13 @@ from typing import Any
 from v2_conformance.errors import LeakError
 from v2_conformance.redaction.coded_bodies import coded_again, decoded, is_coded, unreadable
 from v2_conformance.redaction.common_words import is_common
-from v2_conformance.redaction.forms import (
-    DECIMAL,
-    SHORTEST,
-    Needle,
-    floats,
-    is_plain_number,
-    needles,
-    squeezed,
-)
+from v2_conformance.redaction.forms import is_plain_number, needles
 from v2_conformance.redaction.fragments import before_cuts, of_an_excerpt
 from v2_conformance.redaction.framing import Message, messages
-from v2_conformance.redaction.search import Needles, Span, find, halves, merged
+from v2_conformance.redaction.needles import SHORTEST, Needle, squeezed
+from v2_conformance.redaction.numbers import DECIMAL, raw_forms, raw_texts
+from v2_conformance.redaction.search import Needles, find, halves, merged
+from v2_conformance.redaction.unescaping import Span
 from v2_conformance.wire.messages import read_head
 
 _COOKIES = ("cookie", "set-cookie")
@@ -169,15 +164,18 @@ class Mask:
             whole = any(part in secret for part in secrets if part != secret)
             forms = needles(secret)[:1] if whole else needles(secret)
             made.update(dict.fromkeys(forms))
-            raw += floats(secret)
+            raw += raw_forms(secret)
             if len(squeezed(secret.encode())) < SHORTEST or is_plain_number(secret):
                 raw.append(secret.encode())
+            if not secret.isascii() or not squeezed(secret.encode()):
+                raw += raw_texts(secret)
         for name, value in self.named:
             for needle in needles(value, name):
                 made[needle] = None
         kept = [n for n in made if n.shown or not self._is_common(n.text.lower())]
         parted = (n for n in kept if self._has_halves(n))
-        return Needles(tuple(kept), tuple(raw), frozenset(parted))
+        long = (one for one in dict.fromkeys(raw) if len(one) >= SHORTEST)
+        return Needles(tuple(kept), tuple(long), frozenset(parted))
 
     def _has_halves(self, needle: Needle) -> bool:
         found = halves(needle)
@@ -261,7 +259,8 @@ def is_findable(secret: str) -> bool:
     letters = squeezed(secret.encode()).lower()
     if is_plain_number(secret):
         return len(letters) >= _SHORTEST_DIGITS
-    return len(secret) >= SHORTEST and not (len(letters) >= SHORTEST and is_common(letters))
+    common = secret.isascii() and len(letters) >= SHORTEST and is_common(letters)
+    return len(secret) >= SHORTEST and not common
 
 
 def shows_masks(data: bytes, limit: int = _LONGEST_DECODED) -> bool:

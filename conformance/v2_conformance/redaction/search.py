@@ -1,7 +1,6 @@
 """Finds the forms of secrets in bytes: in time and memory that grow with their length alone.
 
-Escapes (percent, JSON, HTML, quoted-printable …) are undone, up to three of them one in another,
-and each match is traced back to the bytes that carry it.
+Each match in a view of the text (unescaping.py) is traced back to the bytes that carry it.
 """
 
 from __future__ import annotations
@@ -11,12 +10,11 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import unescape
-from typing import NamedTuple
 
-from v2_conformance.redaction.forms import LITERAL, SHORTEST, Needle, Reading, squeezed
+from v2_conformance.redaction.forms import LITERAL
+from v2_conformance.redaction.needles import SHORTEST, Needle, Reading, squeezed
+from v2_conformance.redaction.unescaping import Span, views
 
-_ROUNDS = 3
 _BLOCK = 4096
 # Large tensors are searched in parts, which takes less memory. No form of a secret is as long as
 # what two parts share.
@@ -25,31 +23,6 @@ _WINDOW, _OVERLAP = 4 << 20, 64 << 10
 _LEAST_PART = 12
 _PARTED = frozenset({LITERAL, "base64", "hex"})
 _KEPT = {reading: re.compile(b"[%b]" % reading.value) for reading in Reading}
-_TAG = re.compile(rb"</?[A-Za-z][^<>]{0,200}>")
-_ESCAPES = re.compile(
-    rb"""(?ix)
-    % (?:u00)? ([0-9a-f]{2})
-    | \\ (?: u\{ 0{0,6} ([0-9a-f]{1,6}) \} | U000000 ([0-9a-f]{2}) | u ([0-9a-f]{4})
-           | x ([0-9a-f]{2}) )
-    | \\ ([0-3]?[0-7]{1,2})
-    | & (?: \#x 0{0,8} ([0-9a-f]{1,6}) | \#0{0,8} ([0-9]{1,7}) ) ;?
-    | & ([a-z][a-z0-9]{1,30};)
-    | \\ (["'\\/nrt])
-    """
-)
-_MARKS = (b"%", b"\\", b"&")
-_HEX_GROUPS = (1, 2, 3, 4, 5, 7)
-_OCTAL, _NUMBER, _NAME, _ONE = 6, 8, 9, 10
-_QUOTED_PRINTABLE = re.compile(rb"=(?:([0-9A-Fa-f]{2})|[ \t]*\r?\n)")
-_CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
-
-
-class Span(NamedTuple):
-    """Bytes from `start` to `end` that show a secret in `form`."""
-
-    start: int
-    end: int
-    form: str
 
 
 @dataclass(frozen=True)
@@ -124,90 +97,24 @@ def _read(view: bytes, reading: Reading, wanted: Sequence[Needle], hits: Hits) -
     return _placed(view, found, reading)
 
 
-def views(text: bytes) -> Iterator[tuple[tuple[Unescaped, ...], bytes]]:
-    """`text` and what it becomes as its escapes are undone, with the layers between."""
-    layers: tuple[Unescaped, ...] = ()
-    view = text
-    for _ in range(_ROUNDS + 1):
-        yield layers, view
-        printable = _quoted_printable(view)
-        if printable is not None:
-            yield (*layers, printable), printable.text
-        if b"<" in view and _TAG.search(view) is not None:
-            tagless = Unescaped(view, _TAG, lambda tag: b"")
-            yield (*layers, tagless), tagless.text
-        if not any(mark in view for mark in _MARKS) or _ESCAPES.search(view) is None:
-            return
-        layer = Unescaped(view, _ESCAPES, _character)
-        layers, view = (*layers, layer), layer.text
-
-
-class Unescaped:
-    """`text` is `inner` with its escapes undone."""
-
-    def __init__(
-        self, inner: bytes, escapes: re.Pattern[bytes], decode: Callable[[re.Match[bytes]], bytes]
-    ) -> None:
-        self._inner = inner
-        self._escapes = escapes
-        self._decode = decode
-        self.text = escapes.sub(decode, inner)
-
-    def outer(self, spans: Sequence[Span]) -> list[Span]:
-        """The same spans in `inner`."""
-        wanted = sorted({at for span in spans for at in (span.start, span.end - 1)})
-        places = dict(zip(wanted, self._places(wanted), strict=True))
-        return [Span(places[s.start][0], places[s.end - 1][1], s.form) for s in spans]
-
-    def _places(self, wanted: Sequence[int]) -> list[tuple[int, int]]:
-        places: list[tuple[int, int]] = []
-        made = passed = 0  # offsets in `text` and in `inner`
-        for escape in self._escapes.finditer(self._inner):
-            plain = escape.start() - passed
-            until = bisect_left(wanted, made + plain, len(places))
-            places += [(passed + at - made, passed + at - made + 1)
-                       for at in wanted[len(places) : until]]  # fmt: skip
-            made, passed = made + plain + len(self._decode(escape)), escape.end()
-            until = bisect_left(wanted, made, len(places))
-            places += [escape.span()] * (until - len(places))
-        rest = wanted[len(places) :]
-        return places + [(passed + at - made, passed + at - made + 1) for at in rest]
-
-
-def _quoted_printable(text: bytes) -> Unescaped | None:
-    if b"=" not in text or _QUOTED_PRINTABLE.search(text) is None:
-        return None
-    return Unescaped(text, _QUOTED_PRINTABLE, lambda m: bytes.fromhex((m[1] or b"").decode()))
-
-
-def _character(escape: re.Match[bytes]) -> bytes:
-    """The character that an escape stands for; some that no secret has become a zero byte."""
-    at = escape.lastindex or _ONE
-    digits = escape[at].decode()
-    if at in _HEX_GROUPS:
-        return _encoded(int(digits, 16))
-    if at == _OCTAL:
-        return _encoded(int(digits, 8))
-    if at == _NUMBER:
-        return _encoded(int(digits))
-    if at == _NAME:
-        character = unescape(f"&{digits}")
-        return escape[0] if character.startswith("&") and len(character) > 1 else character.encode()
-    return _CONTROLS.get(escape[at], escape[at])
-
-
-def _encoded(code_point: int) -> bytes:
-    if code_point > 0x10FFFF or 0xD800 <= code_point < 0xE000:
-        return b"\0"
-    return chr(code_point).encode()
-
-
 def _whole(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
     if needle.pattern is not None:
-        yield from (match.span() for match in needle.pattern.finditer(letters))
+        for match in needle.pattern.finditer(letters):
+            yield match.start(), _rest(letters, match.end(), needle)
         return
     for at in _all(letters, needle.text):
         yield at + needle.shown, at + len(needle.text)
+
+
+def _rest(letters: bytes, end: int, needle: Needle) -> int:
+    """Return where a match that ends here ends with what follows its pattern, as far as that is
+    there."""
+    for step in needle.rest:
+        after = step.match(letters, end)
+        if after is None:
+            break
+        end = after.end()
+    return end
 
 
 def _parts(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
