@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import signal
@@ -34,6 +35,17 @@ from v2_conformance.suite.requirements import catalogue_version
 from v2_mutants.faults import FAULTS
 
 COMMAND = [sys.executable, "-m", "v2_conformance"]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("arguments", [["run", "--help"], ["list", "faults"]])
+def test_characters_that_the_output_cannot_show_are_replaced(
+    arguments: list[str], encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding))
+    assert main(arguments) == 0
+    assert written.getvalue().decode(encoding)
 
 
 @pytest.fixture

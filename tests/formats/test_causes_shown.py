@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from support.reports import case, exchange, passes, report_of
 from support.responses import HOSTILE
 from v2_conformance.certifying.progress import served
@@ -17,6 +19,7 @@ from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.formats.trust import Doubt, cautions
 from v2_conformance.report.causes.words import headline, must_words, shown_causes
 from v2_conformance.report.document import CaseResult, ExpectedFailure, Report
+from v2_conformance.report.evidence import Relations
 from v2_conformance.runs.discovery import Server
 from v2_conformance.suite.causes.circumstances import (
     NoKnownGoodAnswer,
@@ -24,6 +27,7 @@ from v2_conformance.suite.causes.circumstances import (
     RoleAbsent,
 )
 from v2_conformance.suite.causes.findings import HeaderLengthNotJson
+from v2_conformance.suite.causes.output_findings import MissingOutput
 
 NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
 P5 = "P5 Response header length is the JSON's exact length"
@@ -54,6 +58,14 @@ def test_one_cause_is_named_with_all_that_it_explains() -> None:
         assert f"1 cause, 6 cases: {P5}" in text
         assert "3 of " in text
         assert "MUST fail: P5, " in text
+
+
+def test_cause_of_a_requirement_without_cases_has_its_title() -> None:
+    relations = Relations(models=(), rtol=0, atol=0)
+    missing = MissingOutput("y", ("output-0",))
+    made = report_of([case("O4/x", "fail", cause=missing)])
+    (cause,) = shown_causes(msgspec.structs.replace(made, relations=relations))
+    assert cause.name.startswith(f"{missing.shows} ")
 
 
 def test_several_causes_are_counted_and_the_first_is_named() -> None:

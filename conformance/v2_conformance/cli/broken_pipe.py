@@ -1,4 +1,5 @@
-"""Standard output whose reader may go away, as `head` does: a command still ends as it would."""
+"""Standard output whose reader may go away, as `head` does, or cannot show every character: a
+command still ends as it would."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ class PatientOutput:
     """A stream like `stream`, but once nobody reads it any more, what is written is dropped.
 
     So `diff … | head` has the exit code of `diff`, and a run whose output is cut off still writes
-    its report.
+    its report. Characters that the stream's encoding lacks become "?".
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -23,6 +24,9 @@ class PatientOutput:
         """Write as a text stream does."""
         try:
             return self._stream.write(text)
+        except UnicodeEncodeError:
+            encoding = self._stream.encoding
+            return self.write(text.encode(encoding, "replace").decode(encoding))
         except BrokenPipeError:
             self._let_go()
             return len(text)

@@ -44,9 +44,9 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     causes = shown_causes(report)
     lines = ["", *_cautions(report), *_table(report), ""]
     lines += _failures(causes)
-    for reason in verdict.reasons[: _SHOWN * 2]:
+    for reason in verdict.reasons[:_SHOWN]:
         lines += wrapped(f"reason: {reason}", "        ")
-    lines += _more(len(verdict.reasons) - _SHOWN * 2, "reasons")
+    lines += _more(len(verdict.reasons) - _SHOWN, "reasons")
     warnings = [warning for warning in verdict.warnings if warning not in verdict.reasons]
     if warnings:
         lines += wrapped("warnings: " + "; ".join(warnings[:_SHOWN]), "          ")

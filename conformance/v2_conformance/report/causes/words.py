@@ -76,7 +76,9 @@ def shown_causes(report: Report) -> list[ShownCause]:
     """
     if not report.verdict.implemented:
         return []
-    titles = {row.id: row.title for row in report.requirements}
+    # A finding may show a requirement of which no case could be sent.
+    titles = {known.id: known.title for known in catalogue().values()}
+    titles |= {row.id: row.title for row in report.requirements}
     shown = [
         ShownCause(
             group,
