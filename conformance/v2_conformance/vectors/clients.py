@@ -15,6 +15,7 @@ from v2_conformance.vectors.made import (
     NoVectorError,
     common,
     flags_of,
+    has_nan,
     message_fields,
     of_rejection,
     of_success,
@@ -129,10 +130,10 @@ def encode_request(case: ClientCase) -> EncodeRequest:
     if task.binary_data_output is not None:
         parameters["binary_data_output"] = task.binary_data_output
     coding = [("Content-Encoding", task.request_compression or "identity")]
+    flags = flags_of(coding, _datatypes(asked.inputs), size, layout)
+    unsaid = any(one.of is not None and has_nan(one.data) for one in task.inputs)
     return EncodeRequest(
-        **common(
-            case, result, should, flags=flags_of(coding, _datatypes(asked.inputs), size, layout)
-        ),
+        **common(case, result, should, free=unsaid, flags=flags),
         tensors=tuple(given),
         asked=Asked(
             id=task.id,

@@ -10,7 +10,7 @@ from v2_conformance.bench.tasks import asked_of
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.cases import Case, ClientCase
-from v2_conformance.vectors.made import common, flags_of
+from v2_conformance.vectors.made import common, flags_of, has_nan
 from v2_conformance.vectors.packed_bytes import TooLongError, packed
 from v2_conformance.vectors.servers import MadeRequest
 from v2_conformance.vectors.types import Datatypes
@@ -50,8 +50,9 @@ def _elements(case: Case, tensor: Tensor, float32: bytes | None) -> Iterator[Dat
     except ElementError:
         written = None
     result, should = ("valid", None) if float32 is None else ("either", "accept")
+    free = float32 is not None and has_nan(float32)
     yield Datatypes(
-        **common(case, result, should, flags=flags_of((), (datatype,), len(blob))),  # type: ignore[arg-type]
+        **common(case, result, should, free=free, flags=flags_of((), (datatype,), len(blob))),  # type: ignore[arg-type]
         datatype=datatype,
         shape=(len(values),),
         data=data,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isnan
 from typing import Any
 
+from v2_conformance.protocol.datatypes import to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.suite.cases import Case, CaseFacts
@@ -110,6 +112,11 @@ def _advised(case: Case, behavior: Should) -> tuple[Result, Should | None]:
 def is_free(case: Case) -> bool:
     """Return True if other values than the expected ones break no MUST."""
     return bool(case.expect.get("ambiguous")) and facts_of(case).level != "MUST"
+
+
+def has_nan(float32: bytes) -> bool:
+    """Return True if an array of FP32 has a NaN: which one it becomes in BF16 is nobody's rule."""
+    return any(map(isnan, to_values("FP32", float32)))
 
 
 def tensor_of(tensor: Tensor, **more: Any) -> VectorTensor:

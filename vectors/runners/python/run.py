@@ -185,7 +185,8 @@ def datatypes(codec, vector, _):
     datatype, shape, blob = vector["datatype"], vector["shape"], data(vector["data"])
     if "float32" in vector:
         numbers = np.frombuffer(data(vector["float32"]), "<f4")
-        need(codec.round_to_bf16(numbers).tobytes() == blob, "rounded to another number")
+        rounded = codec.round_to_bf16(numbers).tobytes()
+        need(vector.get("free") or rounded == blob, "rounded to another number")
     yield
     codec.check_blob(datatype, shape, blob)
     words = (

@@ -1,0 +1,69 @@
+"""The runners of vectors/runners/ pass all vectors, and fail those that ask the opposite."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from v2_conformance.vectors.folder import INDEX
+
+FOLDER = Path(__file__).parents[2] / "vectors"
+RUNNERS: Mapping[str, Sequence[str]] = {
+    "python": (sys.executable, "run.py"),
+    "go": ("go", "run", "."),
+}
+"""The command of each in its folder; the folder of vectors is its argument."""
+
+
+def run(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    tool, *rest = RUNNERS[name]
+    if shutil.which(tool) is None:
+        pytest.skip(f"no {tool} on PATH: the vectors were not run through its codec")
+    return subprocess.run(
+        [tool, *rest, folder],
+        cwd=FOLDER / "runners" / name,
+        capture_output=True,
+        text=True,
+        errors="replace",  # an error may quote the server's bytes
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_runner_passes_every_vector(name: str) -> None:
+    ended = run(name, FOLDER)
+    counts = json.loads((FOLDER / INDEX).read_bytes())["counts"].values()
+    total = sum(one["vectors"] for one in counts)
+    assert (ended.stdout, ended.returncode) == (f"{total} passed, 0 failed\n", 0), ended.stderr
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_runner_fails_vectors_that_ask_the_opposite(name: str, tmp_path: Path) -> None:
+    index = json.loads((FOLDER / INDEX).read_bytes())
+    wanted = []
+    for one in index["files"]:
+        if one["path"] not in {
+            f"{kind}/{letter}.json" for kind in index["counts"] for letter in "SK"
+        }:
+            continue
+        file = json.loads((FOLDER / one["path"]).read_bytes())
+        file["vectors"] = [v for v in file["vectors"] if v["result"] != "either"]
+        for vector in file["vectors"]:
+            vector["result"] = {"valid": "invalid", "invalid": "valid"}[vector["result"]]
+        wanted += [f"FAIL {v['kind']} {v['id']}:" for v in file["vectors"]]
+        path = tmp_path / one["path"]
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(file))
+    index["files"] = [one for one in index["files"] if (tmp_path / one["path"]).exists()]
+    (tmp_path / INDEX).write_text(json.dumps(index))
+    ended = run(name, tmp_path)
+    assert ended.returncode == 1
+    assert [line for line in wanted if line not in ended.stdout] == []
+    assert f"0 passed, {len(wanted)} failed" in ended.stdout

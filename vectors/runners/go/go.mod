@@ -1,0 +1,3 @@
+module example.com/vectors
+
+go 1.19
