@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parents[2] / "vectors"
 RUNNERS: Mapping[str, Sequence[str]] = {
     "python": (sys.executable, "run.py"),
     "go": ("go", "run", "."),
+    "javascript": ("node", "run.mjs"),
 }
 """The command of each in its folder; the folder of vectors is its argument."""
 
