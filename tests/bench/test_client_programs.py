@@ -30,6 +30,7 @@ from v2_conformance.suite.causes.client_findings import (
 )
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.tasks import Line, read_lines
 
 SAYS_WHAT_IT_GOT = """
 import json, os, sys
@@ -81,6 +82,29 @@ def test_lines_that_are_no_json_are_ignored(tmp_path: Path) -> None:
     made = scenario(tmp_path, expect={"reading": "refused"})
     code = f"print('hello'); {ANSWERS_WITH_AN_ERROR}; print('[1]')"
     assert run_scenario(made, program(code)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        b'\xef\xbb\xbf{"error": "no"}',
+        b' \t{"error": "no"} \r',
+        b'{ "error" : "no" }',
+        b'\xef\xbb\xbfhello\n{ level: info }\n{"error": "no"}',
+    ],
+)
+def test_lines_are_read_as_languages_print_them(printed: bytes) -> None:
+    assert read_lines(printed + b"\n", 1) == ((Line(error="no"),), None)
+
+
+def test_a_log_on_standard_output_is_told_where_it_belongs() -> None:
+    lines, garbage = read_lines(b'{"level": "info"}\n{"error": "no"}', 1)
+    assert not lines
+    assert garbage is not None
+    assert "a log belongs on standard error" in garbage
+    _, garbage = read_lines(b'{"error": 1}', 1)
+    assert garbage is not None
+    assert "log" not in garbage
 
 
 @pytest.mark.parametrize(

@@ -155,15 +155,23 @@ def checked_line(line: Line) -> Line:
 
 _LINES = msgspec.json.Decoder(Line)
 _SHOWN = 120
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_lines(text: bytes, most: int) -> tuple[tuple[Line, ...], str | None]:
     """The lines that a client printed, at most so many, and what is wrong with the first bad one.
 
-    What does not begin with `{"` is ignored. Nothing is read behind a bad line.
+    What does not begin with `{"` is ignored unless it is a line all the same: some languages print
+    a byte order mark, or spaces in JSON. Nothing is read behind a bad line.
     """
-    stripped = (raw.strip() for raw in text.split(b"\n"))
-    return checked_lines((line for line in stripped if line.startswith(b'{"')), most)
+    stripped = (raw.removeprefix(_BYTE_ORDER_MARK).strip() for raw in text.split(b"\n"))
+    return checked_lines((line for line in stripped if _is_meant(line)), most)
+
+
+def _is_meant(line: bytes) -> bool:
+    if not line.startswith(b"{"):
+        return False
+    return line.startswith(b'{"') or _problem(line) is None
 
 
 def checked_lines(lines: Iterable[bytes], most: int) -> tuple[tuple[Line, ...], str | None]:
@@ -172,9 +180,21 @@ def checked_lines(lines: Iterable[bytes], most: int) -> tuple[tuple[Line, ...], 
     for line in lines:
         if len(found) == most:
             return tuple(found), f"more lines than the {most} requests"
-        try:
-            found.append(checked_line(_LINES.decode(line)))
-        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        problem = _problem(line)
+        if problem is not None:
             shown = ascii(line[:_SHOWN].decode("latin-1"))
-            return tuple(found), f"{ascii(str(error))[1:-1][:_SHOWN]}, in {shown}"
+            return tuple(found), f"{problem}, in {shown}"
+        found.append(_LINES.decode(line))
     return tuple(found), None
+
+
+def _problem(line: bytes) -> str | None:
+    """What is wrong with a line, None if nothing is."""
+    try:
+        checked_line(_LINES.decode(line))
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        words = ascii(str(error))[1:-1][:_SHOWN]
+        if any(f'"{name}"'.encode() in line for name in ONE_OF):
+            return words
+        return f"{words} (a log belongs on standard error)"
+    return None

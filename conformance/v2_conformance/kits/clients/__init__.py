@@ -11,22 +11,21 @@ from pathlib import Path
 from v2_conformance.kits.kit import Kit
 
 ADAPTERS = Path(__file__).resolve().parent
-"""The folder with the scripts, NAME.py for each of NAMES."""
+"""The folder with the scripts."""
 
 NAMES = (
-    "kserve_rest",
-    "plain",
-    "pyotritonclient_http",
-    "tritonclient_aio",
-    "tritonclient_http",
+    "kserve_rest.py",
+    "node.mjs",
+    "plain.py",
+    "pyotritonclient_http.py",
+    "tritonclient_aio.py",
+    "tritonclient_http.py",
 )
 
 
 def write(directory: Path) -> list[Path]:
     """Write the adapters."""
-    return [
-        Path(shutil.copyfile(ADAPTERS / f"{name}.py", directory / f"{name}.py")) for name in NAMES
-    ]
+    return [Path(shutil.copyfile(ADAPTERS / name, directory / name)) for name in NAMES]
 
 
 KIT = Kit(write, "v2-conformance client -- python plain.py")

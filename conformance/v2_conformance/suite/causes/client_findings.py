@@ -314,5 +314,6 @@ class ClientSaidLess(CauseBase, frozen=True):
     def words(self) -> str:
         return (
             f"expected {self.expected} line{'s' if self.expected > 1 else ''} of JSON from the "
-            f"client, got {self.got}{_tail(self.stderr)}"
+            f"client, got {self.got} (is standard output flushed before the end?)"
+            f"{_tail(self.stderr)}"
         )

@@ -1,13 +1,17 @@
-// A client for the binary tensor data extension in JavaScript (Node 18 or newer, fetch, no
-// packages), and its adapter for the client bench:
+// A client for the binary tensor data extension in JavaScript (Node 18 or newer, no packages), and
+// its adapter for the client bench:
 //
-//     v2-conformance client -- node client.mjs
+//     v2-conformance client --one-process -- node node.mjs
 //
-// The task and the printed lines are described in docs/clients.md. A caller's array is {datatype,
+// With `fetch` behind it, it uses fetch() in place of node:http, which ignores some of what a
+// server may do wrong (docs/clients.md). The task and the printed lines are described there, too. A caller's array is {datatype,
 // shape, bytes, columnMajor, bigEndian}; BYTES have their elements in `elements`, not in `bytes`.
 
 import { readFileSync } from "node:fs";
-import { deflateSync, gzipSync } from "node:zlib";
+import http from "node:http";
+import https from "node:https";
+import { createInterface } from "node:readline";
+import { deflateSync, gunzipSync, gzipSync, inflateSync } from "node:zlib";
 
 const SIZES = {
   BOOL: 1, UINT8: 1, UINT16: 2, UINT32: 4, UINT64: 8, INT8: 1, INT16: 2, INT32: 4, INT64: 8,
@@ -241,9 +245,6 @@ function encode({ inputs, outputs, parameters, binaryDataOutput, id }) {
 }
 
 function decode(headers, body) {
-  const codings = (headers.get("content-encoding") ?? "").toLowerCase().split(",").map((coding) => coding.trim());
-  // fetch undoes these and leaves others as they are
-  if (codings.some((coding) => !["", "gzip", "x-gzip", "deflate", "br"].includes(coding))) throw new Error(`Content-Encoding ${codings}`);
   const given = headers.get("inference-header-content-length") ?? String(body.length);
   if (!/^\d+$/.test(given) || Number(given) > body.length) throw new Error(`header length ${given} in a body of ${body.length} bytes`);
   const length = Number(given);
@@ -305,26 +306,61 @@ async function infer(url, request, { model, version, headers, coding, accepted, 
     body = coding === "gzip" ? gzipSync(body) : deflateSync(body);
   }
   const versions = version === null ? "" : `/versions/${encodeURIComponent(version)}`;
-  const response = await fetch(`${url}/v2/models/${encodeURIComponent(model)}${versions}/infer`, {
-    method: "POST", headers: sent, body, redirect: "manual", signal: AbortSignal.timeout(timeout),
-  });
-  if (response.status !== 200) throw new V2Error(await errorText(response), response.status);
-  const received = Buffer.from(await response.arrayBuffer());
+  const response = await post(`${url}/v2/models/${encodeURIComponent(model)}${versions}/infer`, sent, body, timeout);
+  if (response.status !== 200) throw new V2Error(errorText(response), response.status);
   try {
-    return decode(response.headers, received);
+    return decode(response.headers, withoutCodings(response));
   } catch (error) {
     throw new V2Error(`malformed response: ${error.message}`, response.status);
   }
 }
 
+// ---- HTTP. A response is {status, reason, headers, body}, where `headers` has get(), as in fetch.
+
+const usesFetch = process.argv[2] === "fetch";
+const post = usesFetch ? postWithFetch : postWithHttp;
+
+async function postWithFetch(url, headers, body, timeout) {
+  const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: AbortSignal.timeout(timeout) });
+  return { status: response.status, reason: response.statusText, headers: response.headers, body: Buffer.from(await response.arrayBuffer()) };
+}
+
+function postWithHttp(url, headers, body, timeout) {
+  const agent = url.startsWith("https:") ? https : http;
+  return new Promise((resolve, reject) => {
+    let answered = false;
+    const options = { method: "POST", headers: { ...headers, "Content-Length": body.length }, signal: AbortSignal.timeout(timeout) };
+    const request = agent.request(url, options, (response) => {
+      answered = true; // what goes wrong with the request from now on is no concern of the answer
+      const chunks = [];
+      const found = { get: (name) => response.headers[name] };
+      response.on("data", (chunk) => chunks.push(chunk));
+      response.on("error", reject);
+      response.on("end", () => resolve({ status: response.statusCode, reason: response.statusMessage, headers: found, body: Buffer.concat(chunks) }));
+    });
+    request.on("error", (error) => answered || reject(error));
+    request.end(body);
+  });
+}
+
+// The body without its content codings. fetch() has undone those that it knows.
+function withoutCodings({ headers, body }) {
+  const codings = (headers.get("content-encoding") ?? "").toLowerCase().split(",").map((coding) => coding.trim()).filter((coding) => !["", "identity"].includes(coding));
+  for (const coding of codings.reverse()) {
+    if (!["gzip", "x-gzip", "deflate"].includes(coding)) throw new Error(`Content-Encoding ${coding}`);
+    if (!usesFetch) body = coding === "deflate" ? inflateSync(body) : gunzipSync(body);
+  }
+  return body;
+}
+
 // What the server says of its error: {"error": ...}, or any other text, or nothing.
-async function errorText(response) {
+function errorText(response) {
   let text = "";
   try {
-    text = Buffer.from(await response.arrayBuffer()).toString("utf-8");
+    text = withoutCodings(response).toString("utf-8");
     return String(JSON.parse(text).error ?? text);
   } catch {
-    return text || response.statusText || "no message";
+    return text || response.reason || "no message";
   }
 }
 
@@ -370,8 +406,24 @@ async function answer(url, timeout, request) {
   }
 }
 
-const task = readJson(readFileSync(process.env.V2_BENCH_TASK, "utf-8"));
-for (const request of task.requests) {
-  const line = await answer(task.url, Number(task.timeout_s.text) * 500, request);
-  console.log(JSON.stringify({ ...line, headers: request.headers, client: { name: "node-fetch", version: process.version } }));
+// Makes the requests of a task in their order; a line for each.
+async function* linesOf(task) {
+  const client = { name: usesFetch ? "node-fetch" : "node-http", version: process.version };
+  for (const request of task.requests) {
+    const line = await answer(task.url, Number(task.timeout_s.text) * 500, request);
+    yield { ...line, headers: request.headers, client };
+  }
+}
+
+// No process.exit() at the end: it would cut what is still to be written.
+if (process.env.V2_BENCH_TASKS === "stdin") {
+  for await (const text of createInterface({ input: process.stdin })) {
+    const task = readJson(text);
+    const lines = [];
+    for await (const line of linesOf(task)) lines.push(line);
+    console.log(JSON.stringify({ scenario: task.scenario, lines }));
+  }
+} else {
+  const task = readJson(readFileSync(process.env.V2_BENCH_TASK, "utf-8"));
+  for await (const line of linesOf(task)) console.log(JSON.stringify(line));
 }
