@@ -49,6 +49,7 @@ def test_the_id_of_a_request_is_found_in_every_form(data: bytes) -> None:
         request(b'{"inputs":[]}'),
         request(b'{"id":"","inputs":[]}'),
         request(b'{"id":7,"inputs":[]}'),
+        request(rb'{"id":"a\u0000b","inputs":[]}'),
         request(b'{"id":"a","id":"b"}'),
         request(b'{"id":"a"'),
         request(TEXT, length(0)),

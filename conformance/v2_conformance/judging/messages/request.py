@@ -60,7 +60,8 @@ class ReadRequest:
         return [value for key, value in self.fields if key == name]
 
     def id(self) -> str | None:
-        """Return the id in its JSON, if every server finds the same one there; None also for ""."""
+        """Return the id in its JSON, if every server finds the same one there; None also
+        for "", and with U+0000, where servers that keep a C string cut it: that is V4's SHOULD."""
         document = self._json()
         if document is None or b'"id"' not in document:
             return None
@@ -68,7 +69,7 @@ class ReadRequest:
             found = parse_json(document).get("id")
         except MessageError:
             return None
-        return found if isinstance(found, str) and found else None
+        return found if isinstance(found, str) and found and "\0" not in found else None
 
     def decoded(self) -> Buffer | None:
         """Return the body without content coding, None if that is unknown, broken or large."""
