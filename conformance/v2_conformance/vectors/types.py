@@ -1,7 +1,7 @@
 """Vectors as data. schemas/vectors.schema.json and vectors-index.schema.json are made of this.
 
-A vector has no default that a reader has to know: what is left out is `null`, `false` or empty, and
-means that nothing is said about it.
+A vector has no default that a reader has to know: what is left out is null, false, empty or, if it
+is a form, any; nothing is said about it then.
 """
 
 from __future__ import annotations
