@@ -166,9 +166,6 @@ def _parse(
     except UnicodeDecodeError as error:
         raise NotUtf8Error(error.start) from error
     check_depth(raw, text)
-    plain = _plain(raw, text)
-    if plain is not None:
-        return plain
     try:
         document = json.loads(
             text,
@@ -190,41 +187,6 @@ def _parse(
     return document
 
 
-def _plain(data: bytes, text: str) -> dict[str, Any] | None:
-    """The object in `data`, which is `text` in UTF-8 and not nested too deeply, in a third of the
-    time; None for what is none, and for whatever `json` has the last word on.
-
-    msgspec takes no JSON that `json` refuses, and finds the same in it, except for -0, which is
-    left to `json`. It lets the last of several members with one name count, and does not say so.
-    But each member has a colon: if there are no more colons than members that were found, none is
-    left for a member that was there before.
-    """
-    if _has_negative_zero(text):
-        return None
-    try:
-        document = _DECODER.decode(data)
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
-    if not isinstance(document, dict):
-        return None
-    return document if occurrences(data, ":") == _members(document) else None
-
-
-def _members(document: dict[str, Any]) -> int:
-    """Return how many members the object and those in it have, except for those in arrays that are
-    long, or begin with something else."""
-    found = 0
-    left: list[object] = [document]
-    while left:
-        item = left.pop()
-        if isinstance(item, dict):
-            found += len(item)
-            left += item.values()
-        elif isinstance(item, list) and item and isinstance(item[0], dict | list):
-            left += item[:_LONGEST_SEARCHED]
-    return found
-
-
 def _has_negative_zero(text: str) -> bool:
     """Return True if -0 may be among the numbers: it stands in the text, if only in a string."""
     return "-" in text and _NEGATIVE_ZERO.search(text) is not None
@@ -243,10 +205,6 @@ def _number(text: str) -> float:
     exact = Decimal(text)
     whole = abs(exact) < _BEYOND_64_BITS and exact == exact.to_integral_value()
     return int(exact) if whole else value
-
-
-_DECODER = msgspec.json.Decoder(float_hook=_number)
-_LONGEST_SEARCHED = 1000  # elements of an array
 
 
 def check_depth(data: bytes, text: str) -> None:
