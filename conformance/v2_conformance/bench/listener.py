@@ -10,7 +10,6 @@ import contextlib
 import selectors
 import socket
 import threading
-from types import TracebackType
 
 from v2_conformance.bench.connection import Connection, Find
 
@@ -44,12 +43,7 @@ class Listener:
         self._acceptor.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._waker.close()
         self._acceptor.join(_STOP_S)
         with self._lock:

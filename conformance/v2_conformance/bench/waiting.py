@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -69,13 +68,8 @@ class WaitingBench:
         self._listener.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._listener.__exit__(kind, error, traceback)
+    def __exit__(self, *exception: object) -> None:
+        self._listener.__exit__(*exception)
 
     @property
     def url(self) -> str:
