@@ -23,7 +23,6 @@ Buffer = bytes | bytearray | memoryview
 Shape = tuple[int, ...]
 
 _PREFIX = struct.Struct("<I")
-_TOGETHER = 4096  # elements: what is made of so many stays in a processor's cache
 # What JSON has for the elements of each kind of datatype.
 _TYPES: dict[str, frozenset[type]] = {
     "bool": frozenset({bool}),
@@ -94,15 +93,7 @@ def element_count(shape: Iterable[int]) -> int:
 
 def encode_bytes(elements: Sequence[bytes]) -> bytes:
     """BYTES elements as one blob: each after its length as a little-endian uint32 (B1)."""
-    prefix = _Prefixes().__getitem__
-    blobs = []
-    for start in range(0, len(elements), _TOGETHER):
-        some = elements[start : start + _TOGETHER]
-        pieces = [b""] * (2 * len(some))
-        pieces[::2] = map(prefix, map(len, some))
-        pieces[1::2] = some
-        blobs.append(b"".join(pieces))
-    return b"".join(blobs)
+    return b"".join(piece for one in elements for piece in (_PREFIX.pack(len(one)), one))
 
 
 def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
@@ -126,14 +117,6 @@ def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
     if count is not None and len(elements) != count:
         raise ElementError(f"expected {_number(count)} BYTES elements, got {len(elements)}")
     return elements
-
-
-class _Prefixes(dict[int, bytes]):
-    """Lengths repeat, so each distinct prefix is packed once."""
-
-    def __missing__(self, length: int) -> bytes:
-        self[length] = prefix = _PREFIX.pack(length)
-        return prefix
 
 
 class _Lengths(dict[bytes, int]):
