@@ -1,4 +1,4 @@
-"""Clients of other makes on the bench: the kit's plain client, one in JavaScript and one in C.
+"""Clients of other makes on the bench: the kit's in Python, JavaScript and Go, and one in C.
 
 None of them shares code with the suite. They have to pass everything, so a scenario that only the
 suite's own client could pass fails here.
@@ -72,6 +72,24 @@ def c_client(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(program)
 
 
+@pytest.fixture(scope="session")
+def go_client(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The Go client, compiled."""
+    compiler = shutil.which("go")
+    if compiler is None:
+        pytest.skip("no Go is installed (Debian: golang-go)")
+    folder = tmp_path_factory.mktemp("go")
+    program, source = folder / "client", ADAPTERS / "client.go"
+    done = subprocess.run(
+        [compiler, "build", "-o", str(program), str(source)],
+        env={**os.environ, "GOCACHE": str(folder / "cache")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return str(program)
+
+
 def failures(
     folder: Path, *command: str, scenarios: tuple[str, ...] = (), once: bool = False
 ) -> dict[str, str]:
@@ -118,3 +136,13 @@ def test_a_client_in_javascript_on_fetch_fails_by_what_fetch_does_itself(
     assert set(found) - set(SOMETIMES) <= set(OF_FETCH)
     manual = (HERE.parents[1] / "docs" / "clients.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in manual for name in (*OF_FETCH, *SOMETIMES))
+
+
+@pytest.mark.timeout(1200)
+def test_a_client_in_go_passes_but_for_layouts_that_it_does_not_have(
+    tmp_path: Path, go_client: str
+) -> None:
+    found = failures(tmp_path, go_client, scenarios=SOME, once=True)
+    assert {name: text for name, text in found.items() if not name.startswith("K10/layout")} == {}
+    assert all("does not support" in text for text in found.values())
+    assert not failures(tmp_path, go_client, scenarios=("K3",))
