@@ -24,7 +24,7 @@ def is_known() -> bool:
 
 def requirement_page(requirement: str) -> str:
     """Return the address of a requirement's page, "" as long as the site has none."""
-    return f"{SITE}standard/{requirement}/" if is_known() else ""
+    return f"{SITE}standard/{requirement}.html" if is_known() else ""
 
 
 def of_the_manual() -> str:

@@ -71,7 +71,7 @@ def test_a_placeholder_keeps_a_release_back_until_one_command_has_replaced_it(
     module = written(checkout / "conformance/v2_conformance/public_address.py")
     assert (module.REPOSITORY, module.SITE) == ("someone/v2", "https://someone.github.io/v2/")
     assert module.is_known()
-    assert module.requirement_page("H6") == "https://someone.github.io/v2/standard/H6/"
+    assert module.requirement_page("H6") == "https://someone.github.io/v2/standard/H6.html"
     assert "uses: someone/v2/.github/actions/v2-conformance@" in (
         checkout / "ci" / "github-workflow.yml"
     ).read_text("utf-8")

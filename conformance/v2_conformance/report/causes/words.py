@@ -32,6 +32,11 @@ _HARMS_OF_A_CLIENT: Mapping[Harm, str] = {
 }
 
 
+def losses(*, client: bool) -> Mapping[Harm, str]:
+    """Return what a user of a server loses, or of a client, in words."""
+    return _HARMS_OF_A_CLIENT if client else _HARMS
+
+
 @dataclass(frozen=True)
 class ShownCause:
     """One cause of failures; `title` is its requirement's, "" if the report has none.
@@ -124,7 +129,7 @@ def harms(report: Report, causes: Sequence[ShownCause]) -> str:
 
 def harm_words(report: Report, harm: Harm | None) -> str:
     """Return what the user of the server, or of the client, loses; "" for nothing."""
-    words = _HARMS_OF_A_CLIENT if report.target.client is not None else _HARMS
+    words = losses(client=report.target.client is not None)
     return words[harm] if harm is not None else ""
 
 

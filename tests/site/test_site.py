@@ -1,0 +1,142 @@
+"""The documentation site as `tox -e site` has built it, in the folder V2_SITE."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from support.axe import violations
+from support.browser import Browser, browsing, chromium, until
+from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.suite.requirements import catalogue, families
+
+SITE = Path(os.environ.get("V2_SITE", ""))
+pytestmark = pytest.mark.skipif("V2_SITE" not in os.environ, reason="`tox -e site` builds it")
+_LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src"}
+_NOT_LOADED = {"canonical", "next", "prev", "edit"}
+
+
+class Links(HTMLParser):
+    """Where a page links, what it loads, and the anchors that it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.loads: set[str] = set()
+        self.anchors: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        self.anchors |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.add(values["href"])
+        name = _LOADED.get(tag, "")
+        if name in values and values.get("rel") not in _NOT_LOADED:
+            self.loads.add(values[name])
+
+
+@cache
+def read(page: Path) -> Links:
+    found = Links()
+    found.feed(page.read_text("utf-8"))
+    return found
+
+
+def pages() -> list[Path]:
+    return [path for path in SITE.rglob("*.html") if "reports" not in path.relative_to(SITE).parts]
+
+
+def text_of(name: str) -> str:
+    return (SITE / name).read_text("utf-8")
+
+
+def test_every_page_of_the_standard_is_there() -> None:
+    names = {path.stem for path in (SITE / "standard").glob("*.html")}
+    current = {one.id for one in catalogue().values() if not one.superseded_by}
+    assert current <= names
+    assert {f"family-{letter}" for letter in families()} <= names
+    assert {f"datatype-{name}" for name in DATATYPES} <= names
+    assert {"on-triton", "on-kserve", "on-mlserver", "on-tritonclient-http"} <= names
+
+
+def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere() -> None:
+    wrong = []
+    for page in pages():
+        for link in read(page).links | read(page).loads:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                if link in read(page).loads and parts.scheme != "data":
+                    wrong.append(f"{page.relative_to(SITE)} loads {link}")
+                continue
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            if page.name == "404.html":  # a server shows it anywhere
+                continue
+            if not target.is_file():
+                wrong.append(f"{page.relative_to(SITE)}: {link}")
+            elif parts.fragment and target.suffix == ".html":
+                if "reports" in target.relative_to(SITE).parts and target.name != "report.html":
+                    continue
+                if unquote(parts.fragment) not in read(target).anchors:
+                    wrong.append(f"{page.relative_to(SITE)}: {link}, which has no such anchor")
+    assert wrong == []
+
+
+def test_the_pages_answer_what_people_ask() -> None:
+    """What the page of a requirement, a datatype and the manual must say."""
+    page = text_of("standard/S7.html")
+    for words in ("What a user loses", "What servers and clients do", "as bytes", "how to dispute"):
+        assert words in page
+    assert "disputes.html#s2-s5-s7-sizes-that-contradict-something-else" in page
+    assert f"known since catalogue {catalogue()['S7'].since}" in page
+    texts = text_of("standard/datatype-BYTES.html")
+    assert "kserve 0.21.0" in texts
+    assert "B4" in texts
+    assert "Inference-Header-Content-Length" in text_of("standard/P2.html")
+    assert "gitlab" in text_of("ci.html").lower()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    program = chromium()
+    if program is None:
+        pytest.skip("there is no Chromium")
+    with browsing(program, tmp_path_factory.mktemp("browser")) as found:
+        yield found
+
+
+def test_search_works_without_a_server(browser: Browser) -> None:
+    browser.open((SITE / "index.html").as_uri())
+    browser.evaluate("document.querySelector('.md-search__input').focus()")
+    browser.type("header length")
+    until(browser, "document.querySelectorAll('.md-search-result__link').length > 3")
+    links = browser.evaluate(
+        "Array.from(document.querySelectorAll('.md-search-result__link')).map(a => a.href)"
+    )
+    assert any("/standard/" in link for link in links)
+    assert browser.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "page", ["index.html", "standard/index.html", "standard/B4.html", "standard/on-kserve.html"]
+)
+def test_nobody_is_kept_from_reading(browser: Browser, page: str, scheme: str) -> None:
+    browser.open((SITE / page).as_uri(), prefers_color_scheme=scheme)
+    browser.evaluate("localStorage.clear()")  # the theme keeps the scheme of the first page
+    browser.open((SITE / page).as_uri(), prefers_color_scheme=scheme)
+    chosen = {"light": "default", "dark": "slate"}[scheme]
+    until(browser, f"document.body.dataset.mdColorScheme == '{chosen}'")
+    assert violations(browser) == []
+    assert browser.complaints == []
+
+
+@pytest.mark.parametrize("page", ["index.html", "standard/index.html", "standard/B4.html"])
+def test_a_telephone_shows_a_page_without_scrolling_sideways(browser: Browser, page: str) -> None:
+    browser.open((SITE / page).as_uri(), width=390, height=800)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
