@@ -13,14 +13,7 @@ from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, parsed
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes.causes import (
-    Accepted,
-    AnsweredInForm,
-    AnsweredInJson,
-    AnsweredWith,
-    Cause,
-    Rejected,
-)
+from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.circumstances import ReadsNoDeeper
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
@@ -35,6 +28,13 @@ from v2_conformance.suite.causes.output_findings import (
     WrongForm,
     WrongShape,
     WrongValue,
+)
+from v2_conformance.suite.causes.passes import (
+    Accepted,
+    AnsweredInForm,
+    AnsweredInJson,
+    AnsweredWith,
+    Rejected,
 )
 from v2_conformance.suite.causes.transport_findings import (
     ConnectionClosed,

@@ -24,13 +24,7 @@ from v2_conformance.judging.survival import (
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.causes import (
-    Accepted,
-    Cause,
-    DidNotSurvive,
-    Rejected,
-    SeveralWrong,
-)
+from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, SeveralWrong
 from v2_conformance.suite.causes.circumstances import (
     DatatypesUnsupported,
     KilledBy,
@@ -41,6 +35,7 @@ from v2_conformance.suite.causes.circumstances import (
     RoleAbsent,
 )
 from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.passes import Accepted, Rejected
 from v2_conformance.suite.causes.transport_findings import BytesAfterResponse, TimedOut
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome

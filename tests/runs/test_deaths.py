@@ -27,8 +27,9 @@ from v2_conformance.runs.scheduling import blame
 from v2_conformance.runs.scheduling.deaths import DeathsHere, Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.restarting import restart
-from v2_conformance.suite.causes.causes import DidNotSurvive, Rejected, died
+from v2_conformance.suite.causes.causes import DidNotSurvive, died
 from v2_conformance.suite.causes.circumstances import KilledBy, NoResponse
+from v2_conformance.suite.causes.passes import Rejected
 from v2_conformance.suite.causes.transport_findings import ConnectionRefused
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode.deployment import Address

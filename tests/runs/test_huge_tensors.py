@@ -27,7 +27,6 @@ from v2_conformance.report.files import load_report
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.budget import usual_limit_s
 from v2_conformance.suite.cases import Case, RequestCase
-from v2_conformance.suite.causes.causes import Rejected as RejectedCause
 from v2_conformance.suite.causes.findings import (
     HeaderLengthMissing,
     LeftoverBytes,
@@ -39,6 +38,7 @@ from v2_conformance.suite.causes.output_findings import (
     WrongShape,
     WrongValue,
 )
+from v2_conformance.suite.causes.passes import Rejected as RejectedCause
 from v2_conformance.suite.causes.transport_findings import (
     BodyNotTaken,
     BodyTooLarge,

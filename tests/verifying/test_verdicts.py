@@ -13,7 +13,7 @@ from support.runs import GOOD, cases_that_differ, changed
 from v2_conformance.judging.survival import MOST_SURPLUS
 from v2_conformance.report.files import as_json
 from v2_conformance.suite.causes.base import describe
-from v2_conformance.suite.causes.causes import AnsweredInForm, Cause
+from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.circumstances import (
     Flooded,
     InvalidCase,
@@ -24,6 +24,7 @@ from v2_conformance.suite.causes.circumstances import (
     SuiteError,
 )
 from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.passes import AnsweredInForm
 from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.verifying.recorded.beliefs import Belief
 

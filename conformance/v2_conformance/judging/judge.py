@@ -23,16 +23,7 @@ from v2_conformance.judging.streamed import check_streamed
 from v2_conformance.judging.verdict import Finding, Unread, Untested, Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import excerpt, printable
-from v2_conformance.suite.causes.causes import (
-    Accepted,
-    AnsweredInForm,
-    AnsweredInJson,
-    AnsweredWith,
-    Cause,
-    NotDone,
-    Rejected,
-    SecondAnswerWrong,
-)
+from v2_conformance.suite.causes.causes import Cause, NotDone, SecondAnswerWrong
 from v2_conformance.suite.causes.circumstances import NoResponse, NothingToCompare, TimedOutEarly
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
@@ -43,6 +34,13 @@ from v2_conformance.suite.causes.findings import (
     WrongStatus,
 )
 from v2_conformance.suite.causes.output_findings import MissingOutput, WrongForm
+from v2_conformance.suite.causes.passes import (
+    Accepted,
+    AnsweredInForm,
+    AnsweredInJson,
+    AnsweredWith,
+    Rejected,
+)
 from v2_conformance.suite.causes.transport_findings import (
     BodyNotTaken,
     BodyTooLarge,

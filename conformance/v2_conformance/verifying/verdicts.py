@@ -20,12 +20,7 @@ from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase, SentCase
-from v2_conformance.suite.causes.causes import (
-    COUNTEREXAMPLE,
-    Cause,
-    GeneratedFailure,
-    GeneratedRequests,
-)
+from v2_conformance.suite.causes.causes import COUNTEREXAMPLE, Cause, GeneratedFailure
 from v2_conformance.suite.causes.circumstances import (
     InvalidCase,
     KilledBy,
@@ -34,6 +29,7 @@ from v2_conformance.suite.causes.circumstances import (
     RoleAbsent,
     SuiteError,
 )
+from v2_conformance.suite.causes.passes import GeneratedRequests
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.verifying.exchanges import (

@@ -11,10 +11,11 @@ from v2_conformance.judging.observed.cases import observe_first_answer, observe_
 from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ObservedCase
-from v2_conformance.suite.causes.causes import Accepted, Cause, DidNotSurvive, NotKept, Rejected
+from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, NotKept
 from v2_conformance.suite.causes.circumstances import Hung, NoResponse
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongElementCount, WrongShape
+from v2_conformance.suite.causes.passes import Accepted, Rejected
 from v2_conformance.suite.causes.transport_findings import (
     ConnectionClosed,
     LengthRequired,

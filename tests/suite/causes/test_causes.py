@@ -17,7 +17,6 @@ from v2_conformance.suite.causes.base import FirstDifference, describe, excerpt,
 from v2_conformance.suite.causes.causes import (
     CAUSES,
     KINDS,
-    Accepted,
     Cause,
     DidNotSurvive,
     FailedAtFirst,
@@ -25,7 +24,6 @@ from v2_conformance.suite.causes.causes import (
     GeneratedFailure,
     NotDone,
     NotKept,
-    Rejected,
     SecondAnswerWrong,
     SeveralWrong,
     WrongReading,
@@ -35,6 +33,7 @@ from v2_conformance.suite.causes.causes import (
 )
 from v2_conformance.suite.causes.findings import HeaderLengthMissing, WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongValue
+from v2_conformance.suite.causes.passes import Accepted, Rejected
 
 NESTING = (
     NotDone,

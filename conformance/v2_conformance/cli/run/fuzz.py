@@ -15,7 +15,7 @@ from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.case_files import load_cases
-from v2_conformance.suite.causes.causes import Accepted
+from v2_conformance.suite.causes.passes import Accepted
 from v2_conformance.suite.outcomes import Outcome
 
 _SHRINK_S = 60.0

@@ -3,8 +3,8 @@
 A verdict carries a cause, report.json records it, and programs tell failures apart by it. The
 sentences that people read are rendered from it (`describe`); no code reads them back.
 
-Here are the causes that are about others, and those that a pass adds. The others are in modules by
-family; a new kind is a class in one of them.
+Here are the causes that are about others. The rest are in modules by family; a new kind is a class
+in one of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from v2_conformance.suite.causes import (
     client_findings,  # noqa: F401
     findings,
     output_findings,  # noqa: F401
+    passes,  # noqa: F401
     transport_findings,  # noqa: F401
 )
 from v2_conformance.suite.causes.base import (
@@ -221,28 +222,6 @@ class SecondAnswerWrong(_AboutOthers, frozen=True):
     second: Cause
 
 
-# What a pass or a reading adds
-
-
-class Rejected(CauseBase, frozen=True):
-    """The request was rejected, as it must or may be."""
-
-    says = "rejected with status {status}"
-    status: int
-
-
-class Accepted(CauseBase, frozen=True):
-    """The request was accepted, which it may be."""
-
-    says = "accepted"
-
-
-class AnsweredInJson(CauseBase, frozen=True):
-    """The response is strict JSON, which is all that the case asks for."""
-
-    says = "answered in strict JSON"
-
-
 class NotDone(_AboutOthers, frozen=True):
     """A MAY that this server does not make use of."""
 
@@ -251,46 +230,6 @@ class NotDone(_AboutOthers, frozen=True):
     rank = 1
 
     finding: Cause
-
-
-class AnsweredInForm(CauseBase, frozen=True):
-    """The reading of a disputed requirement: the forms of the response's outputs."""
-
-    forms: tuple[str, ...]
-
-    def words(self) -> str:
-        return f"the server answered in {' and '.join(self.forms)} form"
-
-
-class AnsweredWith(CauseBase, frozen=True):
-    """The values that came back, where the documents leave open what the server makes of a request.
-
-    `values` are the first ones of each output, as people write them.
-    """
-
-    says = "the server answered with {values}"
-    values: str
-
-
-class GeneratedRequests(CauseBase, frozen=True):
-    """`count` generated requests were answered exactly.
-
-    All of them, except for those that the server may decline (`LengthRequired`, `BodyTooLarge`) and
-    those to models that it lacks. `seed` and `hypothesis` are what made them in a report of an
-    older version; None since they are data.
-    """
-
-    count: int
-    seed: int | None
-    hypothesis: str | None
-
-    def words(self) -> str:
-        text = f"{self.count} generated requests"
-        return (
-            text
-            if self.seed is None
-            else f"{text} (seed {self.seed}, Hypothesis {self.hypothesis})"
-        )
 
 
 COUNTEREXAMPLE = "counterexample.yaml"
