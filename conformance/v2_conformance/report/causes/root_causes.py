@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -192,13 +192,19 @@ class _Grouping(Generic[Case]):
             keys = [_Key(name, root.finding) for name in group.requirements]
             alike.setdefault((root.finding, words.most_common(1)[0][0]), []).extend(keys)
         for keys in alike.values():
-            root = min(keys, key=lambda key: (*self._plainness(key), *self._catalogued(key)))
+            about = [self._known[key.requirement] for key in keys if self._is_about(key)]
+            needed = {name for known in about for name in known.prerequisite_of}
+            root = min(
+                keys, key=lambda key: (*self._plainness(key, needed), *self._catalogued(key))
+            )
             yield root, self._group(root, [root, *(key for key in keys if key != root)])
 
-    def _plainness(self, key: _Key) -> tuple[object, ...]:
+    def _plainness(self, key: _Key, explained: Collection[str]) -> tuple[object, ...]:
+        """Return the sort key of a cause among failures that read alike: first what none of the
+        others explains (`explained` are those that one does)."""
         about = self._is_about(key)
         varied = key.requirement[:1] in _VARYING or self._combines(key.requirement)
-        return varied, not about, -self._share[key]
+        return varied, not about, key.requirement in explained, -self._share[key]
 
     def _group(self, root: _Key, taken: list[_Key]) -> CauseGroup[Case]:
         cases = [case for key in taken for case in self._own[key]]
