@@ -43,6 +43,7 @@ def _oddities(
     if "header_length" in request:
         yield _header_line(prepared)
     yield from _sizes(entries, blobs)
+    yield from _tampered(request)
     change = request.get("json", {}).get("change")
     if change:
         yield printable_words(change_words(change), 300)
@@ -68,6 +69,23 @@ def _sizes(entries: Sequence[Mapping[str, Any]], blobs: Sequence[int]) -> Iterat
     for entry in entries:
         if "elements" in entry:
             yield f"{counted(entry['elements'], 'element')} for the shape {entry['shape']}"
+
+
+def _tampered(request: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in what the HTTP message is another than one that fits its JSON."""
+    body = request.get("body", {})
+    if body.get("drop"):
+        yield f"{counted(body['drop'], 'byte')} of the body left out"
+    if "append" in body:
+        added = body["append"]
+        number = added if isinstance(added, int) else len(added) // 2
+        yield f"{counted(number, 'byte')} behind the last blob"
+    if "path" in request:
+        yield printable_words(request["path"], 100)
+    for name, value in request.get("headers", {}).items():
+        yield printable_words(f"{name}: {value}", 100)
+    if "content_type" in request:
+        yield printable_words(f"Content-Type {request['content_type'] or 'left out'}", 100)
 
 
 def _shown_client(client: Mapping[str, Any]) -> str:

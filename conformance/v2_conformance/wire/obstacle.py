@@ -31,6 +31,7 @@ class Obstacle(Enum):
     WRONG_NAME = "wrong name"  # the certificate is for other hosts
     NO_TLS = "no TLS"  # https to a port that does not speak TLS
     ONLY_TLS = "only TLS"  # http to a port that speaks TLS
+    ONLY_HTTP2 = "only HTTP/2"  # HTTP/1.1 to a port that speaks HTTP/2 at once, as gRPC does
     CERTIFICATE_REQUIRED = "certificate required"  # the server wants one from the client
     CERTIFICATE_REFUSED = "certificate refused"  # and rejects the one that it got
     NO_HTTP2 = "no HTTP/2"  # HTTP/2 was asked for, and the port speaks another protocol
@@ -65,6 +66,11 @@ def obstacle_of(error: BaseException) -> Obstacle | None:
 def speaks_http1(received: bytes) -> bool:
     """Return True if the answer is HTTP/1 instead of HTTP/2."""
     return received.startswith(b"HTTP/1")
+
+
+def speaks_http2(received: bytes) -> bool:
+    """Return True if the answer begins with a SETTINGS frame of HTTP/2 (RFC 9113 3.4)."""
+    return received[3:4] == b"\x04" and received[5:9] == bytes(4) and received[:1] == b"\0"
 
 
 def speaks_tls(received: bytes) -> bool:

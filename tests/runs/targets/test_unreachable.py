@@ -150,6 +150,14 @@ def test_https_to_a_plain_port_is_said(cacert: Path, server: ReferenceServer) ->
     assert "does not speak TLS; the URL must begin with http://" in message
 
 
+def test_http_to_a_grpc_port_is_said() -> None:
+    settings = bytes.fromhex("000006 04 00 00000000 0004 00400000")
+    with serving(answering(settings)) as server:
+        obstacle, message = met(target_for(server.url))
+    assert obstacle is Obstacle.ONLY_HTTP2
+    assert "as a gRPC port does" in message
+
+
 def test_http_to_a_tls_port_is_said_if_the_server_sends_an_alert() -> None:
     alert = b"\x15\x03\x01\x00\x02\x02\x46"
     with serving(answering(alert)) as server:

@@ -69,6 +69,8 @@ def of_obstacle(obstacle: Obstacle, target: Target) -> str:
         "certificate is for, or --insecure to skip certificate checks",
         Obstacle.NO_TLS: "this port does not speak TLS; the URL must begin with http://, or name "
         "the port of HTTPS",
+        Obstacle.ONLY_HTTP2: "this port speaks HTTP/2 alone, as a gRPC port does; give the URL of "
+        "the server's HTTP port, or --http2 if it has V2 over HTTP/2",
         Obstacle.ONLY_TLS: "this port speaks TLS; the URL must begin with https://",
         Obstacle.CERTIFICATE_REQUIRED: "it wants a client certificate; give it one with --cert "
         "FILE and --key FILE",

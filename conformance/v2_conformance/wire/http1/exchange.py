@@ -16,7 +16,7 @@ from functools import cached_property
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.arrival import receive
 from v2_conformance.wire.http1.response import ResponseReader
-from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_tls
+from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_http2, speaks_tls
 from v2_conformance.wire.sockets import ready, reason_of
 from v2_conformance.wire.streamed import Streamed, StreamedTensor
 from v2_conformance.wire.streamed_response import StreamedReader, beginning_of
@@ -58,13 +58,16 @@ class SocketExchange:
 
     @property
     def obstacle(self) -> Obstacle | None:
-        """The reason that TLS gives for a failed connection, or that the server speaks TLS to plain
-        HTTP.
+        """The reason that TLS gives for a failed connection, or what the server speaks instead of
+        HTTP/1.1.
         """
         if self._failed is not None:
             return obstacle_of(self._failed)
+        start = bytes(self.reader.raw[:9])
+        if speaks_http2(start):
+            return Obstacle.ONLY_HTTP2
         plain = not isinstance(self._sock, ssl.SSLSocket)
-        return Obstacle.ONLY_TLS if plain and speaks_tls(bytes(self.reader.raw[:2])) else None
+        return Obstacle.ONLY_TLS if plain and speaks_tls(start) else None
 
     @cached_property
     def reader(self) -> ResponseReader:
