@@ -311,6 +311,8 @@ def _is(kind: type, wanted: object) -> Callable[[Any], bool]:
 for _name, _text, _datatypes, _applies, _value in (
     ("digits-are-zero", "Digits in a string are read as 0.", _INT, _is_digits, 0),
     ("decimal-text-is-cut", "A decimal number in a string is cut off.", _FLOAT, _is_decimal, 1.0),
+    ("minus-of-a-decimal-text-is-lost", "A minus before a decimal number in a string is ignored.",
+     ("FP64",), _is(str, "-0.1"), 0.1),
     ("true-is-minus-one", "As an integer, true is -1.", _INT, _is(bool, True), -1),
     ("true-is-minus-one-float", "As a float, true is -1.", _FLOAT, _is(bool, True), -1.0),
     ("one-is-not-true", "For BOOL, 1 is read as false.", _BOOL, _is(int, 1), False),
@@ -348,6 +350,9 @@ for _name, _text, _read in (
      lambda index, text: 0 if index and text.isdigit() else text),
     ("minus-in-a-text-ignored", "A minus before digits in a string is ignored.",
      lambda index, text: int(text[1:]) if text[:1] == "-" and text[1:].isdigit() else text),
+    ("large-digits-in-a-text-clamped",
+     "Digits in a string beyond 2^63 are read as the largest INT64.",
+     lambda index, text: min(int(text), 2**63 - 1) if text.isdigit() else text),
     ("digits-in-a-text-read-as-double",
      "Digits in a string pass through a double, if there are more than nine.",
      lambda index, text: int(float(text)) if text.isdigit() and 9 < len(text) < 19 else text),

@@ -83,6 +83,22 @@ def _scalar(item: JsonObject) -> JsonObject:
     return {"shape": [1], **item, "data": _numbers(item)[:1]} if "shape" not in item else item
 
 
+def _by_size(item: JsonObject) -> int | None:
+    """Return the number of elements of an input of INT32 by the size of its blob."""
+    size = (item.get("parameters") or {}).get("binary_data_size")
+    return size // 4 if type(size) is int and item.get("datatype") == "INT32" else None
+
+
+def _inferred_from_size(item: JsonObject) -> JsonObject:
+    count = _by_size(item) if item.get("shape") == [-1] else None
+    return item if count is None else {**item, "shape": [count]}
+
+
+def _flipped_by_size(item: JsonObject) -> JsonObject:
+    count = _by_size(item) if _sizes(item) == [-(_by_size(item) or 0)] else None
+    return item if count is None else {**item, "shape": [count]}
+
+
 def _size_wraps(item: JsonObject) -> JsonObject:
     sizes = _sizes(item)
     empty = len(sizes) == 1 and sizes[0] > 0 and sizes[0] * 4 % (1 << 64) == 0
@@ -99,9 +115,30 @@ for _name, _text, _repair in (
     ("negative-pair-in-binary", "Two negative dimensions of a blob do.", _both_negative("binary")),
     ("product-modulo-64-bits", "The product of dimensions is cut to 64 bits.", _product_wraps),
     ("no-shape-is-a-scalar", "Without a shape, only the first element counts.", _scalar),
+    ("minus-one-inferred-from-size", "The dimension -1 is found out from the size of the blob.",
+     _inferred_from_size),
+    ("minus-count-of-a-blob-absolute", "A negative dimension of a blob is taken as positive.",
+     _flipped_by_size),
     ("own-size-modulo-64-bits", "Without data, a size of 2^64 is 0.", _size_wraps),
-):
+):  # fmt: skip
     fault(_name, "J5", Behaviour.request_input)(_text, _reads_input(_repair))
+
+
+@fault.several("blob-without-a-shape-is-zeros", "J5")
+class _BlobWithoutAShape(Behaviour):
+    """A blob of INT32 without a shape has as many elements as its size, all of them 0."""
+
+    def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
+        count = _by_size(item) if isinstance(item, dict) and "shape" not in item else None
+        if not isinstance(item, dict) or count is None:
+            return super().request_input(specs, item)
+        entry = super().request_input(specs, {**item, "shape": [count]})
+        return replace(entry, parameters=entry.parameters | {"made up": True})
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        blob = super().slice_blob(entry, blobs, offset, size)
+        return memoryview(bytes(len(blob))) if "made up" in entry.parameters else blob
+
 
 fault("data-of-zero-shape-dropped", "J1", Behaviour.request_input)(
     "The data of an input of shape [0] is dropped.", _reads_input(_emptied)

@@ -15,7 +15,7 @@ from v2_conformance.reference.request_reader import RequestInput
 from v2_mutants.faults.shared.blobs import MAX_MADE_UP, all_zeros, has_blobs
 from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
 from v2_mutants.faults.shared.deliveries import is_chunked
-from v2_mutants.registry import Right, What, fault, then
+from v2_mutants.registry import Right, What, fault, refuses, then
 
 _HUGE = 2**31
 
@@ -113,6 +113,13 @@ class _MissingBlobsAreZeros(Behaviour):
         return super().slice_blob(entry, blobs, offset, size)
 
 
+def _refuses_blob(pattern: bytes) -> What[memoryview]:
+    """A server that takes a blob for something else if it matches the pattern."""
+    return refuses(
+        lambda entry, blobs, offset, size: re.search(pattern, bytes(blobs.view[offset:][:size]))
+    )
+
+
 fault("header-length-ignored", "H1", Behaviour.json_end)(
     "The header length is ignored: the whole body is read as JSON.",
     lambda right, body, length: len(body),
@@ -121,6 +128,14 @@ fault("header-length-three-digits", "H1", Behaviour.parse_header_length)(
     "Only the first three digits of the header length are read.",
     lambda right, text: int(str(right())[:3]),
 )
+for _name, _text, _found in (
+    ("an-empty-line", "with an empty line", rb"\r\n\r\n"),
+    ("the-magic-of-gzip", "that begins as gzip does", rb"\A\x1f\x8b"),
+    ("a-byte-order-mark", "that begins with a byte order mark", rb"\A\xef\xbb\xbf"),
+):  # fmt: skip
+    fault(f"blob-with-{_name}-refused", "H1", Behaviour.slice_blob)(
+        f"A blob {_text} is rejected.", _refuses_blob(_found)
+    )
 fault("header-name-case-sensitive", "H2", Behaviour.header_length_values)(
     "The header length is only recognized if its name is spelled exactly as in the documents.",
     lambda right, request: [
@@ -217,6 +232,18 @@ fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)
             length
             if length is None or not is_chunked(request) or not len(request.body) < length < _HUGE
             else guess_json_end(request.body)
+        )
+    ),
+)
+fault("overlong-header-length-in-codings-guessed", "H5", Behaviour.header_length)(
+    "If the header length is larger than a decoded body, the end of the JSON is guessed.",
+    then(
+        lambda length, request: (
+            guess_json_end(request.body)
+            if length is not None
+            and request.values("content-encoding")
+            and len(request.body) < length < _HUGE
+            else length
         )
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 import msgspec
@@ -17,7 +17,7 @@ from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import all_zeros, resize
 from v2_mutants.faults.shared.crashes import CrashingServer
 from v2_mutants.faults.shared.deliveries import is_chunked, reads_body_once
-from v2_mutants.registry import Right, fault, refuse, refuses, then
+from v2_mutants.registry import Right, What, fault, refuse, refuses, then
 
 
 def _is_raw(request: Request) -> bool:
@@ -134,6 +134,59 @@ def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) ->
     fitting = len(body) // step * step if -1 in spec.dims else step
     return right(body=memoryview(resize(body, fitting)))
 
+
+def _cuts_elements_of(size: int) -> What[InferenceRequest]:
+    """A server that drops what is left of a raw body behind whole elements of this size."""
+    return lambda right, model, body: right(
+        body=body[: len(body) // size * size]
+        if DATATYPES[model.inputs[0].datatype].size == size
+        else body
+    )
+
+
+fault("raw-rest-of-eight-bytes-dropped", "W9", Behaviour.read_raw)(
+    "Behind whole elements of 8 bytes, surplus bytes of a raw tensor are dropped.",
+    _cuts_elements_of(8),
+)
+fault("raw-rest-of-two-bytes-dropped", "W9", Behaviour.read_raw)(
+    "Behind whole elements of 2 bytes, a surplus byte of a raw tensor is dropped.",
+    _cuts_elements_of(2),
+)
+
+
+for _coding in ("gzip", "deflate"):
+    fault(f"raw-chunks-in-{_coding}-read-as-zeros", "W1", Behaviour.decode_request)(
+        f"A raw body in chunks and in {_coding} is read as zeros.",
+        then(
+            lambda decoded, request, coding=_coding: (
+                replace(decoded, body=memoryview(bytes(len(decoded.body))))
+                if _is_raw(request)
+                and is_chunked(request)
+                and request.values("content-encoding") == [coding]
+                else decoded
+            )
+        ),
+    )
+
+
+def _reads_bytes(read: Callable[[bytes], bytes]) -> What[InferenceRequest]:
+    """A server that takes a raw body for what it looks like."""
+    return lambda right, model, body: right(body=memoryview(read(bytes(body))))
+
+
+for _name, _text, _read in (
+    ("stripped", "White space at the ends of a raw body is lost.", bytes.strip),
+    ("stripped-at-its-end", "White space at the end of a raw body is lost.", bytes.rstrip),
+    ("without-byte-order-mark", "A raw body loses the byte order mark at its beginning.",
+     lambda body: body.removeprefix(b"\xef\xbb\xbf")),
+    ("up-to-an-empty-line", "A raw body ends at its first empty line.",
+     lambda body: body.partition(b"\r\n\r\n")[0]),
+):  # fmt: skip
+    fault(f"raw-body-{_name}", "W1", Behaviour.read_raw)(_text, _reads_bytes(_read))
+fault("raw-body-like-gzip-refused", "W1", Behaviour.read_raw)(
+    "A raw body that begins as a gzip stream does is rejected.",
+    refuses(lambda model, body: bytes(body[:2]) == b"\x1f\x8b"),
+)
 
 fault("empty-body-taken-as-raw", "W10", Behaviour.read_request)(
     "An empty body is read as a raw tensor, even without a header length of 0.",

@@ -128,6 +128,9 @@ for _name, _text, _when, _status in (
     ("expectation-of-chunks-refused",
      "An Expect field is answered with 400 where the body is in chunks.",
      lambda request: request.framing != b"" and request.values("Expect") != [], 400),
+    ("capital-in-expectation-of-chunks-refused",
+     "An Expect field with a capital is answered with 400 where the body is in chunks.",
+     lambda request: request.framing != b"" and request.values("Expect") == ["100-Continue"], 400),
     ("upper-case-coding-refused", "A transfer coding in upper case is answered with 501.",
      _head(rb": CHUNKED"), 501),
     ("head-read-once", "A head of which a part comes later is rejected.",
@@ -184,6 +187,16 @@ _BEHIND_CHUNKS = re.compile(rb"(?s)(\r\n0\r\n\r\n)POST .*")
 fault("what-follows-chunks-lost", "V2", Behaviour.received)(
     "What comes in the same read behind the last chunk is thrown away.",
     lambda right, data: _BEHIND_CHUNKS.sub(rb"\1", right()),
+)
+
+
+fault("length-of-the-raw-request-behind", "V2", Behaviour.received)(
+    "The header length of a raw request in the same read is that of the request before it.",
+    lambda right, data: (
+        re.sub(rb"(?i)(inference-header-content-length: *)[0-9]+", rb"\g<1>0", data, count=1)
+        if data.count(b"POST ") > 1 and re.search(rb"(?i)header-content-length: *0\r", data)
+        else right()
+    ),
 )
 
 

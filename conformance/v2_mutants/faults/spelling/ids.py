@@ -12,7 +12,7 @@ from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.spellings import refuses_json
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.registry import Right, What, fault, then
 
 _LONGEST = 255
 _UUID = re.compile("(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -69,6 +69,16 @@ for _name, _text, _refused in (
      lambda id: not id.isascii()),
 ):  # fmt: skip
     fault(_name, "V4", Behaviour.parse_document)(_text, _refuses_id(_refused))
+
+
+fault("id-lost-on-a-versioned-path", "V4", Behaviour.read_request)(
+    "A response on a path with the model's version has no id.",
+    then(
+        lambda inference, model, request, length: (
+            replace(inference, id=None) if "/versions/" in request.target else inference
+        )
+    ),
+)
 
 
 @fault("empty-id-is-the-last-one", "V4", Behaviour.read_request)

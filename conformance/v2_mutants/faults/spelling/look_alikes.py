@@ -72,6 +72,14 @@ def _(
     )
 
 
+fault("empty-parameters-of-request-are-binary", "V1", Behaviour.binary_by_default)(
+    "Outputs that are not listed are binary if the request's parameters are empty.",
+    lambda right, document: (
+        right() or (document.get("parameters") == {} and not document.get("outputs"))
+    ),
+)
+
+
 def _reads_field(is_length: Callable[[str], bool]) -> What[list[str]]:
     """A server that takes the last field whose name looks like that of the header length."""
     return then(

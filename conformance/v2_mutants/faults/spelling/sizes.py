@@ -50,6 +50,11 @@ def _is_coded(request: Request) -> bool:
     return bool(request.values("Content-Encoding"))
 
 
+def _of_pages(tensor: Tensor) -> Tensor:
+    spoiled = _fills_pages(tensor.blob, 2)
+    return msgspec.structs.replace(tensor, blob=_with_wrong_end(tensor.blob)) if spoiled else tensor
+
+
 def _with_wrong_end(blob: Buffer) -> bytes:
     return bytes(blob[:-1]) + bytes([blob[-1] ^ 1])
 
@@ -94,6 +99,11 @@ fault("decoded-body-of-whole-pages-loses-its-end", "V3", Behaviour.decompress)(
     "The last byte of a decoded body is wrong if the body fills its last page.",
     then(lambda body, coding, data: _with_wrong_end(body) if _fills_pages(body) else body),
 )
+for _datatype in ("INT64", "FP64", "INT16"):
+    fault(f"{_datatype.lower()}-of-whole-pages-loses-its-end", "V3", Behaviour.output_tensor)(
+        f"The last byte of a tensor of {_datatype} is wrong if it fills pages of 8,192 bytes.",
+        only((_datatype,), then(lambda tensor, output, given: _of_pages(tensor))),
+    )
 fault("raw-body-of-whole-pages-loses-its-end", "V3", Behaviour.read_raw)(
     "The last byte of a raw body is wrong if the body fills its last page.",
     lambda right, model, body: right(
@@ -213,6 +223,53 @@ def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: 
 def _(right: Right[tuple[Buffer, ...]], text: bytes, blobs: Sequence[Buffer]) -> tuple[Buffer, ...]:
     """What is behind the first two mebibytes of a blob is returned as zeros."""
     return right(blobs=[resize(blob[: 2**21], len(blob)) for blob in blobs])
+
+
+def _many_of_json(datatype: str) -> What[Buffer]:
+    """A server that reads zeros behind the first 65,536 elements of a tensor in JSON."""
+    width = DATATYPES[datatype].size
+    return then(
+        lambda blob, entry: (
+            blob
+            if entry.spec.datatype != datatype or element_count(entry.shape) <= _BUFFER
+            else encode_bytes([*decode_bytes(blob)[:_BUFFER], b""])
+            if width is None
+            else resize(blob[: _BUFFER * width], len(blob))
+        )
+    )
+
+
+for _datatype in ("UINT8", "INT32", "INT64", "FP32", "BYTES"):
+    fault(f"{_datatype.lower()}-of-json-counted-in-16-bits", "V3", Behaviour.json_blob)(
+        f"Of {_datatype} in JSON, the elements behind the first 65,536 are zero or empty.",
+        _many_of_json(_datatype),
+    )
+fault("fp64-written-to-json-counted-in-16-bits", "V3", Behaviour.output_data)(
+    "Of an FP64 output in JSON, the elements behind the first 65,536 are 0.",
+    only(
+        ("FP64",),
+        then(lambda data, tensor: data[:_BUFFER] + [0.0] * max(0, len(data) - _BUFFER)),
+    ),
+)
+
+
+@fault("rows-in-8-bits", "D10", Behaviour.response_output)
+def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
+    """The number of a matrix's rows is taken modulo 256, that of its columns is what is left."""
+    entry = right()
+    shape = entry["shape"]
+    if len(shape) == 2 and 255 < shape[0] < 2**16:
+        entry["shape"] = [shape[0] % 256 or 1, shape[0] * shape[1] // (shape[0] % 256 or 1)]
+    return entry
+
+
+@fault("third-dimension-in-8-bits", "D10", Behaviour.response_output)
+def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
+    """The last of three dimensions is taken modulo 256."""
+    entry = right()
+    if len(entry["shape"]) == 3:
+        entry["shape"] = [*entry["shape"][:2], entry["shape"][2] % 256]
+    return entry
 
 
 @fault("columns-in-8-bits", "D10", Behaviour.response_output)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from v2_conformance.protocol.datatypes import Buffer, element_count
+from v2_conformance.protocol.datatypes import DATATYPES, Buffer, element_count
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Blobs
+from v2_conformance.reference.http_messages import Blobs, Request, Response
 from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import (
     MAX_MADE_UP,
+    Blob,
     Tensors,
     is_bytes,
     resize,
@@ -45,6 +48,15 @@ def _drops_slack(when: Callable[[list[RequestInput]], bool]) -> What[Tensors]:
         return right(blobs=replace(blobs, view=blobs.view[:total]))
 
     return what
+
+
+def _declared(request: Request) -> int:
+    """The length of a body by its header length and the sizes in its JSON, 0 if that is unclear."""
+    length = "".join(request.values(HEADER_LENGTH))
+    if not length.isdigit() or int(length) > len(request.body):
+        return 0
+    sizes = re.findall(rb'"binary_data_size":([0-9]{1,7})\b', bytes(request.body[: int(length)]))
+    return int(length) + sum(map(int, sizes))
 
 
 class _ResizesBlobs(Behaviour):
@@ -231,6 +243,81 @@ fault("short-body-in-chunks-filled-up", "S3", Behaviour.slice_blob)(
     "If a chunked body ends before a blob does, the blob is padded with zeros.",
     _pads_short_blobs_if(lambda entry, blobs: bool(blobs.chunk_cuts)),
 )
+fault("short-bf16-blob-filled-up", "S3", Behaviour.slice_blob)(
+    "If the body ends before a BF16 blob does, the blob is padded with zeros.",
+    _pads_short_blobs_if(lambda entry, blobs: entry.spec.datatype == "BF16"),
+)
+fault("short-decoded-body-filled-up", "S3", Behaviour.decode_request)(
+    "Zeros follow a decoded body if it is shorter than its sizes say.",
+    then(
+        lambda decoded, request: (
+            replace(decoded, body=memoryview(bytes(decoded.body).ljust(_declared(decoded), b"\0")))
+            if decoded is not request
+            else decoded
+        )
+    ),
+)
+fault("slack-behind-decoded-body-ignored", "S4", Behaviour.decode_request)(
+    "Bytes behind the last blob are ignored in a content coding.",
+    then(
+        lambda decoded, request: (
+            replace(decoded, body=decoded.body[: _declared(decoded)])
+            if decoded is not request and _declared(decoded)
+            else decoded
+        )
+    ),
+)
+
+
+def _unchecked_if(when: Callable[[Request], object]) -> type[Behaviour]:
+    """A server that cuts or pads blobs to their shapes in some requests."""
+
+    class UncheckedIf(_ResizesBlobs):
+        unchecked = False
+
+        def infer(self, model: ModelContract, request: Request) -> Response:
+            self.unchecked = bool(when(request))
+            return super().infer(model, request)
+
+        def check_size(self, entry: RequestInput, size: int) -> None:
+            native = size_by_shape(entry)
+            if not (self.unchecked and native and 0 < size <= MAX_MADE_UP):
+                super().check_size(entry, size)
+
+    return UncheckedIf
+
+
+for _name, _where, _seen in (
+    ("on-a-versioned-path", "On a path with the model's version",
+     lambda request: "/versions/" in request.target),
+    ("in-codings", "In a content coding", lambda request: request.values("content-encoding")),
+):  # fmt: skip
+    fault.several(
+        f"sizes-{_name}-unchecked", "S2", f"{_where}, a blob is cut or padded to its shape."
+    )(_unchecked_if(_seen))
+
+
+@fault("bytes-for-no-elements-skipped", "S2", Behaviour.input_blob)
+def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
+    """The blob of a tensor without elements is skipped, whatever size it has."""
+    size = entry.parameters.get(BINARY_DATA_SIZE)
+    if entry.has_data or 0 not in entry.shape or type(size) is not int:
+        return right()
+    return b"", offset + size
+
+
+fault("slack-on-a-versioned-path-ignored", "S4", Behaviour.infer)(
+    "On a path with the model's version, bytes after the last blob are ignored.",
+    lambda right, model, request: (
+        right(request=replace(request, body=request.body[: _declared(request)]))
+        if "/versions/" in request.target and _declared(request)
+        else right()
+    ),
+)
+fault("slack-behind-bf16-ignored", "S4", Behaviour.read_inputs)(
+    "Bytes after the blob of a BF16 input are ignored.",
+    _drops_slack(lambda entries: entries != [] and entries[-1].spec.datatype == "BF16"),
+)
 fault("slack-ignored", "S4", Behaviour.check_all_read)(
     "Bytes after the last blob are ignored.", lambda right, blobs, offset: None
 )
@@ -268,6 +355,26 @@ for _name, _text, _of in (
 fault("shape-product-wraps", "S8", Behaviour.check_size)(
     "Shape × element size is computed modulo 2^64.",
     _passes(lambda entry, size: (size_by_shape(entry) or 0) % 2**64 == size),
+)
+
+
+for _width, _text in ((1, "1 byte"), (2, "2 bytes"), (8, "8 bytes")):
+    fault(f"shape-product-of-{_width}-wraps-at-32-bits", "S8", Behaviour.check_size)(
+        f"Shape × element size is computed modulo 2^32 for elements of {_text}.",
+        _passes(
+            lambda entry, size, width=_width: (
+                DATATYPES[entry.spec.datatype].size == width
+                and (size_by_shape(entry) or 0) % 2**32 == size
+            )
+        ),
+    )
+fault("shape-product-of-8-wraps-at-64-bits", "S8", Behaviour.check_size)(
+    "Shape × element size is computed modulo 2^64 for elements of 8 bytes.",
+    _passes(
+        lambda entry, size: (
+            DATATYPES[entry.spec.datatype].size == 8 and (size_by_shape(entry) or 0) % 2**64 == size
+        )
+    ),
 )
 
 

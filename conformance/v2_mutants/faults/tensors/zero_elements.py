@@ -84,7 +84,10 @@ for _name, _where, _when in (
     ("in-codings", "in a content coding",
      lambda request, tensors: request.values("content-encoding")),
     ("in-chunks", "in chunks", lambda request, tensors: is_chunked(request)),
+    ("on-a-versioned-path", "on a path with the model's version",
+     lambda request, tensors: "/versions/" in request.target),
     ("of-texts", "of BYTES", lambda request, tensors: tensors[0].datatype == "BYTES"),
+    ("of-bf16", "of BF16", lambda request, tensors: tensors[0].datatype == "BF16"),
     ("of-two-dimensions", "of two dimensions", lambda request, tensors: len(tensors[0].shape) == 2),
 ):  # fmt: skip
     fault(f"zero-elements-refused-{_name}", "E1", Behaviour.read_request)(
