@@ -142,6 +142,22 @@ for _kind, _when, _text in (
     fault(f"concurrent-{_kind}-mixed", "C6", Behaviour.infer)(_text, _one_buffer(_when))
 
 
+_LONGER_S = 0.1  # a busy machine begins 32 requests only in that time
+
+
+@fault("requests-beyond-24-at-once-mixed", "C6", Behaviour.infer)
+def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
+    """A pool has 24 buffers: requests beyond that share one, if they go to one model."""
+    others = right.state.setdefault("in progress", [])
+    others.append(request)
+    beyond = len(others) > 24
+    if beyond:
+        right.state[model.model] = request
+    threading.Event().wait(_LONGER_S)
+    others.remove(request)
+    return right(request=right.state[model.model]) if beyond else right()
+
+
 @fault("concurrent-ids-of-json-mixed", "C6", Behaviour.read_request)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
