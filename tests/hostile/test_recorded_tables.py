@@ -37,7 +37,8 @@ def recorded(target: Target, seeds: Iterable[int]) -> set[Entry]:
             if "version" in str(case.request) or "versioned-path" in case.variations:
                 continue
             members = [case.member(number) for number in range(case.together)]
-            for number, one in enumerate([*members, *([case.first] if case.first else [])]):
+            others = [*([case.first] if case.first else []), *case.next]
+            for number, one in enumerate([*members, *others]):
                 place = number if number < case.together else 0
                 made = prepare(one, address, target.binding(one.model), variant=place)
                 found.add(entry(made.request.head.target, b"".join(made.request.body)))
