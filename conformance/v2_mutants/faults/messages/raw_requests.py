@@ -154,18 +154,23 @@ fault("raw-rest-of-two-bytes-dropped", "W9", Behaviour.read_raw)(
 )
 
 
+def _reads_zeros_in(coding: str) -> What[Request]:
+    """A server that loses a raw body in chunks and in this coding."""
+    return then(
+        lambda decoded, request: (
+            replace(decoded, body=memoryview(bytes(len(decoded.body))))
+            if _is_raw(request)
+            and is_chunked(request)
+            and request.values("content-encoding") == [coding]
+            else decoded
+        )
+    )
+
+
 for _coding in ("gzip", "deflate"):
     fault(f"raw-chunks-in-{_coding}-read-as-zeros", "W1", Behaviour.decode_request)(
         f"A raw body in chunks and in {_coding} is read as zeros.",
-        then(
-            lambda decoded, request, coding=_coding: (
-                replace(decoded, body=memoryview(bytes(len(decoded.body))))
-                if _is_raw(request)
-                and is_chunked(request)
-                and request.values("content-encoding") == [coding]
-                else decoded
-            )
-        ),
+        _reads_zeros_in(_coding),
     )
 
 

@@ -102,7 +102,7 @@ fault("decoded-body-of-whole-pages-loses-its-end", "V3", Behaviour.decompress)(
 for _datatype in ("INT64", "FP64", "INT16"):
     fault(f"{_datatype.lower()}-of-whole-pages-loses-its-end", "V3", Behaviour.output_tensor)(
         f"The last byte of a tensor of {_datatype} is wrong if it fills pages of 8,192 bytes.",
-        only((_datatype,), then(lambda tensor, output, given: _of_pages(tensor))),
+        only((_datatype,), lambda right, output, tensor: _of_pages(right())),
     )
 fault("raw-body-of-whole-pages-loses-its-end", "V3", Behaviour.read_raw)(
     "The last byte of a raw body is wrong if the body fills its last page.",

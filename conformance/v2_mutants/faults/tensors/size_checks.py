@@ -358,24 +358,19 @@ fault("shape-product-wraps", "S8", Behaviour.check_size)(
 )
 
 
-for _width, _text in ((1, "1 byte"), (2, "2 bytes"), (8, "8 bytes")):
-    fault(f"shape-product-of-{_width}-wraps-at-32-bits", "S8", Behaviour.check_size)(
-        f"Shape × element size is computed modulo 2^32 for elements of {_text}.",
-        _passes(
-            lambda entry, size, width=_width: (
-                DATATYPES[entry.spec.datatype].size == width
-                and (size_by_shape(entry) or 0) % 2**32 == size
-            )
-        ),
+def _wraps(width: int, bits: int) -> Callable[[RequestInput, int], bool]:
+    """Match a size that is right for elements of this width, in so many bits."""
+    return lambda entry, size: (
+        DATATYPES[entry.spec.datatype].size == width
+        and (size_by_shape(entry) or 0) % 2**bits == size
     )
-fault("shape-product-of-8-wraps-at-64-bits", "S8", Behaviour.check_size)(
-    "Shape × element size is computed modulo 2^64 for elements of 8 bytes.",
-    _passes(
-        lambda entry, size: (
-            DATATYPES[entry.spec.datatype].size == 8 and (size_by_shape(entry) or 0) % 2**64 == size
-        )
-    ),
-)
+
+
+for _width, _bits in ((1, 32), (2, 32), (8, 32), (8, 64)):
+    fault(f"shape-product-of-{_width}-wraps-at-{_bits}-bits", "S8", Behaviour.check_size)(
+        f"Shape × element size is computed modulo 2^{_bits} for elements of {_width} bytes.",
+        _passes(_wraps(_width, _bits)),
+    )
 
 
 fault("overflowing-shape-kills-model", "S8", Behaviour.request_inputs, base=CrashingModels)(
