@@ -358,18 +358,20 @@ fault("shape-product-wraps", "S8", Behaviour.check_size)(
 )
 
 
-def _wraps(width: int, bits: int) -> Callable[[RequestInput, int], bool]:
-    """Match a size that is right for elements of this width, in so many bits."""
-    return lambda entry, size: (
-        DATATYPES[entry.spec.datatype].size == width
-        and (size_by_shape(entry) or 0) % 2**bits == size
+def _wraps(width: int, bits: int) -> What[None]:
+    """A server that computes the sizes of elements of this width in so many bits."""
+    return _passes(
+        lambda entry, size: (
+            DATATYPES[entry.spec.datatype].size == width
+            and (size_by_shape(entry) or 0) % 2**bits == size
+        )
     )
 
 
 for _width, _bits in ((1, 32), (2, 32), (8, 32), (8, 64)):
     fault(f"shape-product-of-{_width}-wraps-at-{_bits}-bits", "S8", Behaviour.check_size)(
         f"Shape × element size is computed modulo 2^{_bits} for elements of {_width} bytes.",
-        _passes(_wraps(_width, _bits)),
+        _wraps(_width, _bits),
     )
 
 
