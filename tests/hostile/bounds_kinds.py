@@ -86,6 +86,7 @@ def chunk(data: bytes) -> bytes:
 
 
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+PACKED = HEAD + b"Content-Encoding: %b\r\n\r\n"
 TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x28"
 TLS_HELLO = b"\x16\x03\x03\x00\x7a\x02\x00\x00\x76" + bytes(range(118))
 
@@ -113,6 +114,11 @@ NO_HTTP: dict[str, Answer] = {
     "HTTP/2 frames": says(bytes.fromhex("000006040000000000000300000064")),
 }
 BODIES: dict[str, Answer] = {
+    "a chunk size of zeros without end": endless(CHUNKED, b"0" * 1000),
+    "empty members of gzip without end": endless(PACKED % b"gzip", gzip.compress(b"") * 50),
+    "empty blocks of deflate without end": endless(
+        PACKED % b"deflate" + b"\x78\xda", b"\0\0\0\xff\xff" * 200
+    ),
     "a body without end": endless(HEAD + b"\r\n", bytes(1 << 16)),
     "chunks without end": endless(CHUNKED, chunk(bytes(1 << 16))),
     "a trailer without end": endless(CHUNKED + b"0\r\n", b"A: b\r\n" * 1000),

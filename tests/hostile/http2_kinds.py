@@ -9,10 +9,16 @@ from hpack import Encoder
 from hyperframe.frame import (
     ContinuationFrame,
     DataFrame,
+    ExtensionFrame,
     Frame,
+    GoAwayFrame,
     HeadersFrame,
     PingFrame,
+    PriorityFrame,
+    PushPromiseFrame,
+    RstStreamFrame,
     SettingsFrame,
+    WindowUpdateFrame,
 )
 
 from hostile.kit import BINARY, MARK, REJECTED, VICTIM, Start, add
@@ -85,6 +91,28 @@ def resets(peer: Http2Peer, asked: Asked) -> None:
     peer.flush()
 
 
+def interim(stream: int) -> Frame:
+    fields = Encoder().encode([(b":status", b"103"), (b"link", b"</a>")])
+    return HeadersFrame(stream, fields, flags=["END_HEADERS"])
+
+
+def padded(stream: int) -> Frame:
+    return DataFrame(stream, b"", pad_length=255, flags=["PADDED"])
+
+
+def push(stream: int) -> Frame:
+    fields = Encoder().encode([(b":method", b"GET"), (b":path", b"/"), (b":scheme", b"http")])
+    return PushPromiseFrame(stream, 2, fields, flags=["END_HEADERS"])
+
+
+def drips(peer: Http2Peer, asked: Asked) -> None:
+    """Sends a byte of a frame at a time."""
+    for byte in head(asked.stream).serialize() * 9:
+        peer.peer.send(bytes((byte,)))
+        if peer.peer.left(within_s=0.5):
+            return
+
+
 def silent(peer: Http2Peer, asked: Asked) -> None:
     """Says nothing more."""
 
@@ -104,6 +132,17 @@ for name, answer in {
     "bomb": sends(bomb),
     "garbage-head": sends(lambda stream: HeadersFrame(stream, b"\x80" * 9, flags=["END_HEADERS"])),
     "reset": resets,
+    "window-flood": forever(lambda stream: WindowUpdateFrame(0, 1)),
+    "window-overflow": sends(lambda stream: WindowUpdateFrame(0, 2**31 - 1)),
+    "priority-flood": forever(lambda stream: PriorityFrame(stream, 0, 1)),
+    "unknown-flood": forever(lambda stream: ExtensionFrame(0xFA, stream, 0, b"x" * 99)),
+    "reset-flood": forever(lambda stream: RstStreamFrame(stream, 2)),
+    "interim-without-end": forever(interim),
+    "padding-without-end": forever(padded, head),
+    "fields-twice-without-end": forever(head),
+    "push": sends(push),
+    "goaway": sends(lambda stream: GoAwayFrame(0, 0, 2, b"x" * 16000)),
+    "body-of-no-stream": sends(lambda stream: DataFrame(stream + 2, b"x")),
 }.items():
     add(
         f"http2-{name}",
@@ -111,7 +150,16 @@ for name, answer in {
         outcomes={"H1": "fail"},
         options=("--http2",),
         cases=CASES,
+        timeout=2.0,
     )
+add(
+    "http2-drips",
+    over_http2(drips),
+    outcomes={"H1": "fail"},  # it hangs
+    options=("--http2",),
+    cases=CASES,
+    timeout=2.0,
+)
 add(
     "http2-silent",
     over_http2(silent),

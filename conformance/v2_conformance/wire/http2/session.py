@@ -22,7 +22,7 @@ from v2_conformance.wire.transcript import Ending
 PROTOCOL = "h2"
 """The name of HTTP/2 in ALPN."""
 
-_RECEIVE = 64 * 1024
+_RECEIVE, _RECEIVE_IDLE = 64 * 1024, 4 * 1024
 _WINDOW = 1024 * 1024
 _FRAME_HEAD = 9
 _LONGEST_FRAME = 16 * 1024  # the default of SETTINGS_MAX_FRAME_SIZE, which stays
@@ -91,17 +91,17 @@ class Http2Session:
         """Take what has arrived while no request was pending, at most one piece. Raises OSError if
         the connection broke.
         """
-        for _ in self.receive():
+        for _ in self.receive(_RECEIVE_IDLE):
             pass
         self.flush()
 
-    def receive(self) -> Iterator[Event]:
-        """Yield what has arrived, at most one piece of some kilobytes; nothing if nothing has.
+    def receive(self, most: int = _RECEIVE) -> Iterator[Event]:
+        """Yield what has arrived, at most one piece of `most` bytes; nothing if nothing has.
 
         Afterwards look at `eof` and `problem`. Raises OSError if the connection broke.
         """
         try:
-            data = self.socket.recv(_RECEIVE)
+            data = self.socket.recv(most)
         except _BLOCKED:
             return
         if not data:
