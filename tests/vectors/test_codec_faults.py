@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,10 +22,9 @@ FEWEST = 60
 def runner() -> ModuleType:
     sys.path.insert(0, str(CODEC.parent))
     try:
-        import run
+        return import_module("run")
     finally:
         sys.path.pop(0)
-    return run
 
 
 def codec(right: str = "", wrong: str = "") -> ModuleType:

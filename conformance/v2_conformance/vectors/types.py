@@ -144,11 +144,12 @@ class Rules(_Strict, frozen=True, kw_only=True):
     tensors: Annotated[
         tuple[VectorTensor, ...],
         Meta(
-            description="Each is there once with this datatype and shape, in this form, and reads "
-            "as these bytes; numbers in JSON are first rounded to the datatype."
+            description="Each is there with this datatype and shape, in this form, and reads as "
+            "these bytes, also if it is there twice; numbers in JSON are first rounded to the "
+            "datatype."
         ),
     ] = ()
-    only: Annotated[bool, Meta(description="If true, there are no other tensors.")] = False
+    only: Annotated[bool, Meta(description="If true, there are no more tensors.")] = False
     one_form: Annotated[bool, Meta(description="If true, all tensors have the same form.")] = False
     data_or_size: Annotated[
         bool, Meta(description="If true, no tensor has `data` beside a size; null and [] are none.")

@@ -134,42 +134,48 @@ func check(rules rules, fields []field, body []byte, key string) {
 	if rules.ReadOnly {
 		return
 	}
-	got, binary, entries := map[string]tensor{}, map[string]bool{}, map[string]object{}
+	type found struct {
+		tensor
+		binary bool
+		entry  object
+	}
+	got, number := map[string][]found{}, 0
 	forms := map[bool]bool{}
 	for _, item := range document[key].([]any) {
 		entry := item.(object)
 		name, datatype, shape := entry["name"].(string), entry["datatype"].(string), shapeOf(entry)
 		parameters, _ := entry["parameters"].(object)
 		_, sized := parameters["binary_data_size"]
-		must(entries[name] == nil, "%s is there twice", name)
 		must(!rules.DataOrSize || !sized || entry["data"] == nil, "%s has both", name)
 		data := []byte(nil)
 		if sized || !rules.NotFinite {
 			data, blobs = take(entry, datatype, shape, blobs)
 		}
-		got[name], binary[name], entries[name] = tensor{datatype, shape, data}, sized, entry
+		got[name] = append(got[name], found{tensor{datatype, shape, data}, sized, entry})
+		number++
 		forms[sized] = true
 	}
 	must(len(blobs) == 0, "bytes are left over")
 	for _, want := range rules.Tensors {
-		entry := entries[want.Name]
-		must(entry != nil, "no %s", want.Name)
-		must(isForm(want.Form, binary[want.Name]), "%s has another form", want.Name)
-		if rules.NotFinite && !binary[want.Name] {
-			for n, value := range flat(entry["data"], want.Shape) {
-				_, isNumber := value.(json.Number)
-				number := numbersOf(want.Datatype, *want.Data)[n]
-				must(!isNumber || !(math.IsNaN(number) || math.IsInf(number, 0)), "a number for what is none")
+		must(got[want.Name] != nil, "no %s", want.Name)
+		for _, one := range got[want.Name] {
+			must(isForm(want.Form, one.binary), "%s has another form", want.Name)
+			if rules.NotFinite && !one.binary {
+				for n, value := range flat(one.entry["data"], want.Shape) {
+					_, isNumber := value.(json.Number)
+					number := numbersOf(want.Datatype, *want.Data)[n]
+					must(!isNumber || !(math.IsNaN(number) || math.IsInf(number, 0)), "a number for what is none")
+				}
+			} else {
+				same(want, one.tensor)
 			}
-		} else {
-			same(want, got[want.Name])
-		}
-		for name, value := range want.Parameters {
-			parameters, _ := entry["parameters"].(object)
-			must(fmt.Sprint(parameters[name]) == fmt.Sprint(value), "no parameter %s", name)
+			for name, value := range want.Parameters {
+				parameters, _ := one.entry["parameters"].(object)
+				must(fmt.Sprint(parameters[name]) == fmt.Sprint(value), "no parameter %s", name)
+			}
 		}
 	}
-	must(!rules.Only || len(got) == len(rules.Tensors), "more tensors")
+	must(!rules.Only || number == len(rules.Tensors), "more tensors")
 	must(!rules.OneForm || len(forms) < 2, "mixed forms")
 	kind := valuesOf(fields, "Content-Type")[0]
 	isJSON := kind == "application/json" || strings.HasSuffix(kind, "+json")

@@ -36,6 +36,18 @@ function same(want, got) {
   }
 }
 
+function compare(rules, want, got) {
+  must(isForm(want.form, got.binary), `${want.name} has another form`);
+  if (rules.not_finite && !got.binary) {
+    const numbers = codec.elementsOf({ ...want, data: bytes(want.data) });
+    codec.flat(got.entry.get("data"), want.shape).forEach((value, n) => {
+      const isNumber = value instanceof codec.NumberText && Number.isFinite(Number(value.text));
+      must(!isNumber || Number.isFinite(numbers[n]), "a number for what is none");
+    });
+  } else same(want, got);
+  hasAll(want.parameters, got.entry.get("parameters"));
+}
+
 // Compare a message that the codec wrote with the rules of a vector.
 function check(rules, fields, body, key) {
   const [text, rest] = codec.split(fields, body);
@@ -43,32 +55,24 @@ function check(rules, fields, body, key) {
   const document = codec.parse(text);
   if (rules.read_only) return;
   let blobs = rest;
-  const found = new Map();
+  const found = [];
   for (const entry of document.get(key)) {
     const [name, datatype] = [entry.get("name"), entry.get("datatype")];
     const shape = entry.get("shape").map((size) => Number(size.text));
     const binary = Boolean(entry.get("parameters")?.has("binary_data_size"));
-    must(!found.has(name), `${name} is there twice`);
     must(!rules.data_or_size || !binary || !entry.has("data"), `${name} has both`);
     let data;
     if (binary || !rules.not_finite) [data, blobs] = codec.take(entry, datatype, shape, blobs);
-    found.set(name, { datatype, shape, data, binary, entry });
+    found.push({ name, datatype, shape, data, binary, entry });
   }
   must(blobs.length === 0, "bytes are left over");
   for (const want of rules.tensors ?? []) {
-    const got = found.get(want.name);
-    must(got && isForm(want.form, got.binary), `${want.name} has another form, or is not there`);
-    if (rules.not_finite && !got.binary) {
-      const numbers = codec.elementsOf({ ...want, data: bytes(want.data) });
-      codec.flat(got.entry.get("data"), want.shape).forEach((value, n) => {
-        const isNumber = value instanceof codec.NumberText && Number.isFinite(Number(value.text));
-        must(!isNumber || Number.isFinite(numbers[n]), "a number for what is none");
-      });
-    } else same(want, got);
-    hasAll(want.parameters, got.entry.get("parameters"));
+    const all = found.filter((one) => one.name === want.name);
+    must(all.length, `no ${want.name}`);
+    all.forEach((got) => compare(rules, want, got));
   }
-  must(!rules.only || found.size === rules.tensors.length, "more tensors");
-  must(!rules.one_form || new Set([...found.values()].map((one) => one.binary)).size < 2, "mixed forms");
+  must(!rules.only || found.length === rules.tensors.length, "more tensors");
+  must(!rules.one_form || new Set(found.map((one) => one.binary)).size < 2, "mixed forms");
   const [type] = codec.valuesOf(fields, "Content-Type");
   const kind = /^application\/json$|\+json$/.test(type) ? "json" : "binary";
   must((rules.content_type ?? kind) === kind, `typed ${type}`);

@@ -49,6 +49,20 @@ def same(expected, got):
         need(left == right, f"{expected['name']}: wrong data")
 
 
+def compare(codec, rules, expected, form, tensor, entry):
+    """Compare a tensor of a message with that of the rules."""
+    need(expected.get("form", "any") in ("any", form), f"{expected['name']} is {form}")
+    if rules.get("not_finite") and form == "json":
+        numbers = codec.numbers_of(expected["datatype"], data(expected["data"]))
+        for value, number in zip(numbers, codec.flat(entry["data"], entry["shape"]), strict=True):
+            written = isinstance(number, (int, Decimal)) and math.isfinite(float(number))
+            need(np.isfinite(value) or not written, "a number for what is none")
+    else:
+        same(expected, tensor)
+    for name, value in expected.get("parameters", {}).items():
+        need(entry["parameters"].get(name) == value, f"no parameter {name}")
+
+
 def check(codec, rules, fields, body, key):
     """Compare a message that the codec wrote with the rules of a vector."""
     text, blobs = codec.split(fields, body)
@@ -56,11 +70,10 @@ def check(codec, rules, fields, body, key):
     document = codec.parse(text)
     if rules.get("read_only"):
         return
-    tensors, entries, at = {}, document[key], 0
-    for entry in entries:
+    tensors, at = [], 0
+    for entry in document[key]:
         size = entry.get("parameters", {}).get("binary_data_size")
         form = "json" if size is None else "binary"
-        need(entry["name"] not in tensors, f"{entry['name']} is there twice")
         need(not (rules.get("data_or_size") and size is not None and entry.get("data")), "both")
         if size is not None:
             blob = blobs[at : at + size]
@@ -73,25 +86,15 @@ def check(codec, rules, fields, body, key):
                 if rules.get("not_finite")
                 else codec.from_json(entry["datatype"], entry["shape"], entry["data"])
             )
-        tensors[entry["name"]] = (form, (entry["datatype"], entry["shape"], blob), entry)
+        tensors.append((form, (entry["datatype"], entry["shape"], blob), entry))
     need(at == len(blobs), "bytes are left over")
     for expected in rules.get("tensors", ()):
-        need(expected["name"] in tensors, f"no {expected['name']}")
-        form, tensor, entry = tensors[expected["name"]]
-        need(expected.get("form", "any") in ("any", form), f"{expected['name']} is {form}")
-        if rules.get("not_finite") and form == "json":
-            numbers = codec.numbers_of(expected["datatype"], data(expected["data"]))
-            for value, number in zip(
-                numbers, codec.flat(entry["data"], entry["shape"]), strict=True
-            ):
-                written = isinstance(number, (int, Decimal)) and math.isfinite(float(number))
-                need(np.isfinite(value) or not written, "a number for what is none")
-        else:
-            same(expected, tensor)
-        for name, value in expected.get("parameters", {}).items():
-            need(entry["parameters"].get(name) == value, f"no parameter {name}")
+        found = [one for one in tensors if one[2]["name"] == expected["name"]]
+        need(found, f"no {expected['name']}")
+        for one in found:
+            compare(codec, rules, expected, *one)
     need(not rules.get("only") or len(tensors) == len(rules["tensors"]), "more tensors")
-    forms = {form for form, _, _ in tensors.values()}
+    forms = {form for form, _, _ in tensors}
     need(not rules.get("one_form") or len(forms) < 2, "mixed forms")
     kind = codec.values_of(fields, "Content-Type")[0]
     is_json = kind == "application/json" or kind.endswith("+json")
