@@ -30,7 +30,7 @@ NO = Said(lines=(Line(error="no"),), exit=0)
 @pytest.fixture
 def made(tmp_path: Path) -> ClientCase:
     """A scenario that asks for one request."""
-    return scenario(tmp_path, expect={"request": ["readable"]})
+    return scenario(tmp_path, expect={"request": ["json"]})
 
 
 @contextlib.contextmanager

@@ -63,7 +63,7 @@ def request(
     """A request, right unless it is told otherwise."""
     text = json.dumps(document, ensure_ascii=False).encode()
     body = text + blobs
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\n{fields}"
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n{fields}"
     if length is not None:
         head += f"Inference-Header-Content-Length: {length or len(text)}\r\n"
     if coding:
@@ -108,8 +108,11 @@ KINDS_OF_CHECKS: list[tuple[str, str, bytes]] = [
     ("blobs", "wrong_value", request(blobs=BLOBS[4:8] + BLOBS[:4] + BLOBS[8:])),
     ("data_or_size", "data_and_size", request(first_input(data=[1]))),
     ("data_or_size", "no_data_no_size", request(first_input(parameters={}))),
-    ("readable", "repeated_member", request().replace(PRIORITY, b'"a": 1, "a": 1'.ljust(29))),
-    ("readable", "header_length_not_json", request(length="7")),
+    ("json", "repeated_member", request().replace(PRIORITY, b'"a": 1, "a": 1'.ljust(29))),
+    ("json", "header_length_not_json", request().replace(b'{"id"', b"{'id'")),
+    ("coded_length", "wrong_header_length", request(length="7")),
+    ("readable", "invalid_tensor", request(first_input(shape=[3]))),
+    ("readable", "wrong_value", request(blobs=BLOBS[4:8] + BLOBS[:4] + BLOBS[8:])),
     ("target", "wrong_target", request(path="/v2/models/two/versions/2/infer")),
     ("id", "wrong_id", request(changed(id="x"))),
     ("forms", "wrong_form", request(first_input(parameters={}, data=[1, 2]), BLOBS[8:])),
@@ -144,6 +147,76 @@ def test_no_data_beside_a_size_is_tolerated(
 ) -> None:
     sent = request(first_input(data=nothing))
     assert verdict(tmp_path, check, sent).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("check", ["readable", "framing", "coded_length", "caller_parameters"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        request(length=None),
+        request(blobs=BLOBS[:-1]),
+        request(blobs=BLOBS + b"!"),
+        request(first_input(parameters={})),
+        request().replace(b'{"id"', b"{'id'"),
+        request().replace(PRIORITY, PRIORITY + b","),
+    ],
+)
+def test_where_blobs_are_and_how_json_is_written_has_requirements_of_its_own(
+    check: str, sent: bytes, tmp_path: Path
+) -> None:
+    assert verdict(tmp_path, check, sent, parameters={}).outcome is Outcome.PASS
+
+
+CALLERS = {
+    "Inference-Header-Content-Length": request(length="7"),
+    "Content-Encoding": request(fields="Content-Encoding: gzip\r\n"),
+    "Content-Length": request(framed="Content-Length: 7\r\n"),
+}
+
+
+@pytest.mark.parametrize("name", CALLERS)
+def test_what_the_caller_gave_as_framing_is_judged_if_it_was_sent(
+    name: str, tmp_path: Path
+) -> None:
+    value = "gzip" if name == "Content-Encoding" else "7"
+    given = {"headers": {name: value}}
+    assert verdict(tmp_path, "framing", CALLERS[name], **given).outcome is Outcome.FAIL
+    assert verdict(tmp_path, "framing", request(), **given).outcome is Outcome.PASS
+    assert verdict(tmp_path, "framing", CALLERS[name], headers={}).outcome is Outcome.PASS
+
+
+def test_a_size_of_the_callers_is_judged_if_it_was_sent(tmp_path: Path) -> None:
+    first, *others = TWO["inputs"]
+    given = [{**first, "parameters": {"binary_data_size": 4}}, *others]
+    sent = request(first_input(parameters={"binary_data_size": 4}))
+    assert verdict(tmp_path, "framing", sent, inputs=given).outcome is Outcome.FAIL
+    assert verdict(tmp_path, "framing", request(), inputs=given).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "stale",
+    [
+        request(changed(parameters={}), path="/v2/models/two_2/infer"),
+        request(DOCUMENT, path="/v2/models/two_2/versions/3/infer").replace(b"gr", b"Gr"),
+        request(changed(id="other"), path="/v2/models/two_2/infer"),
+    ],
+)
+def test_what_an_earlier_caller_said_is_stale(stale: bytes, tmp_path: Path) -> None:
+    plain = {key: TWO[key] for key in ("model", "inputs", "outputs")}
+    made = scenario(
+        tmp_path,
+        requests=[{**TWO, "version": "3"}, plain],
+        expect={"request": ["no_stale_members"]},
+    )
+    said = Said(lines=(Line(error="no"), Line(error="no")), exit=0)
+    first = request(path="/v2/models/two/versions/3/infer")
+    clean = request(changed(id="own", parameters={}), path="/v2/models/two_2/infer")
+    assert judge_client(made, [first, clean], said).outcome is Outcome.PASS
+    # The first one may have been refused: their URLs tell them apart.
+    assert judge_client(made, [clean], said).cause.number == 1  # type: ignore[union-attr]
+    found = judge_client(made, [first, stale], said)
+    assert isinstance(found.cause, WrongRequest)
+    assert (found.cause.number, found.cause.finding.kind) == (2, "stale_member")
 
 
 def test_wrong_numbers_fail_every_scenario(tmp_path: Path) -> None:
@@ -182,11 +255,25 @@ def test_a_header_of_the_request_before_is_stale(tmp_path: Path) -> None:
     plain = {key: value for key, value in TWO.items() if key != "headers"}
     made = scenario(tmp_path, requests=[TWO, plain], expect={"request": ["no_stale_headers"]})
     said = Said(lines=(Line(error="no"), Line(error="no")), exit=0)
-    clean = request(fields="Content-Type: a/b\r\n")
+    second = "/v2/models/two_2/infer"
+    clean = request(fields="Content-Type: a/b\r\n", path=second)
     assert judge_client(made, [request(), clean], said).outcome is Outcome.PASS
-    found = judge_client(made, [request(), request()], said)
+    found = judge_client(made, [request(), request(path=second)], said)
     assert isinstance(found.cause, WrongRequest)
     assert (found.cause.number, found.cause.finding.kind) == (2, "stale_field")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        request().replace(b"HTTP/1.1", b"HTTP/1.0").replace(b"Host: 127.0.0.1:8000\r\n", b""),
+        # By hand, the bench may be behind a tunnel.
+        request(path="/K2%2Fmade/v2/models/two/infer").replace(b"127.0.0.1", b"tunnel"),
+    ],
+)
+def test_a_host_is_needed_since_http_1_1(sent: bytes, two: ClientCase) -> None:
+    seen = {one.what: one for one in observe_client(two, [sent])}
+    assert not seen["request_hosts"].wrong
 
 
 # Readings.
@@ -271,13 +358,15 @@ def test_an_error_has_to_say_what_the_scenario_asks_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "sent"),
     [
-        ("request_syntax", request().replace(b"Host: x\r\n", b"Host: x\n")),
-        ("request_syntax", request().replace(b"Host: x", b"Host : x")),
+        ("request_syntax", request().replace(b"Host: 127.0.0.1:8000\r\n", b"Host: x\n")),
+        ("request_syntax", request().replace(b"Host: 127.0.0.1:8000", b"Host : x")),
         ("request_syntax", request().replace(b"POST /", b"POST  /")),
         ("request_syntax", b"\r\n" + request()),
         ("request_syntax", b"POST / HTTP/1.1\r\nHost: x"),
-        ("request_hosts", request().replace(b"Host: x\r\n", b"")),
-        ("request_hosts", request().replace(b"Host: x", b"Host: x\r\nHost: x")),
+        ("request_hosts", request().replace(b"Host: 127.0.0.1:8000\r\n", b"")),
+        ("request_hosts", request().replace(b"Host: 127.0.0.1:8000", b"Host: x\r\nHost: x")),
+        ("request_hosts", request().replace(b"Host: 127.0.0.1:8000", b"Host: 127.0.0.1")),
+        ("request_hosts", request().replace(b"Host: 127.0.0.1:8000", b"Host: example.com:8000")),
         ("request_lengths", request(framed="")),
         ("request_lengths", request(framed="Content-Length: 5\r\nContent-Length: 5\r\n")),
         ("request_lengths", request(framed="Content-Length: 5\r\nTransfer-Encoding: chunked\r\n")),

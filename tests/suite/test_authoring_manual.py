@@ -69,6 +69,8 @@ OF_SCENARIOS = {
     "answer.header_length": "Header length",
     "answer.body": "The body in place of the answer's",
     "answer.encoded": "Encoded body",
+    "answer.interim": "The answer",
+    "answer.spelling": "The HTTP of the answer",
     "delivery": "Delivery",
     "cuts": "Delivery",
     "output": "Outputs of the answer",

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
-from itertools import pairwise
 from typing import Any
 
+from v2_conformance.bench.answered_codings import coded
+from v2_conformance.bench.answered_http import CASES, framed
 from v2_conformance.bench.requests import ClientRequest, Wishes, wishes
 from v2_conformance.bench.tasks import Asked
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CODINGS, CodingError, acceptable
 from v2_conformance.protocol.datatypes import ElementError, check_blob, to_json
-from v2_conformance.protocol.message import Part, Tensor, compose
+from v2_conformance.protocol.message import Tensor, compose
 from v2_conformance.suite.models import TensorSpec
 from v2_conformance.wire.case_data import from_hex, integer, mapping, text, write_json
-from v2_conformance.wire.encode.coded_body import code_body
-from v2_conformance.wire.encode.delivery import cuts, read_delivery
 from v2_conformance.wire.encode.inputs import EncodedInput, encode_one, input_entries
 from v2_conformance.wire.encode.json_changes import change_json
 from v2_conformance.wire.encode.message_fields import message_fields
@@ -31,12 +29,6 @@ from v2_conformance.wire.encode.requests import appended
 _PAUSE_S = 0.002
 _JSON_MEMBERS = ("before", "after", "indent", "text", "change")
 _IDENTITY_LIES = ("values", "elements")
-_CASES: Mapping[str, Any] = {
-    "usual": str,
-    "lower": str.lower,
-    "upper": str.upper,
-    "mixed": lambda name: "".join(c.upper() if i % 2 else c.lower() for i, c in enumerate(name)),
-}
 
 
 @dataclass(frozen=True)
@@ -123,11 +115,11 @@ def make_answer(
     body = _tampered(body, script)
     coding = _coding(script, wanted)
     if coding is not None:
-        body = code_body(coding, body, script.get("encoded"))
+        body = coded(coding, body, script.get("encoded"))
     fields = _fields(script, coding, sizes, binary=bool(blobs))
-    spell = _CASES[script.get("field_case", "usual")]
+    spell = CASES[script.get("field_case", "usual")]
     message = tuple((spell(name), value) for name, value in fields)
-    head_and_body, closes = _framed(fields, body, parts, script, status)
+    head_and_body, closes = framed(fields, body, parts, script, status)
     then = str(script.get("then", "closes" if closes else "keeps"))
     return Answer(
         writes=head_and_body,
@@ -190,7 +182,7 @@ def _output(asked: Asked, position: int, entry: object, wanted: Wishes) -> Encod
             given.setdefault("name", same.name)
             given.setdefault("shape", list(same.shape))
             if not values:
-                given["values"] = {"hex": bytes(same.blob).hex()}
+                given["values"] = {"hex": bytes(same.blob)}
         invented = same is None or (values and "datatype" in given)
         datatype = given["datatype"] if invented else same and same.datatype
         name = text(given["name"], "`name`")
@@ -266,16 +258,17 @@ def _coding(script: Mapping[str, Any], wanted: Wishes) -> str | None:
     """Return the content coding of the answer."""
     if "encoding" not in script:
         return None
-    name = text(script["encoding"], "`encoding`")
-    if name != "accepted":
-        return name
+    first, *named = text(script["encoding"], "`encoding`").split(" ")
+    if first != "accepted":
+        return str(script["encoding"])
     if wanted.accept_encoding is None:
         return None
+    among = named or CODINGS
     try:
-        allowed = acceptable(wanted.accept_encoding)
+        allowed = acceptable(wanted.accept_encoding, among)
     except CodingError:
         return None
-    return next((coding for coding in CODINGS if coding in allowed), None)
+    return next((coding for coding in among if coding in allowed), None)
 
 
 def _fields(
@@ -284,75 +277,6 @@ def _fields(
     """Return the fields of the answer, without those of its framing."""
     codings = [] if coding is None else [("Content-Encoding", coding)]
     return message_fields(script, *sizes, codings, binary=binary)
-
-
-def _framed(
-    fields: list[tuple[str, str]],
-    body: bytes,
-    parts: Sequence[Part],
-    script: Mapping[str, Any],
-    status: int,
-) -> tuple[tuple[bytes, ...], bool]:
-    """Return head and body in the writes in which they are sent, and whether the connection ends
-    then.
-    """
-    delivery = read_delivery(script.get("delivery", "whole"))
-    old = script.get("version") == "1.0"
-    by_close = script.get("framing") == "close"
-    closes = old or by_close or script.get("then") in ("closes", "resets")
-    if delivery.chunked:
-        fields.append(("Transfer-Encoding", "chunked"))
-    elif not by_close:
-        claimed = integer(script.get("claims", len(body)), "`claims`", least=0)
-        fields.append(("Content-Length", str(claimed)))
-    if closes and not old:
-        fields.append(("Connection", "close"))
-    spell = _CASES[script.get("field_case", "usual")]
-    line = f"HTTP/{'1.0' if old else '1.1'} {status} {_phrase(status)}"
-    lines = [line, *(f"{spell(name)}: {value}" for name, value in fields), "", ""]
-    head = _interim(script) + "\r\n".join(lines).encode("latin-1", "replace")
-    pieces = [body]
-    if delivery.kind != "whole":
-        places = cuts(delivery.how, f"`delivery.{delivery.kind}`", parts, len(body))
-        edges = pairwise([0, *places, len(body)])
-        pieces = [body[a:b] for a, b in edges if b > a]
-    if delivery.chunked:
-        pieces = [*(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces), b"0\r\n\r\n"]
-    writes = [head + body] if delivery.kind == "whole" else [head, *pieces]
-    return _cut(writes, len(head), script), closes
-
-
-def _cut(writes: list[bytes], head: int, script: Mapping[str, Any]) -> tuple[bytes, ...]:
-    """Return the writes cut off after the bytes that the script `sends`, or before those that it
-    `lacks`.
-    """
-    total = sum(map(len, writes))
-    sends = script.get("sends", "all")
-    if sends == "all":
-        left = total
-    elif sends == "nothing":
-        left = 0
-    else:
-        left = head + integer(sends, "`sends`", least=-head)
-    left = min(left, total - integer(script.get("lacks", 0), "`lacks`", least=0, most=total))
-    found = []
-    for data in writes:
-        if left > 0:
-            found.append(data[:left])
-        left -= len(data)
-    return tuple(found)
-
-
-def _interim(script: Mapping[str, Any]) -> bytes:
-    lines = (f"HTTP/1.1 {code} {_phrase(code)}\r\n\r\n" for code in script.get("interim", ()))
-    return "".join(lines).encode()
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
 
 
 def check_answer(answer: Answer) -> None:

@@ -50,9 +50,14 @@ class Connection:
         turn: Turn | None = None
         given = b""
         request: ClientRequest | None = None
+        data = bytearray(self._data)
+        enough = 1
         try:
             while True:
-                request = read_client_request(self._data) if self._data else None
+                if len(data) >= enough:
+                    self._data = bytes(data)
+                    request = read_client_request(self._data)
+                    enough = len(data) + 1 if request is None else request.needs
                 if request is not None and number is None:
                     self._stage = self._find(request)
                     number, turn = self._stage.begin(request)
@@ -64,17 +69,19 @@ class Connection:
                         given = CONTINUE
                 if request is not None and request.whole:
                     break
-                data = self._sock.recv(_RECEIVE)
-                if not data:
+                more = self._sock.recv(_RECEIVE)
+                if not more:
+                    self._data = bytes(data)
                     self._broken(number, turn, given, began, request)
                     return False
-                if not self._data:
+                if not data:
                     began = time.monotonic()  # until then the connection was idle
-                self._data += data
+                data += more
         except UnreadableRequestError as error:
             self._refuse(number, str(error), began)
             return False
         except OSError as error:
+            self._data = bytes(data)
             self._broken(number, turn, given, began, request, str(error))
             return False
         assert number is not None
@@ -92,6 +99,8 @@ class Connection:
             answer = self._stage.answer(turn, request)
             sent = bytearray(given)
             ending, detail = Ending.COMPLETE, ""
+            if answer.then == "leaves":
+                self._cork()
             try:
                 for place, data in enumerate(answer.writes):
                     if place and answer.pause_s:
@@ -131,12 +140,23 @@ class Connection:
         if then == "closes":
             self._linger()
             return False
+        if then == "leaves":
+            with contextlib.suppress(OSError):
+                self._sock.shutdown(socket.SHUT_WR)
+            return False
         if then == "waits":
+            self._stage.silent()
             with contextlib.suppress(OSError):
                 while self._sock.recv(_RECEIVE):
                     pass
             return False
         return True
+
+    def _cork(self) -> None:
+        """Keep the end of what is sent until the connection is closed, so that a client that has
+        read it can know of the end, too."""
+        if hasattr(socket, "TCP_CORK"):
+            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
 
     def _linger(self) -> None:
         """Close so that the sent bytes arrive: unread bytes would reset the connection."""

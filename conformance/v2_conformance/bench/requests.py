@@ -47,7 +47,8 @@ class ClientRequest:
     """A request as far as it came. Names of `fields` are in lower case.
 
     `head` is the request line and the fields as they came, `body` is without transfer coding. The
-    request ends at `end` of what came, and `whole` says whether all of it did.
+    request ends at `end` of what came, and `whole` says whether all of it did: if not, more can be
+    read of it as soon as `needs` bytes have come.
     """
 
     method: str
@@ -58,6 +59,7 @@ class ClientRequest:
     body: bytes
     end: int
     whole: bool
+    needs: int
 
     def values(self, name: str) -> list[str]:
         """Every value of the field `name`, which is in lower case."""
@@ -135,23 +137,26 @@ def read_client_request(data: bytes) -> ClientRequest | None:
     if len(words) != 3 or not words[2].startswith("HTTP/"):
         raise UnreadableRequestError("malformed request line, expected HTTP/1.1")
     fields = tuple((one.name.decode("latin-1"), one.value.decode("latin-1")) for one in head.fields)
-    body, end, whole = _chunks(data, head.end) if head.is_chunked else _counted(data, head)
+    body = _chunks(data, head.end) if head.is_chunked else _counted(data, head)
     written = data[head.start : head.end]
-    return ClientRequest(words[0], words[1], words[2][5:], fields, written, body, end, whole)
+    return ClientRequest(words[0], words[1], words[2][5:], fields, written, *body)
 
 
-def _counted(data: bytes, head: Head) -> tuple[bytes, int, bool]:
-    """Return a body without chunks, where it ends as far as it came, and whether it is whole."""
+def _counted(data: bytes, head: Head) -> tuple[bytes, int, bool, int]:
+    """Return a body without chunks, where it ends as far as it came, whether it is whole, and how
+    many bytes must have come until it is.
+    """
     length = next(map(decimal, head.values("content-length")), None) or 0
     if length > MOST_BODY:
         raise UnreadableRequestError(f"its body is longer than {MOST_BODY} bytes")
     body = data[head.end : head.end + length]
-    return body, head.end + len(body), len(body) == length
+    return body, head.end + len(body), len(body) == length, head.end + length
 
 
-def _chunks(data: bytes, start: int) -> tuple[bytes, int, bool]:
-    """Return the same for a chunked body."""
+def _chunks(data: bytes, start: int) -> tuple[bytes, int, bool, int]:
+    """Return the same for a chunked body, or until its next chunk can be read."""
     pieces: list[bytes] = []
+    needs = len(data) + 1
     for chunk in read_chunks(data, start):
         if chunk.size is None:
             if len(data) - chunk.start > MOST_HEAD or b"\n" in data[chunk.start :]:
@@ -160,11 +165,12 @@ def _chunks(data: bytes, start: int) -> tuple[bytes, int, bool]:
         if chunk.size > MOST_BODY or chunk.start - start > MOST_BODY:
             raise UnreadableRequestError(f"its body is longer than {MOST_BODY} bytes")
         if chunk.size == 0:
-            return b"".join(pieces), chunk.after, chunk.whole
+            return b"".join(pieces), chunk.after, chunk.whole, needs
+        needs = max(needs, chunk.data + chunk.size + 2)
         pieces.append(data[chunk.data : chunk.end])
         if len(pieces) > _MOST_CHUNKS:
             raise UnreadableRequestError(f"its body has more than {_MOST_CHUNKS} chunks")
-    return b"".join(pieces), len(data), False
+    return b"".join(pieces), len(data), False, needs
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_T
         with Listener(lambda request: stage) as listener:
             task = task_of(case, listener.url, timeout_s=timeout_s, asked=asked)
             said = client.run(task, listener.url)
+            if stage.silent_since is not None:
+                said = replace(said, waited_s=time.monotonic() - stage.silent_since)
         result = judged(case, stage.exchanges(), said)
     except CaseFileError as error:
         result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))

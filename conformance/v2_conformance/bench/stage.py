@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -43,6 +44,9 @@ class Stage(Protocol):
     def answer(self, turn: Turn | None, request: ClientRequest) -> Answer:
         """Return the answer to a request."""
 
+    def silent(self) -> None:
+        """Note that a client waits for what does not come."""
+
     def answering(self) -> AbstractContextManager[None]:
         """Surround an answer and its record: until then the exchange is not there."""
 
@@ -77,6 +81,14 @@ class ScenarioStage:
         self._room = _ROOM
         self._lock = threading.Condition()
         self._answering = 0
+        self.silent_since: float | None = None
+        """When the first client was left waiting, by the monotonic clock."""
+
+    def silent(self) -> None:
+        """See Stage."""
+        with self._lock:
+            if self.silent_since is None:
+                self.silent_since = time.monotonic()
 
     @contextmanager
     def answering(self) -> Iterator[None]:

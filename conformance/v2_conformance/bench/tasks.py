@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import DATATYPES, from_values, to_values
@@ -47,15 +49,20 @@ class Asked:
 
 
 def asked_of(case: ClientCase) -> tuple[Asked, ...]:
-    """Return what each request of a scenario asks for. Raises CaseFileError, which names the
+    """Return what each request of a scenario asks for. Each is to a model of its own, so that its
+    URL says which one came, whatever a client leaves out. Raises CaseFileError, which names the
     scenario.
     """
-    found = []
+    found: list[Asked] = []
     for number, request in enumerate(case.requests):
         try:
-            found.append(_asked(request))
+            one = _asked(request)
         except CaseFileError as error:
             raise CaseFileError(f"{case.id}: request {number}: {error}") from error
+        if one.request.model in {asked.request.model for asked in found}:
+            own = msgspec.structs.replace(one.request, model=f"{one.request.model}_{number + 1}")
+            one = replace(one, request=own)
+        found.append(one)
     return tuple(found)
 
 

@@ -157,6 +157,9 @@ class _Desk:
         """See Stage."""
         return "whole"
 
+    def silent(self) -> None:
+        """See Stage."""
+
     def answering(self) -> AbstractContextManager[None]:
         """See Stage."""
         return nullcontext()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from v2_conformance.protocol.datatypes import Buffer
 
@@ -30,14 +30,15 @@ def known(name: str) -> str | None:
     return name if name in _WBITS else None
 
 
-def acceptable(field: str | None) -> frozenset[str]:
-    """The codings that an Accept-Encoding of `field` lets a server use (RFC 9110 12.5.3).
+def acceptable(field: str | None, among: Collection[str] = CODINGS) -> frozenset[str]:
+    """The codings of those `among` that an Accept-Encoding of `field` lets a server use (RFC 9110
+    12.5.3).
 
     None is a request without the field: it lets a server use any, wise or not. Raises CodingError
     for a weight that is not a number.
     """
     if field is None:
-        return frozenset(CODINGS)
+        return frozenset(among)
     weights: dict[str, bool] = {}
     for item in field.split(","):
         name, _, weight = item.partition(";")
@@ -45,7 +46,8 @@ def acceptable(field: str | None) -> frozenset[str]:
         if not _WEIGHT.fullmatch(value):
             raise CodingError(f"expected a weight from q=0 to q=1, got {weight!a}")
         weights[known(name) or name.strip().lower()] = float(value) > 0
-    return frozenset(name for name in CODINGS if weights.get(name, weights.get("*", False)))
+    default = weights.get("*", False)
+    return frozenset(name for name in among if weights.get(known(name) or name, default))
 
 
 def encode(coding: str, data: Buffer) -> bytes:

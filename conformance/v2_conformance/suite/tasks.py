@@ -131,7 +131,8 @@ class Said(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     a process ended: by itself, after the time-out, or with more output than anybody needs; of a
     client that was run by hand, nothing may have been said (`unsaid`). `exit`
     is its exit code, negative for a signal, None if there was no process. `stderr` is the end of
-    what it printed there, printable. `seconds` is the time that it had in all.
+    what it printed there, printable. `seconds` is the time that it had in all. `waited_s` is how
+    long it went on after the server had fallen silent, None if that did not happen.
     """
 
     lines: tuple[Line, ...] = ()
@@ -140,6 +141,7 @@ class Said(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     exit: int | None = None
     stderr: str = ""
     seconds: float = 0.0
+    waited_s: float | None = None
 
 
 ONE_OF = ("outputs", "error", "unsupported")

@@ -35,10 +35,19 @@ from v2_conformance.vectors.types import (
 )
 from v2_conformance.wire.encode.inputs import declared_part
 
-_HTTP = frozenset({"then", "sends", "claims", "lacks", "when", "again", "interim"})
+_HTTP = frozenset({"then", "sends", "claims", "lacks", "when", "again", "interim", "spelling"})
 """Members of an answer that are about the connection."""
+_LONG = 1 << 22
 _OF_HTTP = frozenset(
-    {"target", "caller_headers", "no_stale_headers", "unchanged_headers", "accept_encoding"}
+    {
+        "accept_encoding",
+        "caller_headers",
+        "framing",
+        "no_stale_headers",
+        "no_stale_members",
+        "target",
+        "unchanged_headers",
+    }
 )
 """Checks of a request that no message shows."""
 
@@ -48,6 +57,8 @@ def _alone(case: ClientCase) -> AskedOfClient:
     if len(case.requests) > 1:
         raise NoVectorError("company")
     (asked,) = asked_of(case)
+    if any(len(tensor.blob) > _LONG for tensor in asked.inputs):
+        raise NoVectorError("long")
     return asked
 
 
@@ -62,6 +73,8 @@ def decode_response(case: ClientCase) -> DecodeResponse:
     if reading in ("any", "refused"):
         raise NoVectorError("nothing")
     answer = make_answer(asked, script, accept_encoding=asked.request.response_compression)
+    if any(one.datatype == "BOOL" and any(b > 1 for b in one.blob) for one in answer.outputs):
+        raise NoVectorError("nothing")  # a byte that is no BOOL may be read as it is, or as true
     tensors: tuple[VectorTensor, ...] | None = None
     result: Result
     should: Should | None

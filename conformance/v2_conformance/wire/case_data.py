@@ -80,7 +80,11 @@ def one_of(value: object, what: str, known: Sequence[str]) -> str:
 
 
 def from_hex(value: object, what: str) -> bytes:
-    """Return the bytes that `value` has in hexadecimal, with or without spaces between them."""
+    """Return the bytes that `value` has in hexadecimal, with or without spaces between them. Bytes
+    in the place of digits, which the bench has of its own, are returned as they are.
+    """
+    if isinstance(value, bytes):
+        return value
     try:
         return bytes.fromhex(text(value, what))
     except ValueError as error:

@@ -21,6 +21,9 @@ for _module in (
     "errors_read",
     "connections",
     "requests_by_hand",
+    "responses_by_hand",
+    "long_messages",
+    "outputs_read",
     "codings",
 ):
     import_module(f"{__name__}.{_module}")

@@ -94,6 +94,36 @@ class _OfferedAndNotUndone(PlainClient):
         return body if call.response_compression is None else super().decoded(call, fields, body)
 
 
+client_fault("coding-offered-and-unknown", "K21", PlainClient.accept_encoding)(
+    "Accept-Encoding offers codings that the client does not know.",
+    lambda right, call: "gzip, deflate, br, zstd",
+)
+
+
+@client_fault.several("coding-by-its-only-name", "K21")
+class _ByItsOnlyName(PlainClient):
+    """gzip, which the client offers, is known by this name alone."""
+
+    def accept_encoding(self, call: Call) -> str:
+        return call.response_compression or "gzip"
+
+    def undone(self, name: str, body: bytes) -> bytes:
+        return body if name.strip().lower() == "x-gzip" else super().undone(name, body)
+
+
+client_fault("coding-first-member-only", "K21", PlainClient.undone)(
+    "Of a series of gzip's members only the first is read.",
+    lambda right, name, body: zlib.decompressobj(_wbits(known(name))).decompress(body),
+)
+
+
+@client_fault("coding-only-the-last", "K21", PlainClient.decoded)
+def _(right: Right[bytes], call: Call, fields: Mapping[str, str], body: bytes) -> bytes:
+    """Of several codings only the last one is undone."""
+    last = fields.get("Content-Encoding", "identity").split(",")[-1].strip()
+    return right(fields={"Content-Encoding": last})
+
+
 client_fault("coding-undone-only-if-asked-for", "K21", PlainClient.decoded)(
     "A content coding is undone only if the caller asked for one.",
     lambda right, call, fields, body: body if call.response_compression is None else right(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import requests
 import urllib3
@@ -100,6 +100,31 @@ client_fault("closed-connection-is-no-error", "K32", PlainClient.infer)(
 client_fault("silence-is-no-error", "K32", PlainClient.infer)(
     "A server that does not answer in time is an inference without outputs.",
     ignores(requests.Timeout),
+)
+
+
+def repeats(after: Callable[[Answer | ClientError], bool]) -> What[Answer]:
+    """Return what sends a request a second time after such an outcome."""
+
+    def what(right: Right[Answer], call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
+        try:
+            answer = right()
+        except ClientError as error:
+            if after(error):
+                return right()
+            raise
+        return right() if after(answer) else answer
+
+    return what
+
+
+client_fault("repeated-after-lost-answer", "K39", PlainClient.exchange)(
+    "A request is sent again if the connection closes before its answer is whole.",
+    repeats(lambda came: isinstance(came, ClientError)),
+)
+client_fault("repeated-after-server-error", "K39", PlainClient.exchange)(
+    "A request is sent again if the server answers with 500.",
+    repeats(lambda came: isinstance(came, Answer) and came.status >= 500),
 )
 client_fault("content-length-required", "K34", PlainClient.received)(
     "A response has to have a Content-Length or chunks.",

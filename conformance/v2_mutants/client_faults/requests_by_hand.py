@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import select
 import socket
 from collections.abc import Mapping
 from http.client import HTTPException, HTTPResponse
@@ -33,6 +34,8 @@ class ByHand(PlainClient):
 
     def exchange(self, call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
         try:
+            if self._socket is not None and self.is_over(self._socket):
+                self.close()
             if self._socket is None:
                 parts = urlsplit(self.url)
                 place = (parts.hostname or "", parts.port or 80)
@@ -56,6 +59,10 @@ class ByHand(PlainClient):
         lines = [f"{name}: {value}\r\n" for name, value in sent.items()]
         first = f"POST {parts.path}{self.path(call)} HTTP/1.1\r\n"
         return "".join([first, *lines, "\r\n"]).encode()
+
+    def is_over(self, connection: socket.socket) -> bool:
+        """Return True if the server has closed a connection, or sent what nobody asked for."""
+        return bool(select.select([connection], [], [], 0)[0])
 
     def send_all(self, connection: socket.socket, data: bytes) -> None:
         """Send a whole request."""
@@ -89,6 +96,14 @@ client_fault("host-missing", "K33", ByHand.head, base=ByHand)(
 client_fault("host-twice", "K33", ByHand.head, base=ByHand)(
     "A request has two Hosts.",
     edited(rb"(Host: .*\r\n)", rb"\1Host: example.com\r\n"),
+)
+client_fault("host-without-port", "K33", ByHand.head, base=ByHand)(
+    "Host lacks the port, although it is not 80.",
+    edited(rb"(Host: [^:\r]*):\d+\r\n", rb"\1\r\n"),
+)
+client_fault("host-of-another-server", "K33", ByHand.head, base=ByHand)(
+    "Host is not that of the URL.",
+    edited(rb"Host: .*\r\n", b"Host: example.com:8000\r\n"),
 )
 client_fault("content-length-beside-chunks", "K33", ByHand.exchange, base=ByHand)(
     "A request in chunks has a Content-Length, too.",
@@ -130,6 +145,10 @@ def _(right: Right[None], connection: socket.socket) -> None:
         fail("the server answered with an interim status")
 
 
+client_fault("idle-connection-trusted", "K36", ByHand.is_over, base=ByHand)(
+    "A connection is used again without looking if the server has closed it.",
+    lambda right, connection: False,
+)
 client_fault("closed-connection-used-again", "K36", ByHand.after, base=ByHand)(
     "After a response with `Connection: close` the next request is sent on that connection.",
     lambda right, response: None,

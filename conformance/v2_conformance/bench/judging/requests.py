@@ -23,7 +23,7 @@ from v2_conformance.bench.judging.tensors import (
     strict_json,
     tensor_of,
 )
-from v2_conformance.bench.requests import ClientRequest
+from v2_conformance.bench.requests import ClientRequest, model_asked
 from v2_conformance.bench.tasks import Asked
 from v2_conformance.judging.checks import check_binary_type, check_data_or_size, check_json_type
 from v2_conformance.judging.compare import compare_tensors
@@ -36,6 +36,7 @@ from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.client_findings import (
     NoHeaderLengthSent,
     StaleField,
+    StaleMember,
     UnreadableRequest,
     WrongField,
     WrongHeaderLength,
@@ -45,9 +46,11 @@ from v2_conformance.suite.causes.client_findings import (
     WrongTarget,
 )
 from v2_conformance.suite.causes.findings import HeaderLengthUnexpected, LeftoverBytes, WrongId
-from v2_conformance.suite.causes.output_findings import NoDataNoSize, WrongForm
+from v2_conformance.suite.causes.output_findings import BlobPastBody, NoDataNoSize, WrongForm
 from v2_conformance.wire.messages import decimal
 
+# Findings about where blobs are, not about what is in them.
+_OF_PLACES = (BlobPastBody, LeftoverBytes, NoDataNoSize)
 _BINARY, _BINARY_OUTPUT = "binary_data", "binary_data_output"
 _RESERVED = frozenset({BINARY_DATA_SIZE, _BINARY, _BINARY_OUTPUT})
 # Fields that belong to the request and not to the caller, whatever the caller passes.
@@ -160,9 +163,11 @@ def _no_header_length(sent: Sent) -> None:
 
 
 def _blobs(sent: Sent) -> None:
-    """Check sizes and order, from where the JSON ends."""
+    """Check sizes and order, from where the JSON ends. A body without JSON is K35's."""
     body, at = sent.body, sent.request.json_end
     start = at
+    if not start:
+        return
     tensors = []
     for entry in sent.inputs:
         if {"name", "datatype", "shape"} <= set(entry) and isinstance(entry["shape"], list):
@@ -181,7 +186,43 @@ def _data_or_size(sent: Sent) -> None:
 
 
 def _readable(sent: Sent) -> None:
-    read_strictly(sent.request)
+    """Check each tensor by its own size, datatype and shape, and its elements. Where the blobs are
+    is K2's, and how the JSON is written K35's."""
+    try:
+        _blobs(sent)
+    except Finding as finding:
+        if not isinstance(finding.cause, _OF_PLACES):
+            raise
+
+
+def _json(sent: Sent) -> None:
+    read_document(sent.request)
+
+
+def _coded_length(sent: Sent) -> None:
+    """Check that the header length, if there is one, is that of the decoded JSON."""
+    if sent.request.json_end and sent.request.values(HEADER_LENGTH.lower()):
+        _header_length(sent)
+
+
+def _framing(sent: Sent) -> None:
+    """Check that what the caller gave as the message's framing was not sent as if it were true."""
+    request = sent.request
+    for name, value in sent.asked.request.headers.items():
+        if name.lower() not in _FRAMING or value not in request.values(name.lower()):
+            continue
+        if name.lower() == HEADER_LENGTH.lower():
+            _header_length(sent)
+        elif not request.json_end:
+            sent.body  # noqa: B018 (raises if it is not in the coding that is named)
+            raise Finding(UnreadableRequest(f"its {name} is '{printable(value, 60)}'"))
+    inputs = {entry.get("name"): entry for entry in sent.inputs}
+    for given_input, tensor in zip(sent.asked.request.inputs, sent.asked.inputs, strict=True):
+        wrong, true = given_input.parameters.get(BINARY_DATA_SIZE), len(tensor.blob)
+        sent_size = parameters_of(inputs.get(tensor.name, {})).get(BINARY_DATA_SIZE)
+        if wrong is not None and sent_size == wrong != true:
+            owner = f"input {printable(tensor.name, 60)}"
+            raise _parameter(owner, BINARY_DATA_SIZE, true, sent_size)
 
 
 def _target(sent: Sent) -> None:
@@ -281,6 +322,22 @@ def _no_stale_headers(sent: Sent) -> None:
             raise Finding(StaleField(HEADER_LENGTH, printable(value, 60)))
 
 
+def _no_stale_members(sent: Sent) -> None:
+    """Check that what an earlier caller said, and this one does not, is not in the request."""
+    request, asked = sent.request, sent.asked.request
+    found = model_asked(request)
+    version = None if found is None else found[1]
+    parameters = parameters_of(request.document)
+    for before in (one.request for one in sent.before):
+        if asked.id is None and before.id is not None and request.document.get("id") == before.id:
+            raise Finding(StaleMember("id", printable(before.id, 60)))
+        if asked.version is None and version is not None and version == before.version:
+            raise Finding(StaleMember("version", printable(version, 60)))
+        for name, value in before.parameters.items():
+            if name not in asked.parameters and parameters.get(name) == value:
+                raise Finding(StaleMember(f"parameter {name}", printable(str(value), 60)))
+
+
 def _content_type(sent: Sent) -> None:
     (check_binary_type if sent.has_blobs else check_json_type)(sent.request)
 
@@ -327,14 +384,18 @@ CHECKS: Mapping[str, Callable[[Sent], None]] = {
     "blobs": _blobs,
     "caller_headers": _caller_headers,
     "caller_parameters": _caller_parameters,
+    "coded_length": _coded_length,
     "compressed": _compressed,
     "content_type": _content_type,
     "data_or_size": _data_or_size,
     "forms": _forms,
+    "framing": _framing,
     "header_length": _header_length,
     "id": _id,
+    "json": _json,
     "no_header_length": _no_header_length,
     "no_stale_headers": _no_stale_headers,
+    "no_stale_members": _no_stale_members,
     "outputs": _outputs,
     "readable": _readable,
     "target": _target,

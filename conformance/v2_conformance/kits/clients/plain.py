@@ -10,6 +10,7 @@ them is the adapter: it makes the requests of the bench's task and prints what t
 
 import base64
 import gzip
+import http.client
 import json
 import os
 import struct
@@ -19,6 +20,7 @@ from urllib.parse import quote
 
 import numpy as np
 import requests
+import urllib3
 
 # Elements on the wire are little-endian, whatever the machine. BF16 has no numpy type: its elements
 # are held as their 16 bits.
@@ -55,11 +57,32 @@ class V2Error(Exception):
         self.status = status
 
 
+class Response(http.client.HTTPResponse):
+    """A response behind any interim ones: Python skips 100 alone, and takes 103 for the answer."""
+
+    def _read_status(self):
+        version, status, reason = super()._read_status()
+        while 100 < status < 200:
+            http.client.parse_headers(self.fp)
+            version, status, reason = super()._read_status()
+        return version, status, reason
+
+
+class Connection(urllib3.connection.HTTPConnection):
+    response_class = Response
+
+
+class Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = Connection
+
+
 class V2Client:
     """One server and the connections to it. No call takes much longer than `timeout` seconds."""
 
     def __init__(self, url, timeout):
         self.url, self.timeout, self.session = url, timeout, requests.Session()
+        pools = self.session.get_adapter(url).poolmanager
+        pools.pool_classes_by_scheme = {**pools.pool_classes_by_scheme, "http": Pool}
 
     def infer(self, model, version, message, blobs, headers, coding=None, accepted=None):
         """Send what encode() made; return what decode() makes of the response."""
@@ -89,10 +112,12 @@ class V2Client:
         )
         status = response.status_code
         try:
+            # White space around a value does not belong to it.
+            fields = {name.lower(): value.strip() for name, value in response.headers.items()}
             # requests would undo the coding, too, but not notice that its end is missing
-            received = undo(response.headers, response.raw.read(decode_content=False))
+            received = undo(fields, response.raw.read(decode_content=False))
             if status == 200:
-                return decode(response.headers, received)
+                return decode(fields, received)
         except Exception as error:  # any: what is read from a malformed response is no result
             raise V2Error(f"unreadable response: {error!r}", status) from error
         raise V2Error(error_text(received) or response.reason, status)
@@ -162,13 +187,17 @@ def round_to_bf16(array):
 
 def undo(headers, body):
     """The body of a response without its content codings, which a gateway may add unasked."""
-    codings = headers.get("Content-Encoding", "identity").lower().split(",")
+    codings = headers.get("content-encoding", "identity").lower().split(",")
     for coding in reversed([name.strip() for name in codings]):
         if coding in ("gzip", "x-gzip", "deflate"):
-            stream = zlib.decompressobj(zlib.MAX_WBITS + 32)  # + 32: of both, whichever it is
-            body = stream.decompress(body)
-            if not stream.eof:
-                raise ValueError(f"the end of the {coding} body is missing")
+            members = []
+            while body or not members:  # gzip may be a series of members
+                stream = zlib.decompressobj(zlib.MAX_WBITS + 32)  # + 32: of both, whichever it is
+                members.append(stream.decompress(body))
+                if not stream.eof:
+                    raise ValueError(f"the end of the {coding} body is missing")
+                body = stream.unused_data
+            body = b"".join(members)
         elif coding != "identity":
             raise ValueError(f"Content-Encoding {coding}")
     return body
@@ -176,14 +205,14 @@ def undo(headers, body):
 
 def decode(headers, body):
     """The JSON of a response, with an `array` in each output. Every length is checked."""
-    length = headers.get("Inference-Header-Content-Length", str(len(body)))
+    length = headers.get("inference-header-content-length", str(len(body)))
     if not (length.isascii() and length.isdigit()) or int(length) > len(body):
         raise ValueError(f"header length {length!r} in a body of {len(body)} bytes")
     message, rest = json.loads(body[: int(length)].decode("utf-8")), body[int(length) :]
     for output in message["outputs"]:  # blobs come in this order, not in that of the request
         size = (output.get("parameters") or {}).get("binary_data_size")
         if size is None:
-            array = from_json(output["datatype"], output["data"])
+            array = from_json(output["datatype"], output["data"], output["shape"])
         elif "data" in output or count(size) > len(rest):
             raise ValueError(f"{output['name']}: a blob of {size} bytes, {len(rest)} are left")
         else:
@@ -191,6 +220,9 @@ def decode(headers, body):
             rest = rest[count(size) :]
         # reshape() refuses a shape that has another number of elements
         output["array"] = array.reshape([count(length) for length in output["shape"]])
+    names = [output["name"] for output in message["outputs"]]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"outputs that are none, or twice there: {names}")
     if rest:
         raise ValueError(f"{len(rest)} bytes after the last blob")
     return message
@@ -210,9 +242,12 @@ def from_blob(datatype, blob):
     return objects(elements)
 
 
-def from_json(datatype, data):
-    """The elements of `data`, which may be flat or nested. Raises for another kind or range."""
-    array = np.array(data, object).ravel()
+def from_json(datatype, data, shape):
+    """The elements of `data`, flat or nested as `shape`. Raises for another kind or range."""
+    array = np.array(data, object)
+    if array.ndim > 1 and list(array.shape) != shape:
+        raise ValueError(f"data that is nested as {array.shape}, not as {shape}")
+    array = array.ravel()
     elements = array.tolist()
     if datatype == "BYTES":
         return objects([element.encode() for element in elements])

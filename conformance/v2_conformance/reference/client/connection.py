@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from urllib.parse import quote
 
 import requests
 import urllib3
+from requests.structures import CaseInsensitiveDict
 
 from v2_conformance.protocol.content_codings import CodingError, decode, known
 from v2_conformance.reference.client.task import Call, ClientError
@@ -26,6 +28,26 @@ class Answer:
     body: bytes
 
 
+class _Response(http.client.HTTPResponse):
+    """A response behind any interim ones (RFC 9110, section 15.2): Python skips 100 alone."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        read = super()._read_status  # type: ignore[misc]
+        version, status, reason = read()
+        while 100 < status < 200:
+            http.client.parse_headers(self.fp)
+            version, status, reason = read()
+        return version, status, reason
+
+
+class _Http(urllib3.connection.HTTPConnection):
+    response_class = _Response
+
+
+class _Pool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _Http
+
+
 class Connection:
     """The part of the plain client that sends and receives. Every method is one decision."""
 
@@ -34,6 +56,8 @@ class Connection:
         self.timeout_s = timeout_s
         self.session = requests.Session()
         self.session.trust_env = False  # a proxy or .netrc is no part of the client
+        manager = self.session.get_adapter(self.url).poolmanager  # type: ignore[attr-defined]
+        manager.pool_classes_by_scheme = {**manager.pool_classes_by_scheme, "http": _Pool}
 
     def close(self) -> None:
         """Close every connection that is kept."""
@@ -55,9 +79,8 @@ class Connection:
                 received = self.received(response)
         except (requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
             raise ClientError(f"{type(error).__name__}: {error}") from error
-        return Answer(
-            response.status_code, response.headers, self.decoded(call, response.headers, received)
-        )
+        fields = self.fields_read(response)
+        return Answer(response.status_code, fields, self.decoded(call, fields, received))
 
     def prepared(
         self, call: Call, fields: Mapping[str, str], body: bytes
@@ -72,13 +95,18 @@ class Connection:
             prepared, stream=True, allow_redirects=False, timeout=self.time_limit()
         )
 
+    def fields_read(self, response: requests.Response) -> Mapping[str, str]:
+        """The header fields, without the white space around their values, which Python keeps."""
+        stripped = {name: value.strip(" \t") for name, value in response.headers.items()}
+        return CaseInsensitiveDict(stripped)
+
     def received(self, response: requests.Response) -> bytes:
         """The body as it came. Raises ClientError if it ends before it should."""
         pieces = []
         while piece := response.raw.read(_PIECE, decode_content=False):
             pieces.append(piece)
         body = b"".join(pieces)
-        self.check_length(response.headers, body)
+        self.check_length(self.fields_read(response), body)
         return body
 
     def check_length(self, fields: Mapping[str, str], body: bytes) -> None:

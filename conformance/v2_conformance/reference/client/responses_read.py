@@ -52,6 +52,7 @@ class ResponseReader:
         self.check_document(answer, document)
         entries = self.output_objects(document)
         outputs = self.outputs(call, entries, blobs)
+        self.check_outputs(call, outputs)
         self.check_all_read(blobs)
         return Inference(
             tuple(outputs),
@@ -201,6 +202,17 @@ class ResponseReader:
         if "data" not in entry:
             raise ClientError(f"the output {name[:60]!a} has neither data nor a binary_data_size")
         return Tensor(name, datatype, shape, from_json(datatype, shape, entry["data"]))
+
+    def check_outputs(self, call: Call, outputs: Sequence[Tensor]) -> None:
+        """Raise ClientError unless each output that the caller named is there, and none twice."""
+        names = [tensor.name for tensor in outputs]
+        if len(set(names)) < len(names):
+            raise ClientError("the response has two outputs of one name")
+        for asked in call.outputs or ():
+            if asked.name not in names:
+                raise ClientError(f"the response has no output {asked.name[:60]!a}")
+        if not names:
+            raise ClientError("the response has no outputs")
 
     def check_all_read(self, blobs: Blobs) -> None:
         """Raise ClientError if bytes are left that no output declares."""

@@ -11,6 +11,7 @@ from typing import Literal
 from v2_conformance.suite.causes.base import CauseBase, Count
 
 RequestRule = Literal[
+    "address",
     "chunk",
     "content_length",
     "field",
@@ -22,6 +23,7 @@ RequestRule = Literal[
 ]
 """A rule of RFC 9112 that a request can break."""
 _BROKEN_RULES: Mapping[RequestRule, str] = {
+    "address": "expected Host to be the server's address and port, as in the URL, got",
     "chunk": "malformed chunk (RFC 9112, section 7.1)",
     "content_length": "expected one Content-Length, a decimal number, got",
     "field": "malformed header field (RFC 9112, section 5)",
@@ -164,6 +166,14 @@ class StaleField(CauseBase, frozen=True):
     value: str
 
 
+class StaleMember(CauseBase, frozen=True):
+    """A request has the id, the version or a parameter of an earlier one."""
+
+    says = "the {name} '{value}' is left over from an earlier request"
+    name: str
+    value: str
+
+
 class ChangedHeaders(CauseBase, frozen=True):
     """After the call the caller's own headers are not what the caller passed."""
 
@@ -276,6 +286,14 @@ class ClientKeptHanging(CauseBase, frozen=True):
 
     says = "not run: the client had hung in {number} scenarios in a row"
     number: Count
+
+
+class ClientLate(CauseBase, frozen=True):
+    """The caller got its error, but long after its time limit."""
+
+    says = "the user waited {waited:.1f} s, but the caller's time limit is {limit:g} s"
+    waited: float
+    limit: float
 
 
 class ClientFlooded(CauseBase, frozen=True):

@@ -1,0 +1,186 @@
+"""Faults of what a response is taken for: its type (K38), its outputs (K37), its nesting (K25)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from v2_conformance.protocol.datatypes import Shape, from_values
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
+from v2_conformance.reference.client.connection import Answer
+from v2_conformance.reference.client.plain_client import PlainClient
+from v2_conformance.reference.client.requests_made import JsonObject
+from v2_conformance.reference.client.responses_read import Blobs, Inference
+from v2_conformance.reference.client.task import Call
+from v2_mutants.changes import fail, without
+from v2_mutants.registry import Right, What, client_fault
+
+Split = tuple[bytes, Blobs]
+
+
+def _of(answer: Answer) -> str:
+    """The Content-Type of a response, as it came."""
+    return answer.fields.get("Content-Type", "")
+
+
+client_fault("content-type-required", "K38", PlainClient.split)(
+    "A response has to have a Content-Type.",
+    lambda right, answer: right() if _of(answer) else fail("no Content-Type"),
+)
+client_fault("content-type-exactly-json", "K38", PlainClient.split)(
+    "JSON has to be typed as application/json, and nothing else.",
+    lambda right, answer: (
+        right()
+        if HEADER_LENGTH in answer.fields or _of(answer) == JSON_TYPE
+        else fail("the response is not JSON")
+    ),
+)
+client_fault("content-type-json-has-no-blobs", "K38", PlainClient.split)(
+    "A response that is typed as JSON has no blobs, whatever its header length.",
+    lambda right, answer: (answer.body, Blobs(b"")) if _of(answer) == JSON_TYPE else right(),
+)
+client_fault("content-type-text-is-an-error", "K38", PlainClient.split)(
+    "A response that is typed as text is an error's.",
+    lambda right, answer: fail("an error") if _of(answer).startswith("text/") else right(),
+)
+
+
+def fills(make: Callable[[Right[Inference], Tensor], bytes]) -> What[Inference]:
+    """Return what makes up an output that was asked for and is not there."""
+
+    def what(right: Right[Inference], call: Call, answer: Answer) -> Inference:
+        read = right(call=_without_outputs(call))
+        there = {tensor.name: tensor for tensor in read.outputs}
+        if not there:
+            return read
+        like = read.outputs[0]
+        found = [
+            there.get(one.name) or replace(like, name=one.name, blob=make(right, like))
+            for one in call.outputs or ()
+        ]
+        right.state["blob"] = like.blob
+        return Inference(tuple(found or read.outputs), read.model_name, read.model_version, read.id)
+
+    return what
+
+
+def _without_outputs(call: Call) -> Call:
+    return Call(**{**vars(call), "outputs": None})
+
+
+client_fault("missing-output-is-zeros", "K37", PlainClient.read)(
+    "An output that the response lacks is zeros.",
+    fills(lambda right, like: bytes(len(like.blob))),
+)
+client_fault("missing-output-as-before", "K37", PlainClient.read)(
+    "An output that the response lacks is what an earlier response had.",
+    fills(lambda right, like: right.state.get("blob", like.blob)),
+)
+
+
+@client_fault("second-output-of-a-name-wins", "K37", PlainClient.outputs)
+def _(
+    right: Right[list[Tensor]], call: Call, entries: Sequence[JsonObject], blobs: Blobs
+) -> list[Tensor]:
+    """Of two outputs of one name the user gets the second."""
+    return list({tensor.name: tensor for tensor in right()}.values())
+
+
+client_fault("no-outputs-are-a-result", "K37", PlainClient.check_outputs)(
+    "A response without any output is a result.",
+    lambda right, call, outputs: right() if outputs else None,
+)
+
+
+def _flat(data: object) -> list[object]:
+    return [leaf for one in data for leaf in _flat(one)] if isinstance(data, list) else [data]
+
+
+@client_fault("json-nesting-ignored", "K25", PlainClient.json_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
+    """JSON data is read in a row, however it is nested."""
+    return right(entry={**entry, "data": _flat(entry.get("data"))})
+
+
+@client_fault("json-short-rows-filled", "K25", PlainClient.json_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
+    """Rows of JSON data that are too short are filled up with zeros."""
+    data = entry.get("data")
+    if isinstance(data, list) and len(shape) > 1 and all(isinstance(row, list) for row in data):
+        data = [(row + [0] * shape[-1])[: shape[-1]] for row in data]
+    return right(entry={**entry, "data": data})
+
+
+def as_bool(true: Callable[[int], bool]) -> What[Tensor]:
+    """Return what reads the bytes of BOOL in another way."""
+
+    def what(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
+        if datatype != "BOOL":
+            return right()
+        return Tensor(name, datatype, shape, from_values("BOOL", [true(byte) for byte in blob]))
+
+    return what
+
+
+client_fault("bool-only-one-is-true", "K25", PlainClient.binary_output)(
+    "Every BOOL byte but 1 is false.",
+    as_bool(lambda byte: byte == 1),
+)
+client_fault("bool-lowest-bit", "K25", PlainClient.binary_output)(
+    "The lowest bit of a BOOL byte says if it is true.",
+    as_bool(lambda byte: bool(byte & 1)),
+)
+client_fault("json-text-behind-ignored", "K24", PlainClient.parse)(
+    "What follows the JSON's last brace, up to the header length, is ignored.",
+    lambda right, text: right(text[: _end(text)]),
+)
+client_fault("header-length-by-int", "K24", PlainClient.length_read)(
+    "A header length is whatever Python's int() takes, with a sign in front.",
+    lambda right, text, body: right(text.removeprefix("+")),
+)
+
+
+def _end(text: bytes) -> int:
+    import json
+
+    return json.JSONDecoder().raw_decode(text.decode("latin-1").lstrip())[1]
+
+
+client_fault("rank-0-read-as-1", "K14", PlainClient.shape)(
+    "A tensor of rank 0 is read as one of rank 1.",
+    lambda right, name, shape: right() or (1,),
+)
+client_fault("rank-0-sent-as-1", "K14", PlainClient.json_shape)(
+    "A tensor of rank 0 is sent as one of rank 1.",
+    lambda right, tensor: right() or [1],
+)
+
+
+@client_fault.several("id-stays", "K9")
+class _IdStays(PlainClient):
+    """The id of a request is sent with those after it that have none."""
+
+    _last: str | None = None
+
+    def document(self, call: Call, blobs: Sequence[bytes | None]) -> JsonObject:
+        self._last = call.id or self._last
+        return super().document(Call(**{**vars(call), "id": self._last}), blobs)
+
+
+@client_fault("version-stays", "K9", PlainClient.path)
+def _(right: Right[str], call: Call) -> str:
+    """The version of a model is asked for again by requests that name none."""
+    version = right.state["version"] = call.version or right.state.get("version")
+    return right(Call(**{**vars(call), "version": version}))
+
+
+@client_fault("parameters-stay", "K9", PlainClient.document)
+def _(right: Right[JsonObject], call: Call, blobs: Sequence[bytes | None]) -> JsonObject:
+    """The caller's request parameters are sent with later requests, too."""
+    kept = right.state.setdefault("parameters", {})
+    kept.update(call.parameters)
+    document = right()
+    own = {**kept, **document.get("parameters", {})}
+    return {**document, "parameters": own} if own else without(document, "parameters")
