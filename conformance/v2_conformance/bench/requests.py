@@ -102,7 +102,7 @@ class ClientRequest:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """Its JSON, wherever that ends; {} if there is none."""
+        """Its JSON, wherever that ends; {} without any."""
         return self._json[0]
 
     @cached_property

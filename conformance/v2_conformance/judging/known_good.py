@@ -121,7 +121,7 @@ def rank(transcript: Transcript) -> tuple[bool, str]:
 
 
 def problem_with(prepared: Prepared, expected: str | None, transcript: Transcript) -> Cause | None:
-    """Return what is wrong with the answer to a known-good request, None if nothing is.
+    """Return what is wrong with the answer to a known-good request, or None.
 
     `expected` is None for a server that answers it exactly. Any other survives with the same answer
     as at first (see `answer`) or an exact one. A server that asks to wait is Unavailable, which

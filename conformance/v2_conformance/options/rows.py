@@ -28,7 +28,7 @@ _KINDS: dict[str | None, Kind] = {
 
 @dataclass(frozen=True)
 class Row:
-    """An option or a positional argument, wherever it stands.
+    """An option or a positional argument, in all places that have it.
 
     `name` is the long option without its dashes, None for an argument; `metavar` is the unit or
     kind of the value, None for a flag. `shown` describes a default that is not a constant. `on`

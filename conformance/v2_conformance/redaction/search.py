@@ -27,7 +27,7 @@ _KEPT = {reading: re.compile(b"[%b]" % reading.value) for reading in Reading}
 
 @dataclass(frozen=True)
 class Needles:
-    """All that is looked for: needles, and `raw` bytes of which each one counts.
+    """Everything to look for: needles, and `raw` bytes, each of which counts.
 
     `parted` are those of which a half is looked for as well.
     """

@@ -240,7 +240,7 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
         return data
 
     def read_ahead(self, data: bytes) -> bytes:
-        """Return what of the bytes that came behind a request is read as the next one: all (V2)."""
+        """Return the bytes after a request that are read as the next one: all of them (V2)."""
         return data
 
     def left_on_connection(self, request: Request, response: Response) -> bytes:

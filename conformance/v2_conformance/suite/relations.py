@@ -24,7 +24,7 @@ RELATIONS_FILE = "relations.yaml"
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation that must hold between a model's answers, if it `holds`, and `why` it may not.
+    """A relation that must hold between a model's answers: what `holds`, and `why` it may not.
 
     Cases of `requirements` show it, except for the entries in `without`, which are about what only
     a known model can show. If it is `about_outputs`, it does not matter how many inputs the model

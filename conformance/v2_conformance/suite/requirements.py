@@ -103,7 +103,8 @@ class Requirement:
         return self.id[0]
 
     def level_for(self, profiles: Collection[str]) -> Level:
-        """The level for a server that claims `profiles`: the strictest, where several name one."""
+        """The level for a server that claims `profiles`: the strictest, if several profiles name
+        one."""
         if not self.level_in:
             return self.level
         raised = [level for profile, level in self.level_in.items() if profile in profiles]

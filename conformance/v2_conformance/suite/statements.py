@@ -123,7 +123,7 @@ def _url(document: str, anchor: str, words: Iterable[str]) -> str:
 
 
 def _escaped(words: str) -> str:
-    """Escape what has a meaning in a text fragment: the hyphen, too, is a delimiter."""
+    """Escape what has a meaning in a text fragment, such as the hyphen, which is a delimiter."""
     return quote(words, safe="").replace("-", "%2D")
 
 

@@ -161,10 +161,10 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_lines(text: bytes, most: int) -> tuple[tuple[Line, ...], str | None]:
-    """The lines that a client printed, at most so many, and what is wrong with the first bad one.
+    """The lines that a client printed, at most `most`, and what is wrong with the first bad one.
 
     What does not begin with `{"` is ignored unless it is a line all the same: some languages print
-    a byte order mark, or spaces in JSON. Nothing is read behind a bad line.
+    a byte order mark, or spaces in JSON. Nothing is read after a bad line.
     """
     stripped = (raw.removeprefix(_BYTE_ORDER_MARK).strip() for raw in text.split(b"\n"))
     return checked_lines((line for line in stripped if _is_meant(line)), most)

@@ -72,8 +72,7 @@ def claim_edits(report: Report) -> Iterator[str]:
 def plan_edits(
     report: Report, cases: Sequence[Case], models: Sequence[Learned] = ()
 ) -> tuple[DerivedPlan | None, list[str]]:
-    """Return the plan of the run that made `report`, None if there is none, and how the report's
-    plan differs.
+    """Return the plan of the run that made `report`, or None, and how the report's plan differs.
 
     The plan of a run with cases from outside the suite cannot be made again.
     """

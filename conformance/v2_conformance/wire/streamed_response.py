@@ -15,7 +15,7 @@ from v2_conformance.wire.streamed import Comparison, Streamed, StreamedTensor
 from v2_conformance.wire.transcript import Ending, Limits, Response
 
 MOST_JSON = 1 << 20
-"""The JSON of one output needs no more bytes; behind a longer one no tensor is looked for."""
+"""The JSON of one output needs no more bytes; after a longer one, no tensor is looked for."""
 _KEPT = 16 * 1024
 _FRAMING = 9  # bytes that a byte of the JSON may take if it comes in chunks of one
 _SLACK = 1 << 20

@@ -28,7 +28,7 @@ from v2_conformance.suite.causes.findings import (
 from v2_conformance.suite.causes.output_findings import InvalidTensor, NoDataNoSize
 
 MOST_SHOWN = 20
-"""So many names or values a finding shows."""
+"""The number of names or values that a finding shows."""
 
 BINARY_DATA_SIZE = "binary_data_size"
 """The parameter with the size of an input's blob in bytes."""

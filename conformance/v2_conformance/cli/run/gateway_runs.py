@@ -103,7 +103,7 @@ class GatewayRun:
 
 
 def gateway_target(target: Target, url: str, ready_within_s: float | None) -> Target:
-    """Return `target` behind the gateway at `url`, which was seen to answer.
+    """Return `target` behind the gateway at `url`, which has answered.
 
     Raises UsageError and UnreachableError: better now than after the direct run.
     """

@@ -16,7 +16,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES
 
 _ROOM = 1_000_000
-"""So many bytes of a page are for the rows."""
+"""The number of bytes of a page for the rows."""
 # A message is shown whole, unless it is absurd, or one of very many.
 _MAX_MESSAGE = 4_000
 _MAX_MESSAGE_OF_MANY = 400

@@ -11,7 +11,7 @@ _RFC = re.compile(r"https://www\.rfc-editor\.org/rfc/rfc[0-9]+\.html")
 
 
 class Source(NamedTuple):
-    """One citation, ready to print; `url` is "" if it is none that a reader should follow."""
+    """One citation, ready to print; `url` is "" if readers should not follow it."""
 
     title: str
     url: str

@@ -14,7 +14,7 @@ from v2_conformance.formats.matrix.columns import Column
 from v2_conformance.suite.outcomes import FAILED
 
 LEAST = 4
-"""So many rows are worth a fold."""
+"""The number of rows that are worth a fold."""
 
 
 @dataclass(frozen=True)

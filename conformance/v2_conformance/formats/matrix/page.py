@@ -123,7 +123,7 @@ def render(placed: Sequence[tuple[str, Column]], *, kind: str = "", other: str =
 
 
 def _told_apart(placed: Sequence[tuple[str, Column]]) -> list[Column]:
-    """Servers of one name labelled by their files, too, and the same file by a number."""
+    """Label servers of one name also by their files, and those of the same file by a number."""
     names = Counter(column.name for _, column in placed)
     seen: Counter[str] = Counter()
     columns = []

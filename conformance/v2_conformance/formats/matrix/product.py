@@ -19,8 +19,7 @@ from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.site_index import SiteReport
 
 ALTERNATIVE = "V2 binary tensor data: conformance"
-"""The text for those who do not see a badge: fixed, for a README is no place for what a server
-says."""
+"""The alternative text of a badge: fixed, because a README is no place for what a server says."""
 _NAME, _WORDS = 80, 300
 
 

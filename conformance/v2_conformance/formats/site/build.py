@@ -36,7 +36,7 @@ _FOLDERS = {"server": SERVERS, "client": CLIENTS}
 
 @dataclass(frozen=True)
 class Admission:
-    """By what reports are judged: all cases of this installation, and who may sign. With
+    """The standard for judging reports: all cases of this installation, and who may sign. With
     `outdated`, reports of another version or catalogue are taken as well."""
 
     cases: Sequence[Case]

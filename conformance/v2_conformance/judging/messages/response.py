@@ -355,8 +355,8 @@ def _sign(
 
 
 def _as_text(word: bytes) -> str | None:
-    """Return four bytes as text, which may begin in the middle of a character, None if they are
-    none."""
+    """Return four bytes as text, which may begin in the middle of a character, or None if they are
+    not text."""
     text = word.decode("utf-8", "replace").replace("\ufffd", "")
     letters = sum(character.isprintable() for character in text)
     return text if text and letters == len(text) and min(word) >= _SPACE else None

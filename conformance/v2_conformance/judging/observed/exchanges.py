@@ -145,7 +145,7 @@ class Observations:
 
 
 def _by_weight(seen: Observation) -> tuple[bool, str]:
-    """Sort what requests of ordinary clients show before what only rare ones do."""
+    """Sort findings about requests of ordinary clients before those about rare ones."""
     return seen.rare, seen.case
 
 

@@ -72,9 +72,8 @@ UNBROKEN = Syntax((), judged=True)
 
 
 def is_plain(received: Buffer) -> bool:
-    """Return True if a response breaks no rule, whoever asked for it: its head is plain, and its
-    body has no transfer coding. All others are for `read_syntax`.
-    """
+    """Return True if a response breaks no rule for any client: its head is plain, and its body has
+    no transfer coding. All others are for `read_syntax`."""
     found = _PLAIN_HEAD.match(bytes(received[:_LONGEST_PLAIN]))
     if found is None:
         return False

@@ -73,7 +73,7 @@ class CauseBase(
     """
 
     misleads: ClassVar[bool] = False
-    """True if whoever relies on what was answered goes on with it and hears of no error."""
+    """True if a client that relies on the answer continues with it and gets no error."""
 
     @property
     def kind(self) -> str:
@@ -173,7 +173,7 @@ def body_words(text: str) -> str:
 
 
 def listed(items: Sequence[object]) -> str:
-    """Return names as a list in quotation marks, "none" for no name."""
+    """Return names as a list in quotation marks, or "none"."""
     return ", ".join(f"'{item}'" for item in items) or "none"
 
 

@@ -195,7 +195,7 @@ class FailedBesideOthers(_AboutOthers, frozen=True):
 
 
 class FailedAtFirst(_AboutOthers, frozen=True):
-    """The case was run again, as a test runner can be told to do, and passed, but it is flaky.
+    """The case passed when it was run again, as a test runner can be told to do, so it is flaky.
 
     `first` is what it failed for, `again` what its pass comes to, None if it needs no words.
     """

@@ -225,7 +225,7 @@ class CodingsUnsupported(CauseBase, frozen=True):
 
 
 class Flooded(CauseBase, frozen=True):
-    """Not sent: the server has sent this many bytes more than its answers can need."""
+    """Not sent: the server has sent `limit` bytes more than its answers can need."""
 
     limit: int
 

@@ -150,7 +150,7 @@ class WrongParameter(CauseBase, frozen=True):
 
 
 class WrongField(CauseBase, frozen=True):
-    """A header field of a request is not what it has to be; `got` is None if it is not there."""
+    """A header field of a request is wrong; `got` is None if it is missing."""
 
     says = "expected {name} {expected}, got {got:none}"
     name: str
@@ -189,7 +189,7 @@ class ChangedHeaders(CauseBase, frozen=True):
 
 
 class NumbersForError(CauseBase, frozen=True):
-    """The user got tensors, but the answer is none, or is not to be trusted."""
+    """The user got tensors, but the answer has none, or is not to be trusted."""
 
     says = "expected an error for the user, got tensors: {outputs:list}"
     misleads = True
@@ -316,7 +316,7 @@ class ClientDied(CauseBase, frozen=True):
 
 
 class ClientGarbage(CauseBase, frozen=True):
-    """The client printed a line that is none of the documented form."""
+    """The client printed a line that does not have the documented form."""
 
     says = "the client printed an invalid line: {problem}"
     problem: str

@@ -34,7 +34,7 @@ class AnsweredInForm(CauseBase, frozen=True):
 
 
 class AnsweredWith(CauseBase, frozen=True):
-    """The values that came back, where the documents leave open what the server makes of a request.
+    """The values that came back, if the documents leave open what the server makes of a request.
 
     `values` are the first ones of each output, as people write them.
     """

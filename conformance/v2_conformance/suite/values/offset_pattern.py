@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # it takes long to import, and few runs need it
     import numpy as np
 
 BLOCK = 1 << 20
-"""In pieces of this many bytes the pattern is made."""
+"""The pattern is made in pieces of this many bytes."""
 
 _STEP = 0x9E3779B97F4A7C15
 _WORD = 8

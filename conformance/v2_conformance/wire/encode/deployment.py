@@ -24,7 +24,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class KnownModel:
-    """Facts about a model that has no role in the contract: its tensors and its answers.
+    """A model that has no role in the contract: its tensors and its answers.
 
     `answers` are its outputs, in their order, to each set of `model.samples`. They are None if one
     of them was malformed, or if it does not repeat its answers: then `differing` says in which
