@@ -7,7 +7,7 @@ import zlib
 from functools import cache
 
 from hostile.http_kinds import INFER, NO_ANSWER, UNREAD, UNREADABLE
-from hostile.kit import HEAD, MARK, Answer, add, always, answering, changing
+from hostile.kit import HEAD, MARK, Answer, add, always, answering, changing, some
 from support.responses import http
 from support.servers import Peer, Step, steps
 
@@ -135,6 +135,8 @@ add("resets in an error", answering(resets(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
     outcomes=SILENT | {"H1": "fail", "P2": "fail"})  # fmt: skip
 for name, answer in (TO_INFERENCE | BODIES).items():
     add(name, answering(answer, INFER), outcomes=SILENT | UNREADABLE)
+# Discovery reads with the same code as cases, and ends after one answer: some say enough.
+for name, answer in some(TO_INFERENCE | BODIES):
     add(
         f"{name}, from the start", answering(answer), code=3, says="v2-conformance: http", slow=True
     )

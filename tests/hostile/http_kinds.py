@@ -12,6 +12,7 @@ from hostile.kit import (
     in_chunks,
     length_changed,
     line,
+    some,
 )
 
 INFER = b"/infer "
@@ -173,6 +174,7 @@ for name, (requirement, change) in LEGIBLE.items():
     add(name, changing(change), outcomes={requirement: "fail"})
 for name, (requirement, change) in ILLEGIBLE.items():
     add(name, changing(change, INFER), outcomes=UNREADABLE | {requirement: "fail"})
+for name, (_, change) in some(ILLEGIBLE):
     add(f"{name}, from the start", changing(change), code=3, says=UNREAD, slow=True)
 for name, change in LEGAL.items():
     add(f"legal: {name}", changing(change))

@@ -7,7 +7,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+from support.long_tests import sample
 from support.servers import Peer, served, serving
 from v2_mutants.servers import MutantServer
 
@@ -21,6 +23,8 @@ CASES = (VICTIM, BINARY, REJECTED, *SYNTAX, "R7/observed", "R2/observed")
 """What a run sends and judges unless its kind says otherwise."""
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
+
+Row = TypeVar("Row")
 
 Start = Callable[[], AbstractContextManager[str]]
 """Starts a server, whose URL it gives; the server ends with the block."""
@@ -55,6 +59,11 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
+
+
+def some(rows: Mapping[str, Row]) -> list[tuple[str, Row]]:
+    """One row in three, of those which ask at another place for what their table asked already."""
+    return [(name, rows[name]) for name in sample(rows, 3)]
 
 
 def add(name: str, start: Start, **how: object) -> None:
