@@ -63,7 +63,7 @@ def test_rows_name_level_title_and_statement_in_the_catalogues_order() -> None:
 def test_a_must_row_names_what_it_blocks() -> None:
     page = page_of(report_of())
     for name, blocks in (("P2", "conformant"), ("H6", "robust")):
-        assert f"(blocks {blocks})" in page.rows[name][0]
+        assert f"Blocks {blocks}." in page.rows[name][0]
     assert "(blocks" not in page.rows["P4"][0]
 
 
@@ -193,3 +193,11 @@ def test_nothing_in_a_report_becomes_markup() -> None:
     assert not re.search(r"[\x00\x0b\x1b\u202e\ufffe]", page.text)
     assert "<script>alert(1)</script>" in page.text  # shown, as text
     assert not any(link.startswith("javascript:") for link in page.links)
+
+
+def test_the_numbers_of_a_card_add_up() -> None:
+    column = column_of(report_of(), "")
+    numbers = [int(number) for number in re.findall(r"[0-9]+", column.tally)]
+    passed, total, *others = numbers
+    assert passed + sum(others) == total
+    assert total == sum(row.level == "MUST" for row in column.requirements.values())

@@ -10,7 +10,7 @@ from v2_conformance.report.comparing.trend import Findings, findings
 from v2_conformance.report.document import OUTDATED, Report, RequirementResult
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import Standing, claim, missing, server_name, standing
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import FAILED, Outcome
 
 _SHORT, _LONG = 60, 600
 
@@ -62,9 +62,13 @@ class Column:
 
     @property
     def tally(self) -> str:
-        """The number of mandatory requirements that pass."""
+        """How many mandatory requirements pass, fail, and do neither; they add up."""
         passed, total = self.passing("MUST")
-        return f"{passed} of {total} MUST"
+        must = [row for row in self.requirements.values() if row.level == "MUST"]
+        failed = sum(row.outcome in FAILED for row in must)
+        left = total - passed - failed
+        words = f"{passed} of {total} pass, {failed} {'fails' if failed == 1 else 'fail'}"
+        return words + (f", {left} not shown" if left else "")
 
     def passing(self, level: str) -> tuple[int, int]:
         """Return how many requirements of a level pass with all their cases, out of how many."""

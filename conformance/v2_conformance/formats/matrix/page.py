@@ -74,8 +74,9 @@ class MatrixRow:
 
     @property
     def holds(self) -> bool:
-        """True if every server that claims it passes."""
-        return {cell.tone for cell in self.cells} <= {Outcome.PASS, Outcome.UNSUPPORTED}
+        """True if every server that claims it passes, or does what is disputed."""
+        right = {Outcome.PASS, Outcome.UNSUPPORTED, Outcome.DISPUTED}
+        return {cell.tone for cell in self.cells} <= right
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ def render(placed: Sequence[tuple[str, Column]], *, kind: str = "", other: str =
         what=kind or (kinds.pop() if len(kinds) == 1 else "implementation"),
         other=other,
         catalogues=len(catalogues),
+        same_suite=len({column.suite for column in columns}) == 1,
         families=_families([row for row in rows.values() if row.id not in inside]),
         all_families=families(),
         folds=folded,
