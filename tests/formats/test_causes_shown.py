@@ -26,7 +26,7 @@ from v2_conformance.suite.causes.circumstances import (
     ProfileNotClaimed,
     RoleAbsent,
 )
-from v2_conformance.suite.causes.findings import HeaderLengthNotJson
+from v2_conformance.suite.causes.findings import HeaderLengthNotJson, WrongStatus
 from v2_conformance.suite.causes.output_findings import MissingOutput
 
 NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
@@ -66,6 +66,12 @@ def test_cause_of_a_requirement_without_cases_has_its_title() -> None:
     made = report_of([case("O4/x", "fail", cause=missing)])
     (cause,) = shown_causes(msgspec.structs.replace(made, relations=relations))
     assert cause.name.startswith(f"{missing.shows} ")
+
+
+def test_what_a_cause_most_often_is_is_said() -> None:
+    refused = WrongStatus("200", 400, "no JSON")
+    report = report_of([case("C1/x", "fail", cause=refused)])
+    assert "Most often the body in chunks arrived empty" in terminal(report)
 
 
 def test_several_causes_are_counted_and_the_first_is_named() -> None:

@@ -66,11 +66,19 @@ def init(options: InitOptions) -> int:
     lines = [
         f"{output}: models for {len(found.present)} of "
         f"{len(found.present) + len(found.absent)} roles",
-        *(f"not found: {role}: {why}" for role, why in found.absent.items()),
     ]
+    if found.present:
+        lines += [f"not found: {role}: {why}" for role, why in found.absent.items()]
     if not found.listed and not options.models:
         lines.append("the server lists no models: name yours with --model")
-    lines.append(f"next: {PROGRAM} run --target {output}")
+    command = f"{PROGRAM} run --target {output}"
+    if found.present:
+        lines.append(f"next: {command}")
+    else:
+        lines.append(
+            f"no model plays a role ({output} says why). To test with a model, whatever it "
+            f"computes: {command} --model NAME"
+        )
     for line in lines:
         for part in wrapped(tested.mask.text(defused(line)), "  "):
             print(part)

@@ -159,7 +159,7 @@ def _failures(causes: list[ShownCause]) -> list[str]:
     for cause in causes[:_SHOWN]:
         case = cause.first
         known = case.expected
-        lines += wrapped(cause.words, "  ")
+        lines += wrapped(f"{cause.words}. {cause.hint}" if cause.hint else cause.words, "  ")
         lines += wrapped(f"{'expected ' if known else ''}{_title(case)}", "    ", first="  ")
         text = known.reason if known else case.message
         lines += wrapped(text, "    ", limit=4, first="    ")

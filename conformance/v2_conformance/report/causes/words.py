@@ -37,6 +37,11 @@ def losses(*, client: bool) -> Mapping[Harm, str]:
     return _HARMS_OF_A_CLIENT if client else _HARMS
 
 
+_HINTS = {
+    ("C1", "wrong_status"): "Most often the body in chunks arrived empty: read it, or answer 411.",
+}
+
+
 @dataclass(frozen=True)
 class ShownCause:
     """One cause of failures; `title` is its requirement's, "" if the report has none.
@@ -67,6 +72,11 @@ class ShownCause:
     def words(self) -> str:
         """The number of its cases and its name."""
         return f"{self.number}: {self.name}"
+
+    @property
+    def hint(self) -> str:
+        """What such a cause most often is, as a sentence; "" if nothing is known."""
+        return _HINTS.get((self.group.requirement, self.group.finding), "")
 
     @property
     def expected(self) -> bool:
