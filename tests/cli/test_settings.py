@@ -1,8 +1,9 @@
-"""Settings of `run` in a file of the project."""
+"""Settings of `run` and `client` in a file of the project."""
 
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from v2_conformance.cli.main import main
 from v2_conformance.cli.run.command import run
 from v2_conformance.cli.settings import read_settings
 from v2_conformance.report.files import load_report
+from v2_conformance.suite.outcomes import Outcome
 
 HERE = "[tool.v2-conformance]\n"
 
@@ -60,3 +62,31 @@ def test_other_commands_have_nothing_to_do_with_it(folder: Path) -> None:
     (folder / "v2-conformance.toml").write_text("no TOML")
     assert main(["list", "profiles"]) in (0, 2)
     assert main(["run", "--help"]) == 0
+
+
+CLIENT = """[client]
+command = ["{python}", "-c", "print('{{\\"unsupported\\": \\"all\\"}}')"]
+scenario = "K3/mixed-order*"
+jobs = 2
+profile = ["bf16"]
+"""
+
+
+def test_a_client_has_a_table_of_its_own(folder: Path, cli: Cli) -> None:
+    file = folder / "v2-conformance.toml"
+    file.write_text('profile = "raw"\n' + CLIENT.format(python=sys.executable))
+    words = cli("client", "--report-dir", folder / "r").err
+    assert "settings from v2-conformance.toml: command, scenario, jobs, profile" in words
+    report = load_report(folder / "r" / "report.json")
+    assert report.target.profiles == ("client", "bf16")
+    assert {case.outcome for case in report.cases} == {Outcome.UNSUPPORTED}
+    assert read_settings(run, folder)[0] == {"profiles": ["raw"]}
+    # Options behind -- belong to the client.
+    cli("client", "--report-dir", folder / "s", "--", sys.executable, "-c", "print('x')", "--help")
+    assert {case.outcome for case in load_report(folder / "s" / "report.json").cases} == {
+        Outcome.FAIL
+    }
+    file.write_text("profile = 'raw'\n[client]\njobs = 2\njbos = 2\n")
+    assert "v2-conformance.toml:4: jbos: there is no such option of client" in cli("client").err
+    file.write_text("client = 3\n")
+    assert "v2-conformance.toml:1: client: expected a table" in cli("client", code=2).err

@@ -1,4 +1,7 @@
-"""Settings of `run` that a project keeps in a file. The command line overrides them."""
+"""Settings of `run` and `client` that a project keeps in a file. The command line overrides them.
+
+Those of `client` are in a table of that name beside the others.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ else:
 OWN_FILE = "v2-conformance.toml"
 _PROJECT = "pyproject.toml"
 _TABLE = "v2-conformance"
-_COMMAND = "run"
+_OF_ALL = "run"
+_COMMANDS = (_OF_ALL, "client")
 _LONGEST = 1 << 20
 
 
@@ -38,14 +42,20 @@ def read_settings(command: click.Command, folder: Path) -> tuple[Mapping[str, An
     found = _table(folder)
     if found is None:
         return {}, ""
-    path, text, table = found
+    path, text, whole = found
+    called = str(command.name)
+    table = {name: value for name, value in whole.items() if name not in _COMMANDS}
+    if called != _OF_ALL:
+        table = whole.get(called, {})
+        if not isinstance(table, dict):
+            raise UsageError(f"{path.name}:{_line(text, called)}: {called}: expected a table")
     known = _parameters(command)
     values = {}
     for name, value in table.items():
-        where = f"{path.name}:{_line(text, name)}: {plain(name)[:60]}"
+        where = f"{path.name}:{_line(text, name, called)}: {plain(name)[:60]}"
         if name not in known:
-            hint = did_you_mean(name, known, f"`v2-conformance {_COMMAND} --help` lists all")
-            raise UsageError(f"{where}: there is no such option of {_COMMAND}: {hint}")
+            hint = did_you_mean(name, known, f"`v2-conformance {called} --help` lists all")
+            raise UsageError(f"{where}: there is no such option of {called}: {hint}")
         parameter = known[name]
         values[str(parameter.name)] = _value(parameter, value, where)
     return values, f"settings from {path.name}: {', '.join(table)}" if table else ""
@@ -55,13 +65,14 @@ def defaults(program: click.Group, arguments: Sequence[str]) -> Mapping[str, Any
     """Return click's `default_map` for a call with these arguments; print on standard error what it
     sets.
     """
-    command = program.commands[_COMMAND]
-    if not arguments or arguments[0] != _COMMAND or {"-h", "--help"} & set(arguments):
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if not own or own[0] not in _COMMANDS or {"-h", "--help"} & set(own):
         return {}
+    command = program.commands[own[0]]
     values, said = read_settings(command, Path())
     if said:
         print(said, file=sys.stderr)
-    return {_COMMAND: values}
+    return {own[0]: values}
 
 
 def _table(folder: Path) -> tuple[Path, str, Mapping[str, Any]] | None:
@@ -92,11 +103,12 @@ def _read(path: Path) -> tuple[str, dict[str, Any]]:
         raise UsageError(f"{path}: not TOML: {str(error)[:200]}") from error
 
 
-def _line(text: str, name: str) -> int:
+def _line(text: str, name: str, command: str = _OF_ALL) -> int:
     """Return the line of a member; tomllib does not tell."""
     member = re.compile(rf"""[ \t]*["']?{re.escape(name)}["']?[ \t]*[=.]""")
-    table = text.find(f"[tool.{_TABLE}]")
-    start = max(0, table)
+    heads = {_OF_ALL: [f"[tool.{_TABLE}]"]}
+    own = heads.get(command, [f"[tool.{_TABLE}.{command}]", f"[{command}]"])
+    start = max(0, *(text.find(head) for head in (*own, own[0])))
     for number, line in enumerate(text[start:].splitlines(), text.count("\n", 0, start) + 1):
         if member.match(line):
             return number
@@ -119,7 +131,7 @@ def _value(parameter: click.Parameter, value: Any, where: str) -> Any:
         if not isinstance(value, bool):
             raise UsageError(f"{where}: expected true or false, got {value!a:.60}")
         return value
-    several = isinstance(parameter, click.Option) and parameter.multiple
+    several = parameter.nargs == -1 or (isinstance(parameter, click.Option) and parameter.multiple)
     items = value if several and isinstance(value, list) else [value]
     if any(isinstance(item, bool) or not isinstance(item, str | int | float) for item in items):
         expected = "text, or a list of texts" if several else "text or a number"
