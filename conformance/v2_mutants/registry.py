@@ -242,8 +242,8 @@ def only(datatypes: Sequence[str], change: Change[R, P]) -> Change[R, P]:
 
 
 fault = Registry("fault", Behaviour)
-"""What is wrong with a server. Each fault breaks one requirement."""
+"""A fault of a server, which breaks one requirement."""
 variant = Registry("variant", Behaviour)
 """How a right server may differ from the reference server."""
 client_fault = Registry("client fault", PlainClient)
-"""What is wrong with a client. Each fault breaks one requirement of the family K."""
+"""A fault of a client, which breaks one requirement of the family K."""

@@ -122,8 +122,8 @@ def _literal(value: bytes, text: str) -> Iterator[Needle]:
 
 
 def _spread_out(value: bytes, reading: Reading = Reading.TEXT) -> re.Pattern[bytes]:
-    """What a reading keeps of `value`, with equally many others of its characters between those of
-    `value`, or between groups of them."""
+    """The characters that a reading keeps of `value`, with equally many others of its characters
+    between those of `value`, or between groups of them."""
     start = next(at for at, byte in enumerate(value) if byte in reading.value)
     ways = []
     # Symbols may have others behind them, too, or not.

@@ -191,7 +191,7 @@ def checked_lines(lines: Iterable[bytes], most: int) -> tuple[tuple[Line, ...], 
 
 
 def _problem(line: bytes) -> str | None:
-    """What is wrong with a line, None if nothing is."""
+    """Return what is wrong with a line, or None."""
     try:
         checked_line(_LINES.decode(line))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""What vectors of all kinds have in common: result, flags, words, and how tensors are written."""
+"""The common parts of all kinds of vectors: result, flags, words, and how tensors are written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FLAGS: Mapping[str, str] = {
     "several-writes": "some of its cases deliver it in several writes",
     "stand-in": "a model that takes the place of one with datatypes that a server lacks",
 }
-"""What a vector can need, by name."""
+"""The features that a vector can need, by name."""
 
 _LONG = 64 * 1024
 DELIVERY = frozenset(

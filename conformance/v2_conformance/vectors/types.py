@@ -51,7 +51,7 @@ class Spec(_Strict, frozen=True):
 
 
 class Model(_Strict, frozen=True, kw_only=True):
-    """What a server knows of a model."""
+    """A server's knowledge of a model."""
 
     inputs: tuple[Spec, ...]
     outputs: tuple[Spec, ...]
@@ -117,7 +117,7 @@ class ListedOutput(_Strict, frozen=True, kw_only=True):
 
 
 class Asked(_Strict, frozen=True, kw_only=True):
-    """What a request asks of its answer, as its JSON says it."""
+    """The answer that a request asks for, as its JSON says it."""
 
     raw: Annotated[bool, Meta(description="If true, the request is raw: it has no JSON.")] = False
     id: str | None = None
@@ -131,7 +131,7 @@ class Asked(_Strict, frozen=True, kw_only=True):
 
 
 class Rules(_Strict, frozen=True, kw_only=True):
-    """What a message must be like that a codec writes. The order of members and white space are
+    """The properties of a message that a codec must write. The order of members and white space are
     free.
 
     Besides, every message must be readable: with blobs, the header length is there and is the
@@ -198,7 +198,7 @@ class Rules(_Strict, frozen=True, kw_only=True):
 
 
 class _Vector(_Strict, frozen=True, kw_only=True, tag_field="kind"):
-    """What every vector has."""
+    """The members of every vector."""
 
     id: Annotated[str, Meta(description="The id of the case or scenario that it is made from.")]
     requirement: str
@@ -283,7 +283,7 @@ class DecodeResponse(_Vector, frozen=True, kw_only=True, tag="decode_response"):
 
 
 class EncodeRequest(_Vector, frozen=True, kw_only=True, tag="encode_request"):
-    """What a caller wants to send, and what the request must be like."""
+    """The tensors that a caller wants to send, and the properties that the request must have."""
 
     tensors: Annotated[
         tuple[VectorTensor, ...],

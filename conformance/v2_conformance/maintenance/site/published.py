@@ -1,4 +1,5 @@
-"""What the published reports say, requirement by requirement: read from reports/ of a checkout."""
+"""Results of the published reports, requirement by requirement: read from reports/ of a
+checkout."""
 
 from __future__ import annotations
 
