@@ -32,6 +32,8 @@ _LEADS = "extension_not_listed"
 _POINTED = "shown by "
 # Families of requirements that vary what others are about.
 _VARYING = "VX"
+# With any model, blobs are at odd offsets only if the inputs are listed in another order.
+_REORDERING = frozenset({"D14"})
 _NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
 
 
@@ -204,6 +206,7 @@ class _Grouping(Generic[Case]):
         others explains (`explained` are those that one does)."""
         about = self._is_about(key)
         varied = key.requirement[:1] in _VARYING or self._combines(key.requirement)
+        varied = varied or key.requirement in _REORDERING
         return varied, not about, key.requirement in explained, -self._share[key]
 
     def _group(self, root: _Key, taken: list[_Key]) -> CauseGroup[Case]:
