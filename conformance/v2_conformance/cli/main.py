@@ -47,6 +47,7 @@ from v2_conformance.cli.suite.vectors import vectors
 from v2_conformance.cli.target import target
 from v2_conformance.cli.usage import problem
 from v2_conformance.errors import ConformanceError, UnreachableError, UsageError
+from v2_conformance.public_address import of_the_manual
 from v2_conformance.terminal_safe_text import defused, for_people
 from v2_conformance.version import __version__
 
@@ -61,6 +62,10 @@ _STOPPED = UnreachableError.exit_code
     no_args_is_help=False,
     context_settings=HELP_SETTINGS,
     exit_codes=exit_codes.OF_A_RUN,
+    help=f"""Conformance suite for the binary tensor data extension of the V2 protocol.
+
+    `v2-conformance COMMAND --help` describes a command. Manual: {of_the_manual()}
+    """,
     sections=[
         cloup.Section("Test a server", [run, replay, target, kit]),
         cloup.Section("Test a client", [client]),
@@ -73,10 +78,7 @@ _STOPPED = UnreachableError.exit_code
 )
 @cloup.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
 def program() -> None:
-    """Conformance suite for the binary tensor data extension of the V2 protocol.
-
-    `v2-conformance COMMAND --help` describes a command.
-    """
+    """Do nothing: every command is a function of its own."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.pages import Page, ids_of, index_of, records_of
 from support.reports import case, exchange, passes, report_of, row_of
 from support.responses import message_with
+from v2_conformance import public_address
 from v2_conformance.formats.html.page import case_anchor, render, requirement_anchor
 from v2_conformance.report.document import (
     CaseResult,
@@ -257,3 +258,15 @@ def test_without_its_script_the_page_says_what_to_do_and_what_is_wrong() -> None
     assert "v2-conformance show report.json CASE" in words
     assert "an unusual word" in words  # the case to look at first
     assert 'id="filter" role="search" aria-label="Requirements and cases" hidden' in text
+
+
+def test_a_requirement_leads_to_its_page_on_the_site_if_that_is_public(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(public_address, "REPOSITORY", "OWNER/NAME")
+    assert "/standard/" not in render(report_of(passes()))
+    monkeypatch.setattr(public_address, "REPOSITORY", "someone/v2")
+    monkeypatch.setattr(public_address, "SITE", "https://someone.github.io/v2/")
+    assert 'href="https://someone.github.io/v2/standard/P5.html"' in render(report_of(passes()))
+    assert public_address.requirement_page('"><script>') == ""
+    assert public_address.requirement_page("../x") == ""

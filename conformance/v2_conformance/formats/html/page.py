@@ -19,6 +19,7 @@ from pathlib import Path
 from jinja2 import Template
 from markupsafe import Markup
 
+from v2_conformance import public_address
 from v2_conformance.formats.heat import heat
 from v2_conformance.formats.html.index import Listed, by_message, index, listed
 from v2_conformance.formats.html.packed import Replay, packed
@@ -126,6 +127,7 @@ def _template() -> Template:
         basis=lambda basis: _BASES[basis],
         case_anchor=case_anchor,
         requirement_anchor=requirement_anchor,
+        site_page=public_address.requirement_page,
         linked=_linked,
         shell=shlex.quote,
         short=short,
