@@ -11,6 +11,7 @@ from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
 from v2_conformance.verifying.recorded.transcripts import RecordedError
 
+_FIRST = datetime(2020, 1, 1, tzinfo=timezone.utc)
 # Each time is rounded to a microsecond.
 _ROUNDED_MS = 0.002
 # Older reports took how long a run lasted from a clock that somebody may have set meanwhile.
@@ -72,8 +73,10 @@ def check_times(recorded: CaseResult) -> None:
 
 def time_edits(report: Report) -> Iterator[str]:
     """Yield what is wrong with when a run is said to have started, and with how long it took."""
-    for started in (report.started, *(shard.started for shard in report.shards)):
-        problem = _problem_with_start(started)
+    # A merged report has the sum of its shards' durations, which may have run at the same time.
+    whole = (report.started, 0.0 if report.shards else report.duration_s)
+    for started, lasted in (whole, *((one.started, one.duration_s) for one in report.shards)):
+        problem = _problem_with_time(started, lasted)
         if problem:
             yield problem
     total = sum(shard.duration_s for shard in report.shards)
@@ -84,13 +87,17 @@ def time_edits(report: Report) -> Iterator[str]:
         yield "the run is said to have taken less time than a part of it"
 
 
-def _problem_with_start(started: str) -> str:
+def _problem_with_time(started: str, duration_s: float) -> str:
     try:
         moment = datetime.fromisoformat(started.replace("Z", "+00:00"))
         if moment.tzinfo is None:
             return "the time at which the run started has no time zone"
         if moment > datetime.now(timezone.utc) + _CLOCKS_DIFFER:
             return "the run is said to have started in the future"
+        if moment < _FIRST:
+            return "the run is said to be older than the protocol"
+        if moment + timedelta(seconds=duration_s) > datetime.now(timezone.utc) + _CLOCKS_DIFFER:
+            return "the run is said to end in the future"
     except (ValueError, OverflowError):
         return "the start time of the run is not a time"
     return ""
