@@ -207,7 +207,9 @@ class _Grouping(Generic[Case]):
         about = self._is_about(key)
         varied = key.requirement[:1] in _VARYING or self._combines(key.requirement)
         varied = varied or key.requirement in _REORDERING
-        return varied, not about, key.requirement in explained, -self._share[key]
+        known = self._requirement(key.requirement)
+        other = not about and known is not None and bool(known.findings)  # it is about others
+        return varied, not about, other, key.requirement in explained, -self._share[key]
 
     def _group(self, root: _Key, taken: list[_Key]) -> CauseGroup[Case]:
         cases = [case for key in taken for case in self._own[key]]
