@@ -22,6 +22,7 @@ from v2_conformance.report.evidence import (
     Relations,
 )
 from v2_conformance.report.kept_bytes import Deflated
+from v2_conformance.report.long_said import LongSaid, restored
 from v2_conformance.report.tested import (
     EVERYTHING,
     Selection,
@@ -236,6 +237,14 @@ class CaseResult(Graded, frozen=True, kw_only=True):
     said: Annotated[
         Said | None, Meta(description="What the client said of a scenario, and how it ended.")
     ] = None
+    said_long: Annotated[
+        tuple[LongSaid, ...], Meta(description="The data of long tensors, which `said` lacks.")
+    ] = ()
+
+    @property
+    def heard(self) -> Said | None:
+        """What the client said, whole. Raises ReportFileError if that is damaged."""
+        return None if self.said is None else restored(self.said, self.said_long)
 
     @property
     def difference(self) -> FirstDifference | None:

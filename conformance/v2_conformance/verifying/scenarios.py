@@ -12,7 +12,7 @@ from v2_conformance.bench.judging.observed import observe_client
 from v2_conformance.bench.requests import UnreadableRequestError, read_client_request
 from v2_conformance.bench.tasks import Asked, asked_of
 from v2_conformance.bench.turns import CONTINUE, MOST_EXCHANGES, NOTES, Turns
-from v2_conformance.errors import CaseFileError
+from v2_conformance.errors import CaseFileError, ReportFileError
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
@@ -22,6 +22,7 @@ from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.circumstances import InvalidCase, OutOfTime, SuiteError
 from v2_conformance.suite.causes.client_findings import ClientKeptHanging
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.tasks import Said
 from v2_conformance.verifying.recorded.beliefs import Belief
 from v2_conformance.verifying.recorded.transcripts import (
     OmittedError,
@@ -43,7 +44,7 @@ def verdict_again(
     Raises RecordedError for a record that no run can have produced.
     """
     skip = skipped_scenario(case, known.claims.profiles)
-    said, exchanges = recorded.said, recorded.exchanges
+    said, exchanges = _heard(recorded), recorded.exchanges
     if said is None:
         if exchanges:
             raise RecordedError("exchanges are recorded, but nothing of what the client said")
@@ -73,6 +74,13 @@ def verdict_again(
         hidden = False
     seen = observe_client(case, (exchange.request for exchange in exchanges))
     return verdict, [Belief.SAID], seen, hidden
+
+
+def _heard(recorded: CaseResult) -> Said | None:
+    try:
+        return recorded.heard
+    except ReportFileError as error:
+        raise RecordedError(str(error)) from error
 
 
 def _check_exchanges(

@@ -17,6 +17,7 @@ from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import CaseResult, Soak, WrongUnderLoad
 from v2_conformance.report.evidence import Calibration, RecordedExchange
 from v2_conformance.report.kept_bytes import keep
+from v2_conformance.report.long_said import shortened
 from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.soak.soaking import Soaked, WrongAnswer
 from v2_conformance.suite.cases import ClientCase
@@ -34,6 +35,7 @@ _HEX = re.compile("((?:[0-9a-f]{2})*)(…?)")
 def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResult:
     """One case as report.json has it."""
     facts = result.case.facts(profiles, result.cause)
+    said, long = (None, ()) if result.said is None else shortened(_masked(result.said, mask))
     cause = _masked(result.cause, mask) if mask.hides_anything else result.cause
     return CaseResult(
         id=facts.id,
@@ -53,7 +55,8 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
             recorded_exchange(exchange, mask, of_client=isinstance(result.case, ClientCase))
             for exchange in result.exchanges
         ),
-        said=None if result.said is None else _masked(result.said, mask),
+        said=said,
+        said_long=long,
     )
 
 

@@ -18,7 +18,7 @@ def said_lines(case: CaseResult) -> list[str]:
 
     Visible characters alone, of bounded length; not escaped for any format.
     """
-    said = case.said
+    said = case.heard
     if said is None:
         return []
     several = len(said.lines) > 1

@@ -1,0 +1,61 @@
+"""Long tensors that a client says: they take little room in a report, and come back whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from support.scenarios import plain
+from v2_conformance import verify
+from v2_conformance.certifying.clients import client_target, make_client_plan, start_client_run
+from v2_conformance.errors import ReportFileError
+from v2_conformance.report.files import REPORT, load_report
+from v2_conformance.report.kept_bytes import PLAIN, deflated
+from v2_conformance.report.long_said import LongSaid, restored, shortened
+from v2_conformance.report.shown.said import said_lines
+from v2_conformance.suite.tasks import Line, Said, SaidTensor
+
+LONG = bytes(range(256)) * 100
+
+
+def said(*data: bytes) -> Said:
+    tensors = tuple(SaidTensor("A", "UINT8", (len(one),), one) for one in data)
+    return Said(lines=(Line(error="no"), Line(outputs=tensors)), exit=0)
+
+
+@pytest.mark.parametrize("data", [(), (b"",), (b"short",), (LONG,), (b"", LONG, b"x", LONG)])
+def test_what_is_long_comes_back(data: tuple[bytes, ...]) -> None:
+    whole = said(*data)
+    short, long = shortened(whole)
+    assert len(long) == data.count(LONG)
+    assert all(len(o.data) <= PLAIN for line in short.lines for o in line.outputs or ())
+    assert restored(short, long) == whole
+
+
+@pytest.mark.parametrize(
+    "long",
+    [
+        LongSaid(5, 0, deflated(LONG)),
+        LongSaid(0, 0, deflated(LONG)),
+        LongSaid(1, 1, deflated(LONG)),
+        LongSaid(1, 2, deflated(LONG)),
+        LongSaid(1, 0, msgspec.structs.replace(deflated(LONG), size=5)),
+        LongSaid(1, 0, msgspec.structs.replace(deflated(LONG), size=1 << 40)),
+    ],
+)
+def test_what_is_damaged_is_an_error(long: LongSaid) -> None:
+    with pytest.raises(ReportFileError):
+        restored(said(b"", b"taken"), (long,))
+
+
+def test_a_tensor_of_16_mib_takes_little_room_and_is_verified(tmp_path: Path) -> None:
+    plan = make_client_plan(["K40/large*"])
+    run = start_client_run(client_target(), plan, tmp_path, command=["x"], timeout_s=30)
+    run.finish(plain(), timeout_s=30)
+    path = tmp_path / REPORT
+    assert path.stat().st_size < 1_000_000
+    report = load_report(path)
+    assert all("16800000 bytes" in said_lines(c)[0] for c in report.cases if "16" in c.id)
+    assert verify(path).exit_code == 0
