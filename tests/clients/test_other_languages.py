@@ -29,8 +29,13 @@ OF_FETCH = {
     "K26/chunks-without-end[binary]": "undici ends the body with a connection that is to close",
     "K26/chunks-without-end[json]": "undici ends the body with a connection that is to close",
     "K34/continue-first": "undici refuses a 100 that it has not asked for",
+    "K34/interim-responses[of_all_kinds]": "undici refuses a 100 that it has not asked for",
+    "K34/interim-responses[two]": "undici refuses a 100 that it has not asked for",
 }
 """What Node's fetch does, and no client on top of it can do otherwise. Newer ones may be better."""
+
+RESET = "K30/early-answer[resets]"
+"""A SHOULD: an answer may be lost with its connection, if the client is still writing."""
 
 SOMETIMES = {
     "K30/early-answer[closes]": "undici may write on, and lose the answer with the connection",
@@ -122,7 +127,8 @@ def test_a_client_in_c_passes(tmp_path: Path, c_client: str) -> None:
 @pytest.mark.timeout(1200)
 def test_a_client_in_javascript_passes(tmp_path: Path, node: str) -> None:
     command = (node, str(ADAPTERS / "node.mjs"))
-    assert not failures(tmp_path, *command, scenarios=SOME, once=True)
+    found = failures(tmp_path, *command, scenarios=SOME, once=True)
+    assert set(found) <= {RESET}, found
     assert not failures(tmp_path, *command, scenarios=("K3",))
 
 
@@ -143,6 +149,7 @@ def test_a_client_in_go_passes_but_for_layouts_that_it_does_not_have(
     tmp_path: Path, go_client: str
 ) -> None:
     found = failures(tmp_path, go_client, scenarios=SOME, once=True)
+    found.pop(RESET, "")
     assert {name: text for name, text in found.items() if not name.startswith("K10/layout")} == {}
     assert all("does not support" in text for text in found.values())
     assert not failures(tmp_path, go_client, scenarios=("K3",))

@@ -228,6 +228,15 @@ static int add_request(Buffer* json, Buffer* blobs, const Json* request) {
   return has_blobs;
 }
 
+/* True for data in rows, as the shape says. */
+static int is_nested(const Json* data, const size_t* shape, size_t dimensions) {
+  size_t rows = 0;
+  if (!dimensions || data->kind != JSON_ARRAY) return !dimensions && data->kind != JSON_ARRAY;
+  for (const Json* row = data->first; row; row = row->next, rows++)
+    if (!is_nested(row, shape + 1, dimensions - 1)) return 0;
+  return rows == shape[0];
+}
+
 /* Reads one output, whose blob, if it has one, is at the beginning of `rest`; its line for the
  * bench goes to `line`. Returns the size of that blob. */
 static size_t read_output(const Json* output, const char* rest, size_t left, Buffer* line) {
@@ -247,6 +256,10 @@ static size_t read_output(const Json* output, const char* rest, size_t left, Buf
     elements = split_blob(datatype, rest, taken, &count);
   } else {
     if (!data || data->kind != JSON_ARRAY) fail("malformed response: an output without data");
+    int nested = 0;
+    for (const Json* row = data->first; row; row = row->next) nested |= row->kind == JSON_ARRAY;
+    if (nested && !is_nested(data, shape, dimensions))
+      fail("malformed response: data that is not in its shape");
     Element* read = take(flatten(data, datatype, NULL) * sizeof *read);
     count = flatten(data, datatype, read);
     elements = read;
@@ -291,7 +304,13 @@ static void infer(CURL* curl, const Json* task, const Json* request, Buffer* lin
                            text_of(member(request, "response_compression")), timeout_ms);
   size_t start = header_length(&response);
   const Json *said = read_json(response.body.bytes, start), *outputs = member(said, "outputs");
-  if (!outputs || outputs->kind != JSON_ARRAY) fail("malformed response: no outputs");
+  if (!outputs || outputs->kind != JSON_ARRAY || !outputs->first)
+    fail("malformed response: no outputs");
+  for (const Json* output = outputs->first; output; output = output->next)
+    for (const Json* other = output->next; other; other = other->next) {
+      const char *name = text_of(member(output, "name")), *again = text_of(member(other, "name"));
+      if (name && again && !strcmp(name, again)) fail("malformed response: an output twice");
+    }
   add_text(line, "{");
   add_member(line, "outputs");
   add_text(line, "[");

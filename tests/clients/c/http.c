@@ -59,7 +59,8 @@ static Buffer compressed(const Buffer* body, int gzip) {
   return result;
 }
 
-/* What a zlib or gzip stream holds. Fails unless it is whole, with its checksum. */
+/* What a zlib stream or the members of a gzip stream hold. Fails unless each is whole, with its
+ * checksum, and nothing follows. */
 static Buffer decompressed(const Buffer* body) {
   z_stream stream = {0};
   Buffer result = {0};
@@ -73,9 +74,11 @@ static Buffer decompressed(const Buffer* body) {
     stream.avail_out = sizeof part;
     code = inflate(&stream, Z_NO_FLUSH);
     add(&result, part, sizeof part - stream.avail_out);
+    if (code == Z_STREAM_END && stream.avail_in && body->bytes[0] == '\x1f')
+      code = inflateReset(&stream); /* the next member */
   }
   inflateEnd(&stream);
-  if (code != Z_STREAM_END) fail("malformed response: its coding is damaged");
+  if (code != Z_STREAM_END || stream.avail_in) fail("malformed response: its coding is damaged");
   return result;
 }
 

@@ -360,7 +360,7 @@ func decode(fields http.Header, body []byte) (object, []tensor, error) {
 	if err := parse(body[:length], &message); err != nil {
 		return nil, nil, err
 	}
-	if err := parse(message["outputs"], &outputs); err != nil || outputs == nil {
+	if err := parse(message["outputs"], &outputs); err != nil || len(outputs) == 0 {
 		return nil, nil, errors.New("no outputs")
 	}
 	rest, found := body[length:], []tensor{}
@@ -368,6 +368,11 @@ func decode(fields http.Header, body []byte) (object, []tensor, error) {
 		t, size, err := readOutput(out, rest)
 		if err != nil {
 			return nil, nil, err
+		}
+		for _, earlier := range found {
+			if earlier.Name == t.Name {
+				return nil, nil, fmt.Errorf("the output %s twice", t.Name)
+			}
 		}
 		rest, found = rest[size:], append(found, t)
 	}
@@ -419,12 +424,34 @@ func readOutput(out object, rest []byte) (t tensor, size int, err error) {
 		if !has || parse(out["data"], &data) != nil || data == nil {
 			return t, 0, fmt.Errorf("%s has no data", t.Name)
 		}
+		nested := false
+		for _, value := range data {
+			_, row := value.([]any)
+			nested = nested || row
+		}
+		if nested && !isNested(data, t.Shape) {
+			return t, 0, fmt.Errorf("%s: data that is not in its shape", t.Name)
+		}
 		if err = flatten(t.Datatype, data, &t.Data); err != nil {
 			return t, 0, err
 		}
 	}
 	_, err = split(t)
 	return t, size, err
+}
+
+// True for data in rows, as the shape says.
+func isNested(value any, shape []int) bool {
+	rows, ok := value.([]any)
+	if len(shape) == 0 || !ok || len(rows) != shape[0] {
+		return len(shape) == 0 && !ok
+	}
+	for _, row := range rows {
+		if !isNested(row, shape[1:]) {
+			return false
+		}
+	}
+	return true
 }
 
 func flatten(datatype string, data []any, into *[]byte) error {
