@@ -245,7 +245,11 @@ class DecodeRequest(_Vector, frozen=True, kw_only=True, tag="decode_request"):
     ] = None
     outputs: Annotated[
         tuple[AskedOutput, ...],
-        Meta(description="Outputs that are asked for; there may be others."),
+        Meta(
+            description="Outputs that are asked for, with the form that follows from "
+            "`binary_data`, else from `binary_data_output`, else JSON. If the request lists none, "
+            "the model's; in a raw request, all in binary form."
+        ),
     ] = ()
     request_id: Annotated[
         str | None, Meta(description="The request's id; null if none is compared.")
