@@ -11,6 +11,7 @@ import pytest
 
 from v2_conformance.resources import fits
 from v2_conformance.suite.library import client_cases, suite_cases
+from v2_conformance.suite.requirements import families
 from v2_conformance.vectors.folder import INDEX, KINDS, files_of, make_vectors, write_folder
 from v2_conformance.vectors.made import FLAGS
 
@@ -95,3 +96,8 @@ def test_a_seed_draws_other_values_and_the_same_ones_again(tmp_path: Path) -> No
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_vectors(kind: str) -> None:
     assert json.loads((FOLDER / INDEX).read_bytes())["counts"][kind]["vectors"] > 50
+
+
+def test_every_family_has_vectors() -> None:
+    index = json.loads((FOLDER / INDEX).read_bytes())
+    assert {one["family"] for one in index["files"]} == set(families())

@@ -18,17 +18,32 @@ RUNNERS: Mapping[str, Sequence[str]] = {
     "python": (sys.executable, "run.py"),
     "go": ("go", "run", "."),
     "javascript": ("node", "run.mjs"),
+    "java": ("java", "-XX:TieredStopAtLevel=1", "-cp", "BUILT", "Run"),
 }
 """The command of each in its folder; the folder of vectors is its argument."""
+COMPILERS: Mapping[str, Sequence[str]] = {"java": ("javac", "-d", "BUILT", "Run.java")}
+"""What has to be run before; BUILT is a folder for what it makes."""
 
 
-def run(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    tool, *rest = RUNNERS[name]
-    if shutil.which(tool) is None:
-        pytest.skip(f"no {tool} on PATH: the vectors were not run through its codec")
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("built")
+
+
+def run(name: str, folder: Path, built: Path) -> subprocess.CompletedProcess[str]:
+    source, made = FOLDER / "runners" / name, built / name
+    compiler, command = (
+        [str(made) if word == "BUILT" else word for word in words]
+        for words in (COMPILERS.get(name, ()), RUNNERS[name])
+    )
+    for tool in (*compiler[:1], command[0]):
+        if shutil.which(tool) is None:
+            pytest.skip(f"no {tool} on PATH: the vectors were not run through its codec")
+    if compiler and not made.exists():
+        subprocess.run(compiler, cwd=source, check=True, timeout=300)
     return subprocess.run(
-        [tool, *rest, folder],
-        cwd=FOLDER / "runners" / name,
+        [*command, folder],
+        cwd=source,
         capture_output=True,
         text=True,
         errors="replace",  # an error may quote the server's bytes
@@ -38,15 +53,17 @@ def run(name: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", RUNNERS)
-def test_a_runner_passes_every_vector(name: str) -> None:
-    ended = run(name, FOLDER)
+def test_a_runner_passes_every_vector(name: str, built: Path) -> None:
+    ended = run(name, FOLDER, built)
     counts = json.loads((FOLDER / INDEX).read_bytes())["counts"].values()
     total = sum(one["vectors"] for one in counts)
     assert (ended.stdout, ended.returncode) == (f"{total} passed, 0 failed\n", 0), ended.stderr
 
 
 @pytest.mark.parametrize("name", RUNNERS)
-def test_a_runner_fails_vectors_that_ask_the_opposite(name: str, tmp_path: Path) -> None:
+def test_a_runner_fails_vectors_that_ask_the_opposite(
+    name: str, tmp_path: Path, built: Path
+) -> None:
     index = json.loads((FOLDER / INDEX).read_bytes())
     wanted = []
     for one in index["files"]:
@@ -64,7 +81,7 @@ def test_a_runner_fails_vectors_that_ask_the_opposite(name: str, tmp_path: Path)
         path.write_text(json.dumps(file))
     index["files"] = [one for one in index["files"] if (tmp_path / one["path"]).exists()]
     (tmp_path / INDEX).write_text(json.dumps(index))
-    ended = run(name, tmp_path)
+    ended = run(name, tmp_path, built)
     assert ended.returncode == 1
     assert [line for line in wanted if line not in ended.stdout] == []
     assert f"0 passed, {len(wanted)} failed" in ended.stdout
