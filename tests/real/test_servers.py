@@ -136,12 +136,10 @@ def test_an_error_while_it_serves_is_passed_on(
 
 
 def test_a_server_that_is_late_is_not_started_again(
-    fake: Callable[[int], Serve],
-    starts: Path,
-    workdir: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    fake: Callable[[int], Serve], workdir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(servers, "READY_WITHIN_S", 1.0)
     with pytest.raises(ServerFailedError, match="not ready after 1 s"), fake(-1)(workdir):
         pytest.fail("it cannot be ready")
-    assert _count(starts) == 1
+    # Not its own count: where the machine is busy, it is late before it writes that.
+    assert not list(workdir.glob("attempt-*"))

@@ -133,8 +133,8 @@ def test_a_model_that_does_not_repeat_its_answers_is_found_out(start: Start) -> 
 def test_answers_that_a_report_has_no_room_for_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("v2_conformance.runs.learning._ROOM", 16 << 20)
-    wide = Choice(shapes={"INPUT0": (500_000,)})
+    monkeypatch.setattr("v2_conformance.runs.learning._ROOM", 64 << 10)
+    wide = Choice(shapes={"INPUT0": (20_000,)})
     with (
         ReferenceServer() as server,
         pytest.raises(

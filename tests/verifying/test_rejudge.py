@@ -59,8 +59,7 @@ def test_another_first_difference_is_a_difference_of_the_report(
 ) -> None:
     def forge(report: Document) -> None:
         case = case_of(report, GOOD)
-        case.update(cause=change(case["cause"]))
-        case.update(message=rendered(case))
+        give_cause(case, change(case["cause"]))
 
     assert said(without_secrets)[0].exit_code == 0
     found, text = changed(without_secrets, tmp_path, forge)
@@ -74,8 +73,7 @@ def test_another_number_of_differing_elements_is_another_cause(
 ) -> None:
     def change(report: Document) -> None:
         case = case_of(report, GOOD)
-        case["cause"]["differing"] += 1
-        case["message"] = rendered(case)
+        give_cause(case, {**case["cause"], "differing": case["cause"]["differing"] + 1})
 
     found, _ = changed(without_secrets, tmp_path, change)
     (case,) = [case for case in found.cases if case.id == GOOD]
@@ -83,10 +81,11 @@ def test_another_number_of_differing_elements_is_another_cause(
     assert case.other_cause
 
 
-def rendered(case: Document) -> str:
-    """The message that a case's cause means, after what was sent."""
-    sent = str(case["message"]).partition("bytes in all: ")[0]
-    return f"{sent}bytes in all: {describe(msgspec.convert(case['cause'], Cause | None))}"
+def give_cause(case: Document, cause: Document | None) -> None:
+    """Give `case` another cause, and a message that says it, with the same odd and sent parts."""
+    words = [describe(msgspec.convert(one, Cause | None)) for one in (case["cause"], cause)]
+    assert words[0] in case["message"]
+    case.update(cause=cause, message=case["message"].replace(*words) if words[1] else "")
 
 
 def test_how_many_of_several_answers_were_wrong_cannot_be_shown_but_the_rest_is(
@@ -100,13 +99,11 @@ def test_how_many_of_several_answers_were_wrong_cannot_be_shown_but_the_rest_is(
 
     def recount(report: Document) -> None:
         case = case_of(report, name)
-        case["cause"]["wrong"] = 1
-        case["message"] = rendered(case)
+        give_cause(case, {**case["cause"], "wrong": 1})
 
     def another(report: Document) -> None:
         case = case_of(report, name)
-        case["cause"]["first"] = {"kind": "header_length_missing"}
-        case["message"] = rendered(case)
+        give_cause(case, {**case["cause"], "first": {"kind": "header_length_missing"}})
 
     found, _ = changed(path, tmp_path, recount)
     assert (found.exit_code, [case.other_cause for case in found.cases if case.other_cause]) == (

@@ -47,8 +47,8 @@ def test_the_case_sends_what_failed_and_says_what_came_of_it(tmp_path: Path) -> 
     assert (case.requirement, case.model) == ("M7", "identity/INT32")
     assert (case.request, case.expect) == (ENTRY["request"], ENTRY["expect"])
     assert case.why == (
-        "Generated: a well-formed request to identity/INT32. Once the outcome was fail: sent: "
-        "expected status 200, got 500: no"
+        "Generated: a well-formed request to identity/INT32. Once the outcome was fail: "
+        "expected status 200, got 500: no (sent)"
     )
 
 

@@ -77,8 +77,10 @@ def test_a_generated_request_that_fails_is_the_cases_failure_and_a_case_file(
         assert isinstance(result.cause, GeneratedFailure)
         assert result.cause.file == COUNTEREXAMPLE
         assert REQUESTS[result.cause.number - 1] == result.exchanges[0].entry
-        assert f"(generated request {result.cause.number}; " in result.message
-        assert result.message.endswith(f"; {COUNTEREXAMPLE} has it as a case)")
+        told = (
+            f" (generated request {result.cause.number}; {COUNTEREXAMPLE} has it as a case) (sent "
+        )
+        assert told in result.message
         entries = [exchange.entry for exchange in result.exchanges]
         assert all(entry and isinstance(case_of(entry), RequestCase) for entry in entries)
         (case,) = load_cases(tmp_path / COUNTEREXAMPLE)

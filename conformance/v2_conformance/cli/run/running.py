@@ -36,8 +36,6 @@ from v2_conformance.suite.cases import RelationCase
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.terminal_safe_text import defused
 
-_OUTDATED = (*file_names(), *OF_GATEWAYS)
-
 
 def run_server(options: RunOptions) -> int:
     """Test the server that the options name, or the embedded one, and return the exit code."""
@@ -119,7 +117,7 @@ def _start(
         options.report_dir,
         recovery=recovery,
         expectations=reporting.expected,
-        outdated=_OUTDATED,
+        outdated=(*file_names(), *OF_GATEWAYS),
         server=server,
     )
 
@@ -135,7 +133,7 @@ def _start_relations(
         thorough=options.thorough,
         recovery=recovery,
         expectations=reporting.expected,
-        outdated=_OUTDATED,
+        outdated=(*file_names(), *OF_GATEWAYS),
         ready_within_s=options.wait_ready,
     )
 
