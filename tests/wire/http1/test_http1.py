@@ -101,6 +101,26 @@ def test_a_response_that_asks_to_close_is_not_kept() -> None:
 # Connections.
 
 
+@pytest.mark.parametrize(
+    "request_",
+    [
+        REQUEST.replace(b"\r\n", b"\r\nConnection: TE, Close\r\n", 1),
+        REQUEST.replace(b"\r\n", b"\r\nConnection: close\r\n", 1),
+        REQUEST.replace(b"HTTP/1.1", b"HTTP/1.0", 1),
+    ],
+)
+def test_a_request_that_asks_to_close_is_the_last_of_its_connection(request_: bytes) -> None:
+    # Some servers ignore that, and refuse what follows: no client may send anything then.
+    with serving(answering(http(b"1"), http(b"2"))) as server, connected(server) as connection:
+        assert not connection.exchange(request_of(request_)).open
+        assert not connection.open
+
+
+def test_an_empty_line_before_a_request_does_not_end_its_connection() -> None:
+    with serving(answering(http(b"1"))) as server, connected(server) as connection:
+        assert connection.exchange(request_of(b"\r\n" + REQUEST)).open
+
+
 def test_a_kept_connection_is_used_again() -> None:
     with serving(answering(http(b"1"), http(b"2"))) as server, connected(server) as connection:
         first = connection.exchange(request_of(REQUEST))

@@ -153,15 +153,17 @@ class Http1Connection:
         reader, first = current.reader, current.first_byte
         whole = ending is Ending.COMPLETE and current.sent == request.size
         streamed = current.streamed()
-        # After its half-close a client can send no other request.
-        keep = whole and reader.reusable and request.parting is not Parting.HALF_CLOSES
+        # After its half-close a client can send no other request, and after it asked the server to
+        # close the connection it must not (RFC 9112, section 9.6).
+        last = request.parting is Parting.HALF_CLOSES or asks_to_close(begun.data)
+        keep = whole and reader.reusable and not last
         ended = time.perf_counter()
         if request.parting is Parting.RESETS and self._socket is not None:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         self._is_timed = current.last_byte is not None
         if not keep:
             self.close()
-        elif request.parting is None and not asks_to_close(begun.data):
+        elif request.parting is None:
             self._kept_at = ended
         closed_before_s = begun.closed_before_s
         lost = ending in (Ending.CLOSED, Ending.RESET) and not reader.raw

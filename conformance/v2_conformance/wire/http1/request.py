@@ -17,7 +17,7 @@ def write_head(head: Head) -> bytes:
 
 def asks_to_close(request: Buffer) -> bool:
     """Return True if a server must close the connection after it has answered a request."""
-    start = bytes(request[:_LONGEST_HEAD])
+    start = bytes(request[:_LONGEST_HEAD]).lstrip(b"\r\n")  # RFC 9112, section 2.2
     end = start.find(b"\r\n\r\n")
     head = start[: end if end >= 0 else None].lower()
     if b"\r\nconnection:" not in head:
