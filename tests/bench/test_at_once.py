@@ -13,6 +13,7 @@ import pytest
 
 from support.scenarios import READS_TASKS
 from v2_conformance.bench.clients import Client, CommandClient
+from v2_conformance.bench.judging.judge import MOST_OUTPUT
 from v2_conformance.bench.one_process import OneProcessClient
 from v2_conformance.certifying.clients import (
     MOST_HUNG,
@@ -110,8 +111,8 @@ TROUBLE = {
     'print(\'{"level": "info"}\', flush=True)': ClientGarbage,
     "print(json.dumps({'scenario': task['scenario'], 'lines': [{}]}), flush=True)": ClientGarbage,
     "print(json.dumps({'scenario': task['scenario'], 'lines': []}), flush=True)": ClientSaidLess,
-    "sys.stdout.write('x' * 9_000_000); sys.stdout.flush()": ClientFlooded,
-    "sys.stderr.write('x' * 9_000_000)": ClientFlooded,
+    f"sys.stdout.write('x' * {MOST_OUTPUT + 1}); sys.stdout.flush()": ClientFlooded,
+    f"sys.stderr.write('x' * {MOST_OUTPUT + 1})": ClientFlooded,
     "os.close(0); os.close(1); os.close(2); time.sleep(60)": ClientTimedOut,
 }
 

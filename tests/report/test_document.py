@@ -30,7 +30,8 @@ from v2_conformance.report.evidence import (
     SampleValue,
 )
 from v2_conformance.report.files import load_report
-from v2_conformance.report.kept_bytes import start_of
+from v2_conformance.report.kept_bytes import deflated, start_of
+from v2_conformance.report.long_said import LongSaid
 from v2_conformance.report.messages import packed
 from v2_conformance.report.tested import ClientInfo, Model, Selection, Shard
 from v2_conformance.resources import fits, schema, schema_document
@@ -48,7 +49,10 @@ OTHERS: tuple[Any, ...] = (None, True, -3, 3.5, "text", "é", [], ["x"], {}, {"x
 SAID = Said(
     lines=(
         Line(
-            outputs=(SaidTensor("OUTPUT0", "INT32", (1,), b"abcd"),),
+            outputs=(
+                SaidTensor("OUTPUT0", "INT32", (1,), b"abcd"),
+                SaidTensor("OUTPUT1", "UINT8", (10_000,), b""),
+            ),
             model_name="m",
             model_version="1",
             id="x",
@@ -63,7 +67,10 @@ SAID = Said(
     exit=1,
     stderr="x",
     seconds=2.0,
+    waited_s=1.5,
 )
+
+LONG = (LongSaid(0, 1, deflated(bytes(10_000))),)
 
 
 SOAK = Soak(
@@ -111,7 +118,7 @@ def whole() -> Report:
     report = report_of(
         [
             *(case(f"D1/{cause.kind}", "fail", cause=cause) for cause in causes_of_all_kinds()),
-            msgspec.structs.replace(case("K3/x"), said=SAID, cite=(CITED,)),
+            msgspec.structs.replace(case("K3/x"), said=SAID, said_long=LONG, cite=(CITED,)),
             case("P2/x", "fail", None, full, long, huge, expected=known),
             case("P3/x", "pass", None, placed),
         ],
@@ -129,7 +136,7 @@ def whole() -> Report:
             host_given=True,
             binding="vertex",
             http2=True,
-            client=ClientInfo(("client", "{url}"), 10.0),
+            client=ClientInfo(("client", "{url}"), 10.0, True),
         ),
         selection=Selection(("P2",), True, True, ("members-reversed",), Shard(1, 2), True),
         discovery=(asked,),
@@ -323,6 +330,8 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "Deflated.kept",
         "Deflated.sha256",
         "CaseResult.said",
+        "CaseResult.said_long",
+        "ClientInfo.one_process",
         "ClientName.version",
         "TargetInfo.client",
         "TargetInfo.http2",

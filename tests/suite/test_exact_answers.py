@@ -32,6 +32,7 @@ NO_EXACT_READING = {
         "J1/number-of-strings[too_few", "J1/number-of-strings[none",
         "J1/data-of-the-second-input[too_few",
         "J1/nesting-against-shape[row_missing", "J1/nesting-against-shape[row_short",
+        "K25/ragged-and-short-json",
     ),
     "the data is no list of values": (
         "J1/data-is-no-array[null", "J1/data-is-no-array[true", "J1/data-is-no-array[number",

@@ -18,6 +18,8 @@ class PatientOutput:
         self._stream = stream
 
     def __getattr__(self, name: str) -> Any:
+        if name == "buffer":  # Click would write UTF-8 to it, past this, if the encoding is ASCII.
+            raise AttributeError(name)
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:

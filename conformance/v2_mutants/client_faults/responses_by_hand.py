@@ -99,7 +99,7 @@ client_fault("chunk-beginning-with-zero-is-last", "K7", ReadByHand.chunk_size, b
     "A chunk whose size begins with 0 is taken for the last one.",
     lambda right, line: 0 if line.startswith("0") else right(),
 )
-client_fault("chunk-extension-refused", "K7", ReadByHand.chunk_size, base=ReadByHand)(
+client_fault("chunk-extension-not-read", "K7", ReadByHand.chunk_size, base=ReadByHand)(
     "What follows the size of a chunk is an error.",
     lambda right, line: int(line, 16),
 )
@@ -109,7 +109,7 @@ client_fault("chunk-extension-ends-at-space", "K7", ReadByHand.chunk_size, base=
 )
 
 
-@client_fault("trailers-refused", "K7", ReadByHand.trailers, base=ReadByHand)
+@client_fault("trailers-not-read", "K7", ReadByHand.trailers, base=ReadByHand)
 def _(right: Right[None], stream: BinaryIO) -> None:
     """Anything behind the last chunk is an error."""
     if stream.readline() != b"\r\n":
