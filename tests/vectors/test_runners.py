@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -19,13 +20,17 @@ RUNNERS: Mapping[str, Sequence[str]] = {
     "go": ("go", "run", "."),
     "javascript": ("node", "run.mjs"),
     "java": ("java", "-XX:TieredStopAtLevel=1", "-cp", "BUILT", "Run"),
+    "cpp": ("BUILT",),
 }
 """The command of each in its folder; the folder of vectors is its argument."""
 COMPILERS: Mapping[str, Sequence[str]] = {
     "java": ("javac", "-J-XX:TieredStopAtLevel=1", "-d", "BUILT", "Run.java"),
+    "cpp": ("g++", "-std=c++17", "-O1", "run.cpp", "-lz", "-o", "BUILT"),
 }
-"""What has to be run before; BUILT is a folder for what it makes. Java needs half the time with
-its first compiler alone."""
+"""What has to be run before; BUILT is a folder or file for what it makes. Java needs half the time
+with its first compiler alone."""
+HEADERS = "#include <nlohmann/json.hpp>\n#include <zlib.h>\n"
+"""What C++ needs and may not have."""
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +44,13 @@ def run(name: str, folder: Path, built: Path) -> subprocess.CompletedProcess[str
         [str(made) if word == "BUILT" else word for word in words]
         for words in (COMPILERS.get(name, ()), RUNNERS[name])
     )
-    for tool in (*compiler[:1], command[0]):
+    for tool in {*compiler[:1], command[0]} - {str(made)}:
         if shutil.which(tool) is None:
             pytest.skip(f"no {tool} on PATH: the vectors were not run through its codec")
     if compiler and not made.exists():
+        look = ["g++", "-x", "c++", "-E", "-o", os.devnull, "-"]
+        if name == "cpp" and subprocess.run(look, input=HEADERS, text=True, check=False).returncode:
+            pytest.skip("no nlohmann/json.hpp or zlib.h: the vectors were not run in C++")
         subprocess.run(compiler, cwd=source, check=True, timeout=300)
     return subprocess.run(
         [*command, folder],
