@@ -42,7 +42,13 @@ def columns() -> int:
 def wrapped(text: str, indent: str, limit: int = 100, *, first: str = "") -> list[str]:
     """`text` made plain, in at most `limit` lines of `columns`, each indented: the first by
     `first`, the others by `indent`."""
-    lines = textwrap.wrap(plain(text), columns(), initial_indent=first, subsequent_indent=indent)
+    lines = textwrap.wrap(
+        plain(text),
+        columns(),
+        initial_indent=first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
     if text.startswith("  ") and lines:
         lines[0] = "  " + lines[0].strip()
     return lines if len(lines) <= limit else [*lines[: limit - 1], indent + "…"]

@@ -52,7 +52,7 @@ def init(options: InitOptions) -> int:
     from v2_conformance.report.files import write_atomically
     from v2_conformance.runs.matching_models import match_models
     from v2_conformance.runs.targets.make import target_of
-    from v2_conformance.terminal_safe_text import defused, wrapped
+    from v2_conformance.terminal_safe_text import defused, for_people, wrapped
 
     output = options.output
     if output.exists():
@@ -63,25 +63,20 @@ def init(options: InitOptions) -> int:
     text = _file_text(found, tested.public_url, options)
     tested.mask.check(text, str(output))
     write_atomically(output, text)
-    lines = [
-        f"{output}: models for {len(found.present)} of "
-        f"{len(found.present) + len(found.absent)} roles",
-    ]
-    if found.present:
-        lines += [f"not found: {role}: {why}" for role, why in found.absent.items()]
-    if not found.listed and not options.models:
-        lines.append("the server lists no models: name yours with --model")
     command = f"{PROGRAM} run --target {output}"
+    all_roles = len(found.present) + len(found.absent)
+    print(for_people(f"{output}: models for {len(found.present)} of {all_roles} roles", "  "))
     if found.present:
-        lines.append(f"next: {command}")
+        for role, why in found.absent.items():
+            text = tested.mask.text(defused(f"not found: {role}: {why}"))
+            print(*wrapped(text, "  "), sep="\n")
+    if not found.listed and not options.models:
+        print("the server lists no models: name yours with --model")
+    if found.present:
+        print(for_people(f"next: {command}", "  "))
     else:
-        lines.append(
-            f"no model plays a role ({output} says why). To test with a model, whatever it "
-            f"computes: {command} --model NAME"
-        )
-    for line in lines:
-        for part in wrapped(tested.mask.text(defused(line)), "  "):
-            print(part)
+        words = f"no model plays a role ({output} says why). To test with a model, whatever it"
+        print(for_people(f"{words} computes: {command} --model NAME", "  "))
     return 0
 
 
