@@ -109,6 +109,8 @@ TROUBLE = {
     "time.sleep(60)": ClientTimedOut,
     "print('{\"scenario\": 1', flush=True)": ClientGarbage,
     'print(\'{"level": "info"}\', flush=True)': ClientGarbage,
+    "print('{ \"scenario\": 1}', flush=True)": ClientGarbage,
+    "print('{\"scenario\": \"K', end='', flush=True); os._exit(0)": ClientGarbage,
     "print(json.dumps({'scenario': task['scenario'], 'lines': [{}]}), flush=True)": ClientGarbage,
     "print(json.dumps({'scenario': task['scenario'], 'lines': []}), flush=True)": ClientSaidLess,
     f"sys.stdout.write('x' * {MOST_OUTPUT + 1}); sys.stdout.flush()": ClientFlooded,
@@ -142,6 +144,19 @@ def test_lines_that_answer_no_task_are_ignored(says: str, tmp_path: Path) -> Non
     code = f"for task in tasks: print({says!r}); say(task); say(task)"
     report = run(tmp_path, once(code), 1, ("K3/mixed-order*",))
     assert {case.outcome for case in report.cases} == {Outcome.UNSUPPORTED}
+
+
+@pytest.mark.parametrize(("before", "after"), [("\\ufeff", ""), (" ", " \\r"), ("", " ")])
+def test_answers_are_read_as_languages_print_them(before: str, after: str, tmp_path: Path) -> None:
+    code = f"""
+for task in tasks:
+    sys.stdout.reconfigure(encoding="utf-8")
+    print("{before}", end="")
+    text = json.dumps({{"scenario": task["scenario"], "lines": [{{"unsupported": "x"}}]}})
+    print(text.replace("{{", "{{ "), end="{after}\\n", flush=True)
+"""
+    report = run(tmp_path, once(code, startup_s=5.0), 1, (ONE,), timeout_s=1)
+    assert [case.outcome for case in report.cases] == [Outcome.UNSUPPORTED]
 
 
 def test_what_a_task_of_one_process_printed_is_kept_with_it(tmp_path: Path) -> None:

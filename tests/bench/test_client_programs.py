@@ -102,6 +102,12 @@ def test_a_log_on_standard_output_is_told_where_it_belongs() -> None:
     assert not lines
     assert garbage is not None
     assert "a log belongs on standard error" in garbage
+    _, garbage = read_lines(b'{"outputs": [{"name": "cu', 1)
+    assert garbage is not None
+    assert "flush standard output" in garbage
+    assert read_lines(b'{ "level": "info"}\n{"error": "no"}', 1) == ((Line(error="no"),), None)
+    _, garbage = read_lines(b'{ "error": 1}', 1)
+    assert garbage is not None
     _, garbage = read_lines(b'{"error": 1}', 1)
     assert garbage is not None
     assert "log" not in garbage

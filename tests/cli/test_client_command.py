@@ -167,6 +167,26 @@ def test_command_that_cannot_work(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (tmp_path / "report.json").read_text() == "an older one"
 
 
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ('print(\'{"level": "info"}\')', "a log belongs on standard error"),
+        ("print('{\"outputs\": [', end='')", "flush standard output before the end"),
+        ("pass", "is standard output flushed before the end?"),
+    ],
+)
+@pytest.mark.parametrize("how", [(), ("--one-process",)])
+def test_what_a_new_adapter_prints_wrong_is_said_before_a_run(
+    code: str, says: str, how: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reads = "import sys; '--one' in sys.argv and sys.stdin.readline()\n"
+    command = (sys.executable, "-c", reads + code, *(["--one"] if how else []))
+    assert client(tmp_path, *how, "--", *command, scenario="K3") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "the command does not work: in 3 scenarios" in line
+    assert says in line
+
+
 def test_a_client_that_fails_only_sometimes_is_judged(tmp_path: Path) -> None:
     code = (
         "import os, runpy, sys\n"

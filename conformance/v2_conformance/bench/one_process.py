@@ -27,7 +27,15 @@ from v2_conformance.bench.judging.judge import MOST_OUTPUT
 from v2_conformance.child_processes import no_survivors
 from v2_conformance.errors import ConformanceError, UsageError
 from v2_conformance.redaction import OVERLAP, Mask
-from v2_conformance.suite.tasks import Line, Said, Task, checked_lines
+from v2_conformance.suite.tasks import (
+    Line,
+    Said,
+    Task,
+    checked_lines,
+    invalid,
+    is_meant,
+    stripped_line,
+)
 
 _PLACES = ("{url}", "{scenario}", "{task}")
 _READ = 64 * 1024
@@ -47,6 +55,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 _ANSWER = msgspec.json.Decoder(_Answer)
+_ANSWER_MEMBERS = ("scenario", "lines")
 
 
 @dataclass
@@ -254,10 +263,10 @@ class _Session:
                         if key.fileobj is stdout:
                             return self._exited(process)
                         selector.unregister(stderr)
+                    if self._idle > MOST_OUTPUT:  # before an answer that may come next
+                        return _Ended("flood")
                 if self._garbage is not None:
                     return _Ended("exit", garbage=self._garbage)
-                if self._idle > MOST_OUTPUT:
-                    return _Ended("flood")
         if not self._asked:
             with contextlib.suppress(OSError):
                 stdin.close()
@@ -273,6 +282,9 @@ class _Session:
         with contextlib.suppress(OSError):
             while self._read(process.stderr.fileno(), errors=True):
                 pass
+        self._take(stripped_line(bytes(self._stdout)))  # without the end of its line
+        if self._garbage is not None:
+            return _Ended("exit", garbage=self._garbage)
         return _Ended("exit" if process.poll() is not None else "timeout")
 
     def _left_s(self) -> float:
@@ -303,18 +315,17 @@ class _Session:
             if b"\n" in data:
                 *lines, self._stdout = self._stdout.split(b"\n")
                 for line in lines:
-                    self._take(bytes(line.strip()))
+                    self._take(stripped_line(bytes(line)))
         return bool(data)
 
     def _take(self, line: bytes) -> None:
         """Take a line that the client printed."""
-        if not line.startswith(b"{") or self._garbage is not None:
+        if not is_meant(line, _ANSWER_MEMBERS) or self._garbage is not None:
             return
         try:
             answer = _ANSWER.decode(line)
         except (msgspec.DecodeError, RecursionError) as error:
-            if line.startswith(b'{"') and self._garbage is None:
-                self._garbage = f"{ascii(str(error))[1:-1]:.120}, in {line[:120]!r:.200}"
+            self._garbage = f"{invalid(line, error, _ANSWER_MEMBERS)}, in {line[:120]!r:.200}"
             return
         with self._lock:
             asked = self._asked.pop(answer.scenario, None)

@@ -30,7 +30,11 @@ from v2_conformance.runs.targets.target import LONGEST_RUN_S, Target
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.circumstances import OutOfTime
-from v2_conformance.suite.causes.client_findings import ClientKeptHanging
+from v2_conformance.suite.causes.client_findings import (
+    ClientGarbage,
+    ClientKeptHanging,
+    ClientSaidLess,
+)
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
 from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.library import client_cases
@@ -183,21 +187,28 @@ def check_client(plan: Plan, client: Client, *, timeout_s: float) -> None:
     scenarios = [case for case in plan.chosen if isinstance(case, ClientCase)]
     if len(scenarios) <= _TRIED:
         return
-    how = printed = ""
+    how = ""
     for number in range(_TRIED):
         case = scenarios[number * (len(scenarios) - 1) // (_TRIED - 1)]
         result = run_scenario(case, client, timeout_s=timeout_s)
-        said = result.said
-        if said is None or said.ended != "exit" or not said.exit:
+        how = _unusable(result)
+        if not how:
             return
-        if result.exchanges or said.lines or said.garbage is not None:
-            return
-        how = f"exit code {said.exit}" if said.exit > 0 else f"signal {-said.exit}"
-        printed = printable(said.stderr.strip(), 2 * _SHOWN)[-_SHOWN:] or "nothing"
-    raise UsageError(
-        f"the command does not work: in {_TRIED} scenarios it sent no request, said nothing and "
-        f"ended with {how}; it printed: {printed}"
-    )
+    raise UsageError(f"the command does not work: in {_TRIED} scenarios {how}")
+
+
+def _unusable(result: Result) -> str:
+    """Return why nothing that a client said of a scenario can be judged, "" if something can."""
+    said = result.said
+    if said is None or said.ended != "exit" or said.lines:
+        return ""
+    if isinstance(result.cause, ClientGarbage | ClientSaidLess):
+        return result.message
+    if not said.exit or result.exchanges or said.garbage is not None:
+        return ""
+    how = f"exit code {said.exit}" if said.exit > 0 else f"signal {-said.exit}"
+    printed = printable(said.stderr.strip(), 2 * _SHOWN)[-_SHOWN:] or "nothing"
+    return f"it sent no request, said nothing and ended with {how}; it printed: {printed}"
 
 
 class ByHand:

@@ -8,7 +8,7 @@ elements each after a 4-byte length, BF16 as two bytes; as JSON they are base64.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Annotated, Literal
 
 import msgspec
@@ -166,14 +166,27 @@ def read_lines(text: bytes, most: int) -> tuple[tuple[Line, ...], str | None]:
     What does not begin with `{"` is ignored unless it is a line all the same: some languages print
     a byte order mark, or spaces in JSON. Nothing is read after a bad line.
     """
-    stripped = (raw.removeprefix(_BYTE_ORDER_MARK).strip() for raw in text.split(b"\n"))
-    return checked_lines((line for line in stripped if _is_meant(line)), most)
+    stripped = map(stripped_line, text.split(b"\n"))
+    return checked_lines((line for line in stripped if is_meant(line, ONE_OF)), most)
 
 
-def _is_meant(line: bytes) -> bool:
+def stripped_line(raw: bytes) -> bytes:
+    """Return a printed line without a byte order mark and the white space around it."""
+    return raw.removeprefix(_BYTE_ORDER_MARK).strip()
+
+
+def is_meant(line: bytes, members: Collection[str]) -> bool:
+    """Return True if a line is JSON for the bench, right or wrong, rather than a log: it begins
+    with `{"`, or with white space in between and has one of these members.
+    """
     if not line.startswith(b"{"):
         return False
-    return line.startswith(b'{"') or _problem(line) is None
+    spaced = line[1:].lstrip().startswith(b'"')
+    return line.startswith(b'{"') or (spaced and _names_one(line, members))
+
+
+def _names_one(line: bytes, members: Collection[str]) -> bool:
+    return any(f'"{name}"'.encode() in line for name in members)
 
 
 def checked_lines(lines: Iterable[bytes], most: int) -> tuple[tuple[Line, ...], str | None]:
@@ -195,8 +208,13 @@ def _problem(line: bytes) -> str | None:
     try:
         checked_line(_LINES.decode(line))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        words = ascii(str(error))[1:-1][:_SHOWN]
-        if any(f'"{name}"'.encode() in line for name in ONE_OF):
-            return words
-        return f"{words} (a log belongs on standard error)"
+        return invalid(line, error, ONE_OF)
     return None
+
+
+def invalid(line: bytes, error: Exception, members: Collection[str]) -> str:
+    """Return what is wrong with a line that should have one of these members, and what to do."""
+    words = ascii(str(error))[1:-1][:_SHOWN]
+    if "truncated" in words:
+        return f"{words} (print each line whole, and flush standard output before the end)"
+    return words if _names_one(line, members) else f"{words} (a log belongs on standard error)"

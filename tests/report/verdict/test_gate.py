@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from support.reports import case, passes, report_of
+from v2_conformance.formats.text.terminal import gate_lines
 from v2_conformance.report.document import Report
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.requirements import Blocks
@@ -40,6 +41,26 @@ def test_a_whole_run_opens_the_gate_if_its_verdict_is_what_is_required(
 ) -> None:
     gates = (CONFORMANT, ROBUST, STRICT)
     assert [gate for gate in gates if gate.is_open_for(report(**failing))] == opened
+
+
+@pytest.mark.parametrize(
+    ("failing", "gate", "says"),
+    [
+        (
+            {"H6": "robust"},
+            CONFORMANT,
+            "met (not --require robust, because of H6; the exit code is 0)",
+        ),
+        ({"H6": "robust"}, ROBUST, "not met"),
+        ({"P2": "conformant", "H6": "robust"}, CONFORMANT, "not met"),
+        ({"P4": None}, CONFORMANT, "met"),
+    ],
+)
+def test_an_open_gate_names_the_must_that_it_does_not_require(
+    failing: dict[str, Any], gate: Gate, says: str
+) -> None:
+    words = " ".join(" ".join(gate_lines(report(**failing), gate)).split())
+    assert words == f"--require {gate.require}: {says}"
 
 
 @pytest.mark.parametrize("more", [{"own": False}, {"planned": {"P2": 2, "P4": 9}}])

@@ -24,7 +24,7 @@ from v2_conformance.report.verdict.standing import claimed, is_whole, standing
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ROLE
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import catalogue, families
 from v2_conformance.terminal_safe_text import columns, plain, wrapped
 
@@ -78,7 +78,19 @@ def gate_lines(report: Report, gate: Gate) -> list[str]:
     asked = "--strict" if gate.strict else f"--require {gate.require}"
     met = "met" if gate.is_open_for(report) else "not met"
     by = "" if is_whole(report) else f" by the {counted(len(report.cases), 'case')} that ran"
-    return wrapped(f"{asked}: {met}{by}", "  ")
+    return wrapped(f"{asked}: {met}{by}{_beyond(report, gate)}", "  ")
+
+
+def _beyond(report: Report, gate: Gate) -> str:
+    """Return which failed MUST requirements are not part of what an open gate requires."""
+    if not gate.is_open_for(report):
+        return ""
+    failed = (case for case in report.cases if case.level == "MUST" and case.outcome in FAILED)
+    names = dict.fromkeys(case.requirement for case in failed if not gate.counts(case))
+    if not names:
+        return ""
+    listed = f"{' '.join([*names][:_SHOWN])}{' …' if len(names) > _SHOWN else ''}"
+    return f" (not --require robust, because of {listed}; the exit code is 0)"
 
 
 def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
