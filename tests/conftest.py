@@ -16,7 +16,7 @@ from hypothesis import settings
 from support.arrivals import noted
 from support.browser import Browser, browsing, chromium
 from support.commands import Cli, caller
-from support.long_tests import FIRST, LEFT_OUT, SAMPLED, sample
+from support.long_tests import one_in, sample
 from support.snapshots import Snapshot, Texts, compare, compare_texts
 from v2_conformance.certifying.seeds import given_or_fresh
 from v2_conformance.reference.behaviour import Behaviour
@@ -37,6 +37,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="try what takes long, too: hostile servers, whole runs, every row of long tables",
     )
     parser.addoption(
+        "--rest",
+        action="store_true",
+        help="try just what a run without --long leaves out",
+    )
+    parser.addoption(
         "--whole-runs",
         action="store_true",
         help="try every variant with the whole suite, and every fault",
@@ -55,6 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Draw the fresh seed, which workers of xdist get among the options."""
+    config.addinivalue_line("markers", "long: takes long; an ordinary run leaves it out")
     config.option.fresh_seed = given_or_fresh(config.option.fresh_seed)
 
 
@@ -64,21 +70,18 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what is long, or leave it out, but in a run that tries all."""
-    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    """Begin with what is long, or leave it out, or run nothing else."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if config.getoption("--long"):
         return
-    rows: dict[str, list[str]] = {}
+    modules: dict[str, list[str]] = {}
     for item in items:
-        rows.setdefault(item.nodeid.partition("[")[0], []).append(item.nodeid)
-    chosen = {
-        name
-        for test, names in rows.items()
-        if not test.startswith(LEFT_OUT)
-        for name in sample(names, SAMPLED.get(test.partition("::")[0], 1))
-    }
-    kept = [item for item in items if item.nodeid in chosen]
-    left_out = [item for item in items if item.nodeid not in chosen]
+        if item.get_closest_marker("long") is None:
+            modules.setdefault(item.nodeid.partition("::")[0], []).append(item.nodeid)
+    chosen = {name for module, names in modules.items() for name in sample(names, one_in(module))}
+    rest = config.getoption("--rest")
+    kept = [item for item in items if (item.nodeid in chosen) is not rest]
+    left_out = [item for item in items if (item.nodeid in chosen) is rest]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept

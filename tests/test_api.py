@@ -24,6 +24,7 @@ MANUAL = Path(__file__).resolve().parents[1] / "docs" / "api.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", MANUAL.read_text(encoding="utf-8"), re.DOTALL)
 
 
+@pytest.mark.long
 def test_the_examples_of_the_manual_work(
     url: str,
     tmp_path: Path,

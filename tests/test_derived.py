@@ -68,6 +68,7 @@ def list_cases(checkout: Path) -> str:
     return printed(start(checkout, "-m", "v2_conformance", "list", "cases"))
 
 
+@pytest.mark.long
 def test_what_is_kept_is_what_the_files_say(checkout: Path) -> None:
     first = list_cases(checkout)
     kept = (checkout / KEPT).read_bytes()

@@ -1,26 +1,44 @@
-"""Nothing is left out of every run."""
+"""What an ordinary run leaves out is there, and `tox -e hostile` or another environment runs it."""
 
 from __future__ import annotations
 
-from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
 
-from support.long_tests import LEFT_OUT, SAMPLED
+from support.long_tests import SAMPLED, one_in, sample
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("left_out", [*SAMPLED, *LEFT_OUT])
-def test_what_an_ordinary_run_leaves_out_is_run_by_tox(left_out: str) -> None:
-    settings = ConfigParser(interpolation=None)
-    settings.read(ROOT / "tox.ini", encoding="utf-8")
-    module, _, test = left_out.partition("::")
-    commands = "\n".join(section.get("commands", "") for section in settings.values()).splitlines()
-    named = [line.split() for line in commands if module in line.split()]
-    whole = [line.split() for line in commands if str(Path(module).parent) in line.split()]
-    assert any("--long" in words for words in (*named, *whole))
-    assert all("--long" in words for words in named), "part of what it says"
-    test = test.rpartition("::")[2]
-    assert test in (ROOT / module).read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", SAMPLED)
+def test_what_is_sampled_is_there(name: str) -> None:
+    assert list(ROOT.glob(f"{name}**/test_*.py" if name.endswith("/") else name))
+
+
+def test_a_module_of_a_sampled_folder_can_have_a_share_of_its_own() -> None:
+    assert one_in("tests/certifying/test_right_models.py") == 30
+    assert one_in("tests/certifying/test_anything_else.py") == 8
+    assert one_in("tests/wire/test_connections.py") == 1
+
+
+def test_at_least_one_is_chosen_whatever_the_order() -> None:
+    names = [f"tests/x.py::test[{number}]" for number in range(20)]
+    assert len(sample(names, 100)) == 1
+    assert sample(names, 3) == sample(names[::-1], 3)
+
+
+def test_an_ordinary_run_and_the_rest_are_everything(pytester: pytest.Pytester) -> None:
+    def collected(*arguments: str) -> set[str]:
+        folder = "tests/verifying"
+        found = pytester.runpytest_subprocess(
+            "-c", ROOT / "pyproject.toml", "--rootdir", ROOT, ROOT / folder, "--collect-only", "-q",
+            "-p", "no:cacheprovider", *arguments,
+        )  # fmt: skip
+        return {line for line in found.outlines if line.startswith(folder)}
+
+    ordinary, rest = collected(), collected("--rest")
+    assert ordinary
+    assert rest
+    assert not ordinary & rest
+    assert ordinary | rest == collected("--long")

@@ -333,6 +333,7 @@ def test_an_identity_among_the_models_takes_its_role(tmp_path: Path) -> None:
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 
+@pytest.mark.long
 def test_special_values_that_were_left_out_are_found(tmp_path: Path) -> None:
     with ReferenceServer() as server:
         report = run(server, tmp_path, "reverser", patterns=["E1", "B4", "J3"])

@@ -160,6 +160,7 @@ def test_every_input_of_the_action_is_used_and_every_output_is_written() -> None
         assert "${{" not in entry.get("run", "")
 
 
+@pytest.mark.long
 def test_the_script_of_the_gitlab_job_tests_a_server(tmp_path: Path) -> None:
     job: dict[str, Any] = yaml.safe_load(GITLAB.read_text())[".v2-conformance"]
     _install, script = job["script"]
@@ -217,6 +218,7 @@ def container() -> dict[str, Any]:
     return dict(only)
 
 
+@pytest.mark.long
 def test_the_log_of_the_kubernetes_job_has_the_verdict_and_the_report(tmp_path: Path) -> None:
     own = container()
     variables = {entry["name"]: entry["value"] for entry in own["env"]}

@@ -70,6 +70,7 @@ def outcomes(folder: Path, *arguments: str) -> dict[str, Outcome]:
     return {case.id: case.outcome for case in load_report(folder / REPORT).cases}
 
 
+@pytest.mark.long
 def test_adapter_of_the_manual_works_on_the_bench(adapter: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(adapter)]
     found = outcomes(tmp_path / "report", "--scenario", "K8", "--", *command)

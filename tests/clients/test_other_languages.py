@@ -19,6 +19,8 @@ from v2_conformance.kits.clients import ADAPTERS
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.suite.outcomes import Outcome
 
+pytestmark = pytest.mark.long
+
 HERE = Path(__file__).parent
 C_SOURCES = ("client.c", "http.c", "json.c", "tensors.c")
 C_HEADERS = b"#include <curl/curl.h>\n#include <zlib.h>\n"

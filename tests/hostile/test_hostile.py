@@ -1,6 +1,6 @@
 """Each kind of hostile server: the exit code, outcomes, seconds and memory of a run against it.
 
-An ordinary run of the tests tries a sample, and `tox -e hostile` all of them (`--long`).
+An ordinary run of the tests tries a sample of the quick ones, `tox -e hostile` the rest.
 """
 
 from __future__ import annotations
@@ -13,15 +13,12 @@ import pytest
 from hostile import bounds_kinds, http2_kinds, http_kinds, life_kinds, message_kinds  # noqa: F401
 from hostile.kit import KINDS
 from hostile.suite_process import Ended, Suite
-from support.long_tests import sample
 from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.suite.library import every_case
 from v2_conformance.verifying.verification import verify
 
 CALM = {"pass", "unsupported", "disputed"}
-# How many quick kinds there are for each one that an ordinary run of the tests tries.
-SAMPLED = 6
 MOST_BYTES = 64 << 20
 NOTHING_RAN = 4  # the exit code where only discovery was tested
 UNESCAPED = ("<script>alert", "<img src=x", "\x1b", "\u202e", 'href="javascript:')
@@ -35,9 +32,9 @@ def suite() -> Iterator[Suite]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kind" in metafunc.fixturenames:
-        quick = [name for name, kind in KINDS.items() if not kind.slow]
-        every = metafunc.config.getoption("--long")
-        metafunc.parametrize("kind", list(KINDS) if every else sample(quick, SAMPLED))
+        slow = pytest.mark.long
+        rows = [pytest.param(name, marks=slow if k.slow else ()) for name, k in KINDS.items()]
+        metafunc.parametrize("kind", rows)
 
 
 def run(suite: Suite, name: str, folder: Path) -> tuple[Ended, dict[str, str]]:

@@ -79,12 +79,9 @@ def test_a_table_answers_the_run_that_it_has(cases: list[Case]) -> None:
     assert failing(1, recorded(Target("http://127.0.0.1"), [1]), cases) == 0
 
 
-def test_a_table_fails_most_cases_with_a_fresh_seed(
-    cases: list[Case], pytestconfig: pytest.Config
-) -> None:
-    runs = 2
-    if pytestconfig.getoption("--long"):
-        runs, cases = 20, suite_cases()
+@pytest.mark.parametrize("runs", [2, pytest.param(20, marks=pytest.mark.long)])
+def test_a_table_fails_most_cases_with_a_fresh_seed(cases: list[Case], runs: int) -> None:
+    cases = suite_cases() if runs == 20 else cases
     found = failing(4_000_000_000, recorded(Target("http://127.0.0.1"), range(runs)), cases)
     served = [
         case

@@ -67,6 +67,7 @@ def rows(browser: Browser) -> int:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
+@pytest.mark.long
 def test_axe_finds_nothing(browser: Browser, page: str, scheme: str, width: int) -> None:
     opened(browser, page, width=width, prefers_color_scheme=scheme)
     assert violations(browser) == []

@@ -191,6 +191,7 @@ class TestReports:
         assert len(failed) == Counter(serial.values())["failure"]
         assert not list(folder.glob("v2-conformance-*")), "left behind"
 
+    @pytest.mark.long
     def test_a_good_server_is_certified(self, pytester: pytest.Pytester, good: str) -> None:
         result = start(
             pytester,

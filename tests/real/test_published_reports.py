@@ -58,9 +58,8 @@ def test_the_site_has_the_reports_that_are_there() -> None:
     assert [name for name in index["files"] if not (REPORTS / name).is_file()] == []
 
 
-def test_anybody_can_build_the_site_again(pytestconfig: pytest.Config, tmp_path: Path) -> None:
-    if not pytestconfig.getoption("--long"):
-        pytest.skip("judges every report: `tox -e hostile` does it")
+@pytest.mark.long
+def test_anybody_can_build_the_site_again(tmp_path: Path) -> None:
     reports = map(str, published())
     assert main(["publish", "--outdated", str(tmp_path / "site"), *reports]) == 0
 

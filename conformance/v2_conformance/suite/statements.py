@@ -104,7 +104,7 @@ def link(cited: Citation, requirement: str = "") -> str:
     Without a requirement, or if no sentence of the paragraph is said to be about it, these are all
     sentences of the paragraph that are known.
     """
-    known = derived("sentences", _sentences)
+    known = _known_sentences()
     place = (cited.document, cited.section, cited.paragraph)
     words = known.get((*place, requirement)) or known.get((*place, ""), ())
     anchor = f"section-{cited.section}" if cited.document.startswith("rfc") else ""
@@ -135,6 +135,11 @@ def base_sentences() -> dict[Citation, str]:
         for section, paragraphs in cited.items()
         for paragraph, words in paragraphs.items()
     }
+
+
+@cache
+def _known_sentences() -> _Sentences:
+    return derived("sentences", _sentences)
 
 
 def _sentences() -> _Sentences:

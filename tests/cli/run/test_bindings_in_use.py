@@ -33,6 +33,7 @@ def reported(folder: Path, *words: str) -> tuple[int, Report]:
 
 
 @pytest.mark.parametrize("binding", BINDING_NAMES)
+@pytest.mark.long
 def test_the_embedded_server_conforms_at_each_endpoint(binding: str, tmp_path: Path) -> None:
     profiles = [word for name in SERVER_PROFILES[1:] for word in ("--profile", name)]
     code, report = reported(tmp_path, "--binding", binding, *profiles)

@@ -16,6 +16,7 @@ from v2_mutants.servers import MutantServer
 SOME = ("--case", "P2", "--case", "H6", "--case", "R2")
 
 
+@pytest.mark.long
 def test_three_shards_merge_to_the_report_of_one_run(url: str, tmp_path: Path, cli: Cli) -> None:
     common = (url, "--profile", "raw")
     assert main(["run", *common, "--report-dir", str(tmp_path / "one")]) == 0
