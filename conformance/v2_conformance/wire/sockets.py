@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 from v2_conformance.wire.arrival import note_arrivals
+from v2_conformance.wire.tls import TlsSocket
 
 
 @dataclass(frozen=True)
@@ -29,10 +30,11 @@ def connected(address: SocketAddress, timeout: float) -> socket.socket:
     try:
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.tls is not None:
-            raw = address.tls.wrap_socket(raw, server_hostname=address.host)
+            raw = secure = TlsSocket(raw, address.tls, address.host)
+            secure.handshake(timeout)
         else:
             note_arrivals(raw)
-        raw.setblocking(False)
+            raw.setblocking(False)
     except BaseException:
         raw.close()
         raise
@@ -79,7 +81,7 @@ def _silent(sock: socket.socket) -> bool:
 
 def ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, bool]:
     """Return whether `sock` can be read, and written, within `timeout` seconds."""
-    if isinstance(sock, ssl.SSLSocket) and sock.pending():
+    if isinstance(sock, TlsSocket) and sock.pending():
         return True, False
     poll = select.poll()
     poll.register(sock, select.POLLIN | (select.POLLOUT if write else 0))

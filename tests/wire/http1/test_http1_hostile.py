@@ -13,6 +13,7 @@ from support.servers import (
     REQUEST,
     SHORT,
     Peer,
+    Script,
     answering,
     connected,
     exchange,
@@ -236,12 +237,49 @@ def test_tls_to_a_server_without_tls_is_refused(authority: trustme.CA) -> None:
         assert connection.exchange(request_of(REQUEST)).ending == Ending.REFUSED
 
 
-def test_a_handshake_that_never_ends_is_a_time_out(authority: trustme.CA) -> None:
+def flooding(piece: bytes, times: int) -> Script:
+    """Sends `piece` so often, again and again, from the client's greeting on."""
+
+    def script(peer: Peer) -> None:
+        peer.some()
+        peer.forever(piece * times)
+
+    return script
+
+
+GREET_AGAIN = b"\x16\x03\x03\x00\x04" + bytes(4)
+ENDLESS_HANDSHAKES = {
+    "nothing": Peer.until_closed,
+    "requests to greet again": flooding(GREET_AGAIN, 20_000),
+    "warnings": flooding(b"\x15\x03\x03\x00\x02\x01\x5a", 20_000),
+    "records without content": flooding(b"\x16\x03\x03\x00\x00", 20_000),
+    "changes of the cipher": flooding(b"\x14\x03\x03\x00\x01\x01", 20_000),
+    "a greeting that never ends": flooding(b"\x16\x03\x03\x40\x00\x02\xff\xff\xff", 1),
+}
+
+
+@pytest.mark.parametrize("script", ENDLESS_HANDSHAKES.values(), ids=ENDLESS_HANDSHAKES)
+def test_a_handshake_that_never_ends_is_bounded(script: Script, authority: trustme.CA) -> None:
     limits = Limits(connect_s=0.1, exchange_s=5)
     with (
-        serving(Peer.until_closed) as server,
+        serving(script) as server,
+        connected(server, limits, trusting(authority)) as connection,
+    ):
+        started = time.perf_counter()
+        came = connection.exchange(request_of(REQUEST))
+        assert came.ending == Ending.TIMEOUT or came.obstacle or came.detail.startswith("TLS")
+        assert time.perf_counter() - started < 3
+
+
+def test_tickets_without_end_hold_no_exchange(
+    authority: trustme.CA, tls_server: ssl.SSLContext
+) -> None:
+    tls_server.num_tickets = 50_000_000
+    limits = Limits(connect_s=5, exchange_s=0.3)
+    with (
+        serving(answering(http()), tls=tls_server) as server,
         connected(server, limits, trusting(authority)) as connection,
     ):
         started = time.perf_counter()
         assert connection.exchange(request_of(REQUEST)).ending == Ending.TIMEOUT
-        assert time.perf_counter() - started < 1
+        assert time.perf_counter() - started < 3

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import socket
-import ssl
 import struct
 import time
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from v2_conformance.wire.obstacle import obstacle_of
 from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import Opener, SocketAddress, ready, reason_of
 from v2_conformance.wire.streamed_response import nothing_streamed
+from v2_conformance.wire.tls import TlsSocket
 from v2_conformance.wire.transcript import Ending, Limits, Transcript, as_recorded
 from v2_conformance.wire.transport import Connection, Parting, Request
 
@@ -82,7 +82,7 @@ class Http1Connection:
         """See transport.Connection."""
         self._begun = None
         if self._socket is not None:
-            plain = not isinstance(self._socket, ssl.SSLSocket)  # TLS cannot peek
+            plain = not isinstance(self._socket, TlsSocket)  # TLS cannot peek
             if self._kept_at is not None and plain:
                 self._stray = self._count_stray()
                 if self._peer_closed():
@@ -199,7 +199,7 @@ class Http1Connection:
         """
         if self._socket is None:
             return -1
-        if isinstance(self._socket, ssl.SSLSocket):
+        if isinstance(self._socket, TlsSocket):
             return 0 if ready(self._socket, write=False, timeout=0)[0] else -1
         try:
             return len(self._socket.recv(1, socket.MSG_PEEK))

@@ -20,11 +20,13 @@ from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_http2, sp
 from v2_conformance.wire.sockets import ready, reason_of
 from v2_conformance.wire.streamed import Streamed, StreamedTensor
 from v2_conformance.wire.streamed_response import StreamedReader, beginning_of
+from v2_conformance.wire.tls import TlsSocket
 from v2_conformance.wire.transcript import Ending, Limits, Response
 from v2_conformance.wire.transport import Parting
 
 RECEIVE = 256 * 1024
 """The most bytes that are read at once."""
+_BLOCKED = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
 
 
@@ -66,7 +68,7 @@ class SocketExchange:
         start = bytes(self.reader.raw[:9])
         if speaks_http2(start):
             return Obstacle.ONLY_HTTP2
-        plain = not isinstance(self._sock, ssl.SSLSocket)
+        plain = not isinstance(self._sock, TlsSocket)
         return Obstacle.ONLY_TLS if plain and speaks_tls(start) else None
 
     @cached_property
@@ -94,7 +96,7 @@ class SocketExchange:
         """Send as much of `data` as the connection takes at once, for `resume` and `run` later."""
         try:
             self.sent = self._sock.send(data)
-        except BlockingIOError:
+        except _BLOCKED:
             pass
         except OSError as error:
             self._broken = error
@@ -139,8 +141,7 @@ class SocketExchange:
             return Ending.LEFT, detail
         if parting is Parting.HALF_CLOSES:
             with contextlib.suppress(OSError):
-                # Not SSLSocket's own, which drops TLS: the response would be read encrypted.
-                socket.socket.shutdown(self._sock, socket.SHUT_WR)
+                self._sock.shutdown(socket.SHUT_WR)
         try:
             answered = self._left_at > 0  # what was sent ahead, by now, as a rule
             while not self._ended():
@@ -182,7 +183,7 @@ class SocketExchange:
         while data:
             try:
                 count = self._sock.send(data)
-            except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
+            except _BLOCKED:
                 readable, writable = self._wait(write=True)
                 if not (readable or writable):
                     raise TimeoutError from None
@@ -214,11 +215,11 @@ class SocketExchange:
         """Take what has arrived. Return False if nothing has, or if time is up."""
         came = None
         try:
-            if isinstance(self._sock, ssl.SSLSocket):
+            if isinstance(self._sock, TlsSocket):
                 data = self._sock.recv(RECEIVE)
             else:
                 data, came = receive(self._sock, RECEIVE)
-        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+        except _BLOCKED:
             return False
         now = time.perf_counter()
         if data:

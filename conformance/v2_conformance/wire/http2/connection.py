@@ -17,6 +17,7 @@ from v2_conformance.wire.http2.session import PROTOCOL, Http2Session
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of
 from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import Opener, SocketAddress, ready, reason_of
+from v2_conformance.wire.tls import TlsSocket
 from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Transcript, as_recorded
 from v2_conformance.wire.transport import Parting, Request
 
@@ -156,7 +157,7 @@ class Http2Connection:
 
     def _connect(self) -> Http2Session:
         sock = self._opener.opened(speaks=True)
-        if isinstance(sock, ssl.SSLSocket) and sock.selected_alpn_protocol() != PROTOCOL:
+        if isinstance(sock, TlsSocket) and sock.selected_alpn_protocol() != PROTOCOL:
             sock.close()
             raise _NoHttp2Error
         return Http2Session(sock, self._limits.head)

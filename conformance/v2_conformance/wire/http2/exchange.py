@@ -6,7 +6,6 @@ answer as with HTTP/1.1, and everything around it.
 
 from __future__ import annotations
 
-import ssl
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from v2_conformance.wire.http2.notation import Fields, read_request_head, write_
 from v2_conformance.wire.http2.session import Http2Session
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_http1, speaks_tls
 from v2_conformance.wire.sockets import ready, reason_of
+from v2_conformance.wire.tls import TlsSocket
 from v2_conformance.wire.transcript import Ending, Http2Facts, Limits
 from v2_conformance.wire.transport import Parting, Request
 
@@ -113,7 +113,7 @@ class Http2Exchange:
             return obstacle_of(self._failed)
         if speaks_http1(self._session.beginning):
             return Obstacle.NO_HTTP2
-        plain = not isinstance(self._session.socket, ssl.SSLSocket)
+        plain = not isinstance(self._session.socket, TlsSocket)
         return Obstacle.ONLY_TLS if plain and speaks_tls(self._session.beginning) else None
 
     @property
