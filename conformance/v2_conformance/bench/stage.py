@@ -118,17 +118,16 @@ class ScenarioStage:
         """See Stage."""
         if turn is not None:
             return answer_to(self._asked[turn[0]], self._case.answer(*turn), request)
-        response = self._behaviour.handle(
-            Request(
-                method=request.method,
-                target=_without_prefix(request.target),
-                version=request.version,
-                headers=request.fields,
-                head=request.head,
-                body=memoryview(request.body),
-            )
+        asked = Request(
+            method=request.method,
+            target=_without_prefix(request.target),
+            version=request.version,
+            headers=request.fields,
+            head=request.head,
+            body=memoryview(request.body),
         )
-        with_body = request.method != "HEAD"
+        response = self._behaviour.handle(asked)
+        with_body = self._behaviour.answers_with_body(asked, response)
         pieces = self._behaviour.serialize(response, keep_open=True, with_body=with_body)
         return Answer((b"".join(bytes(p) for p in pieces),), response.status, (), {})
 

@@ -243,6 +243,10 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
         """Return the bytes after a request that are read as the next one: all of them (V2)."""
         return data
 
+    def answers_with_body(self, request: Request, response: Response) -> bool:
+        """Return False for a HEAD (C5; RFC 9110, section 9.3.2)."""
+        return request.method != "HEAD"
+
     def left_on_connection(self, request: Request, response: Response) -> bytes:
         """The bytes of this request to read as the start of the next one: none (C5)."""
         return b""

@@ -219,7 +219,7 @@ class ServedConnection:
         behaviour = self._behaviour
         response = behaviour.finish(request, behaviour.handle(request))
         keep_open = behaviour.keeps_open(request, response)
-        with_body = request.method != "HEAD"
+        with_body = behaviour.answers_with_body(request, response)
         listening = behaviour.listening()
         if not listening:
             self._stop_listening()  # first: a client that has the response finds the port closed

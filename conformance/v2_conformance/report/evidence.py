@@ -13,8 +13,9 @@ from v2_conformance.report.kept_bytes import Deflated, KeptBytes, size_of, unpac
 from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.http1.response import read_again
 from v2_conformance.wire.streamed import Streamed
-from v2_conformance.wire.transcript import Ending, Http2Facts
+from v2_conformance.wire.transcript import Ending, Http2Facts, Response
 
 
 class RecordedExchange(Part, frozen=True, kw_only=True):
@@ -102,6 +103,16 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
     def response(self) -> bytes:
         """The response's bytes, as far as they were kept. Raises ReportFileError, see `request`."""
         return unpacked(self.response_kept)
+
+    def read(self) -> Response | None:
+        """Return the response as the connection read it; None as for `read_again`."""
+        return read_again(
+            self.response,
+            self.ending,
+            self.answers,
+            request=self.request,
+            http2=self.http2 is not None,
+        )
 
     @property
     def request_size(self) -> int:

@@ -154,6 +154,12 @@ def test_a_client_gets_what_it_offers_and_an_old_one_no_interim_response() -> No
     assert coding == shown
 
 
+def test_after_the_head_of_an_answer_to_a_head_there_are_no_chunks() -> None:
+    assert read_syntax(CHUNKED, bodiless=True).broken == ()
+    assert read_syntax(CHUNKED + b"zz", bodiless=True).broken == ()
+    assert read_syntax(CHUNKED + b"zz").broken != ()
+
+
 @pytest.mark.parametrize("offered", [(), (b"gzip",)])
 def test_a_response_of_http_1_0_has_no_transfer_coding(offered: tuple[bytes, ...]) -> None:
     old = CHUNKED.replace(b"HTTP/1.1", b"HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n"

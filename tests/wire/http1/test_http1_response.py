@@ -106,3 +106,17 @@ def test_two_answers_of_http_1_0_are_read_if_the_first_keeps_the_connection() ->
     alone = read_again(closing, Ending.COMPLETE, answers=2)
     assert alone is not None
     assert (alone.following, alone.excess) == (None, len(second))
+
+
+HEAD = b"HEAD /v2 HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 7", b"Transfer-Encoding: chunked"])
+def test_the_answer_to_a_head_ends_with_its_head(framing: bytes) -> None:
+    head = b"HTTP/1.1 404 Not Found\r\n" + framing + b"\r\n\r\n"
+    alone = read_again(head, Ending.COMPLETE, request=HEAD)
+    assert alone is not None
+    assert (alone.status, bytes(alone.body), alone.excess, alone.whole) == (404, b"", 0, True)
+    longer = read_again(head + b"surplus", Ending.COMPLETE, request=HEAD)
+    assert longer is not None
+    assert (bytes(longer.body), longer.excess) == (b"", 7)

@@ -87,15 +87,20 @@ def is_plain(received: Buffer) -> bool:
 
 
 def read_syntax(
-    received: Buffer, *, offered: Collection[bytes] = (), old_client: bool = False
+    received: Buffer,
+    *,
+    offered: Collection[bytes] = (),
+    old_client: bool = False,
+    bodiless: bool = False,
 ) -> Syntax:
     """Judge the bytes of a response as far as they came.
 
     `offered` are the transfer codings that the client takes besides chunked. An `old_client` speaks
     HTTP/1.0 and takes none (RFC 9112, section 6.1); how chunks for it look is not judged. Neither
-    are bytes after the end of the response, which are C5's.
+    are bytes after the end of the response, which are C5's, and all after the head of a `bodiless`
+    response, to a HEAD.
     """
-    reading = _Reading({b"chunked", *offered}, old_client=old_client)
+    reading = _Reading({b"chunked", *offered}, old_client=old_client, bodiless=bodiless)
     reading.message(bytes(received))
     return Syntax(tuple(reading.broken.values()), reading.judged)
 
@@ -114,9 +119,12 @@ def fields_syntax(fields: Sequence[tuple[str, str]]) -> Syntax:
 class _Reading:
     """A response being read; `broken` has its first breach of each rule."""
 
-    def __init__(self, codings: Collection[bytes], *, old_client: bool) -> None:
+    def __init__(
+        self, codings: Collection[bytes], *, old_client: bool, bodiless: bool = False
+    ) -> None:
         self._codings = codings
         self._old_client = old_client
+        self._bodiless = bodiless
         self.broken: dict[HttpRule, InvalidHttp] = {}
         self.judged = False
         self._interim = False
@@ -144,7 +152,8 @@ class _Reading:
             self._of_interim(fields)
         self.once(fields)
         old = self._old_client or head.first.startswith(_OLD)
-        if self._framing(status, fields, old=old) and not self._old_client:
+        chunked = self._framing(status, fields, old=old)
+        if chunked and not self._old_client and not self._bodiless:
             self._chunks(data, at)
 
     def _beginning(self, data: bytes) -> int:

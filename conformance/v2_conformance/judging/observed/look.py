@@ -21,6 +21,7 @@ from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.cases import SentCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.http1.response import asks_for_no_body
 from v2_conformance.wire.messages import members
 from v2_conformance.wire.transcript import Response, Transcript
 
@@ -28,7 +29,8 @@ from v2_conformance.wire.transcript import Response, Transcript
 class Look:
     """An exchange of `case` as observed rules see it.
 
-    `response` is without its content coding, None if there is none that can be read. `error` is the
+    `response` is without its content coding, None if there is none that can be read, or no body to
+    read, as of a HEAD. `error` is the
     response, if it is an error with the status of one. `json_end` is where the JSON of a successful
     response ends, None if it cannot be found, and `json` what that of an inference shows.
     """
@@ -58,7 +60,12 @@ class Look:
             return UNBROKEN
         offered = members(self.request.values("te"))
         codings = {coding.partition(";")[0].strip().encode() for coding in offered}
-        return read_syntax(received, offered=codings, old_client=self.request.version == "1.0")
+        return read_syntax(
+            received,
+            offered=codings,
+            old_client=self.request.version == "1.0",
+            bodiless=asks_for_no_body(self.transcript.request),
+        )
 
     @property
     def unlabeled_error(self) -> Response | None:
@@ -91,8 +98,10 @@ class Look:
 
 def _decoded(transcript: Transcript) -> Response | None:
     response = transcript.response
+    if response is None or asks_for_no_body(transcript.request):
+        return None
     try:
-        return None if response is None else decode_answer(response, transcript.request)
+        return decode_answer(response, transcript.request)
     except Finding:
         return None
 

@@ -18,7 +18,6 @@ from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import beginning
 from v2_conformance.suite.outcomes import Outcome, Purpose, Told
-from v2_conformance.wire.http1.response import read_again
 from v2_conformance.wire.http2.notation import as_http1
 from v2_conformance.wire.messages import read_head
 from v2_conformance.wire.transcript import Ending, Response
@@ -308,6 +307,4 @@ def _unsent(exchange: RecordedExchange) -> bool:
 def _answer(exchange: RecordedExchange) -> Response | None:
     if exchange.ending is not Ending.COMPLETE or exchange.omitted:
         return None
-    return read_again(
-        exchange.response, exchange.ending, exchange.answers, http2=exchange.http2 is not None
-    )
+    return exchange.read()

@@ -10,7 +10,6 @@ from v2_conformance.protocol.names import EXTENSION
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.wire.endpoint_bindings import BINDINGS
-from v2_conformance.wire.http1.response import read_again
 from v2_conformance.wire.messages import Head, read_head
 from v2_conformance.wire.transcript import Ending
 
@@ -61,9 +60,7 @@ def _tried(case: CaseResult) -> Tried:
     exchanges = [
         (
             one.request,
-            read_again(one.response, one.ending, one.answers, http2=one.http2 is not None)
-            if one.ending == Ending.COMPLETE and one.streamed is None
-            else None,
+            one.read() if one.ending is Ending.COMPLETE and one.streamed is None else None,
         )
         for one in case.exchanges
     ]

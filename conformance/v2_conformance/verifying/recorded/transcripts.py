@@ -9,7 +9,7 @@ from v2_conformance.redaction import Mask, shows_masks
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.verifying.recorded.streamed import streamed_contradiction
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
-from v2_conformance.wire.http1.response import ResponseReader, read_again
+from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
 from v2_conformance.wire.http2.notation import is_readable
 from v2_conformance.wire.streamed_response import beginning_of
 from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Response, Transcript
@@ -55,14 +55,14 @@ def read_exchange(
     """
     if exchange.omitted:
         raise OmittedError(f"{exchange.omitted} bytes of its answers are not in the report")
-    ending = Ending(exchange.ending)
+    ending = exchange.ending
     request, response = exchange.request, exchange.response
     idle_ms, first_ms = exchange.closed_before_ms, exchange.first_byte_ms
     short_ms = exchange.shortened_ms
     if exchange.streamed is not None:
         partial = beginning_of(response, exchange.streamed, ending)
     else:
-        partial = read_again(response, ending, exchange.answers, http2=exchange.http2 is not None)
+        partial = exchange.read()
     transcript = Transcript(
         request=request,
         sent=exchange.sent,
@@ -100,7 +100,8 @@ def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
         return _http2_contradiction(transcript, transcript.http2)
     if transcript.streamed is not None:
         return streamed_contradiction(transcript, transcript.streamed)
-    reader = ResponseReader(Limits(), transcript.answers)
+    bodiless = asks_for_no_body(transcript.request)
+    reader = ResponseReader(Limits(), transcript.answers, bodiless=bodiless)
     if came:
         reader.feed(bytes(transcript.received))
     fits = _ends_so(reader, transcript)

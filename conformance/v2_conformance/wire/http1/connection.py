@@ -126,7 +126,7 @@ class Http1Connection:
         deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         data = request.data
         current = SocketExchange(
-            sock, self._limits, started, deadline, len(data), request.answers, tensor
+            sock, self._limits, started, deadline, data, request.answers, tensor
         )
         begun = _Begun(
             request,

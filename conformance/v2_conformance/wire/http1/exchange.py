@@ -15,7 +15,7 @@ from functools import cached_property
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.arrival import receive
-from v2_conformance.wire.http1.response import ResponseReader
+from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_http2, speaks_tls
 from v2_conformance.wire.sockets import ready, reason_of
 from v2_conformance.wire.streamed import Streamed, StreamedTensor
@@ -39,18 +39,19 @@ class SocketExchange:
         limits: Limits,
         started: float,
         deadline: float,
-        request: int,
+        request: Buffer,
         answers: int,
         tensor: StreamedTensor | None = None,
     ) -> None:
         self._sock = sock
         self._answers = answers
+        self._bodiless = asks_for_no_body(request)
         self._tensor = tensor
         self._digest = hashlib.sha256()  # of what was sent of the tensor
         self._limits = limits
         self._started = started
         self._deadline = deadline
-        self._limit = limits.response_to(request)
+        self._limit = limits.response_to(len(request))
         self.sent = 0
         self.first_byte: float | None = None
         self.last_byte: float | None = None  # where the kernel says when it came
@@ -78,7 +79,7 @@ class SocketExchange:
         """
         if self._tensor is not None:
             return StreamedReader(self._limits, self._tensor)
-        return ResponseReader(self._limits, self._answers)
+        return ResponseReader(self._limits, self._answers, bodiless=self._bodiless)
 
     def streamed(self) -> Streamed | None:
         """Return the result for a tensor that is not kept, once the exchange has ended."""

@@ -19,6 +19,7 @@ from v2_conformance.wire.transcript import Ending, Limits, Response
 _MAX_INFORMATIONAL = 50
 # h11 reads a response only after a request; the real one is written by hand.
 _REQUEST = h11.Request(method="POST", target="/", headers=[("Host", "x")])
+_HEAD_REQUEST = h11.Request(method="HEAD", target="/", headers=[("Host", "x")])
 _END = h11.EndOfMessage()
 
 
@@ -43,26 +44,28 @@ class ResponseReader:
     """Reads the response to a request incrementally; `feed(b"")` says that the peer closed.
 
     With several `answers` there are as many requests, and it reads a response to each, unless the
-    server closes between them, as it may.
+    server closes between them, as it may. A `bodiless` response answers a HEAD: it has no body,
+    whatever its head says (RFC 9110, section 9.3.2).
     """
 
     error_ending = Ending.MALFORMED
     reads_plain = True
     """Read plain responses without h11."""
 
-    def __init__(self, limits: Limits, answers: int = 1) -> None:
+    def __init__(self, limits: Limits, answers: int = 1, *, bodiless: bool = False) -> None:
         self.raw = bytearray()
         self.done = False
         self.error = ""
         self.eof = False
         self._limits = limits
         self._answers = answers
+        self._bodiless = bodiless
         self._plain: PlainResponse | None = None
         self._messages: list[_Message] = []  # what h11 reads
 
     def _message(self) -> _Message:
         parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=self._limits.head)
-        parser.send(_REQUEST)
+        parser.send(_HEAD_REQUEST if self._bodiless else _REQUEST)
         parser.send(_END)
         return _Message(parser)
 
@@ -102,7 +105,7 @@ class ResponseReader:
         if data:
             first = not self.raw
             self.raw += data
-            if first and self._answers == 1 and self.reads_plain:
+            if first and self._answers == 1 and self.reads_plain and not self._bodiless:
                 self._plain = plain_response(self.raw)
             if self._plain is not None:
                 self.done = len(self.raw) >= self._plain.start + self._plain.length
@@ -234,18 +237,29 @@ def _kept_alive(head: h11.Response | None) -> bool:
     return kept and any(name == b"content-length" for name, _ in head.headers)
 
 
+def asks_for_no_body(request: Buffer) -> bool:
+    """Return True if the response to these bytes has no body: to a HEAD."""
+    return bytes(request[:5]) == b"HEAD "
+
+
 def read_again(
-    received: Buffer, ending: Ending, answers: int = 1, *, http2: bool = False
+    received: Buffer,
+    ending: Ending,
+    answers: int = 1,
+    *,
+    request: Buffer = b"",
+    http2: bool = False,
 ) -> Response | None:
     """Return the response in the recorded bytes of an exchange, just as the connection read it.
 
-    `answers` is how many requests the exchange had, `http2` whether it was over HTTP/2.
+    `answers` is how many requests the exchange had, `request` the bytes of the first, `http2`
+    whether it was over HTTP/2.
 
     Returns None if its head is incomplete, or if the response is although the exchange is COMPLETE.
     """
     if http2:
         return read_response(received, whole=ending is Ending.COMPLETE)
-    reader = ResponseReader(Limits(), answers)
+    reader = ResponseReader(Limits(), answers, bodiless=asks_for_no_body(request))
     reader.feed(bytes(received))
     if ending is Ending.COMPLETE:
         if not reader.done:

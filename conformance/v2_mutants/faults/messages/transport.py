@@ -146,6 +146,15 @@ fault("chunks-of-a-get-left-on-connection", "C5", Behaviour.left_on_connection)(
     _leaves_of_gets(is_chunked),
 )
 
+fault("head-answered-with-a-body", "C5", Behaviour.answers_with_body)(
+    "A HEAD is answered as a GET is, with a body.",
+    lambda right, request, response: True,
+)
+fault("errors-to-a-head-have-a-body", "C5", Behaviour.answers_with_body)(
+    "A HEAD that is refused is answered with a body.",
+    lambda right, request, response: response.status >= 400 or right(),
+)
+
 
 @fault.several("chunks-declined-but-left-on-connection", "C5")
 class _ChunksDeclinedButLeftOnConnection(Behaviour):
