@@ -16,7 +16,7 @@ from hypothesis import settings
 from support.arrivals import noted
 from support.browser import Browser, browsing, chromium
 from support.commands import Cli, caller
-from support.long_tests import one_in, sample
+from support.long_tests import chosen
 from support.snapshots import Snapshot, Texts, compare, compare_texts
 from v2_conformance.certifying.seeds import given_or_fresh
 from v2_conformance.reference.behaviour import Behaviour
@@ -74,14 +74,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
     if config.getoption("--long"):
         return
-    modules: dict[str, list[str]] = {}
-    for item in items:
-        if item.get_closest_marker("long") is None:
-            modules.setdefault(item.nodeid.partition("::")[0], []).append(item.nodeid)
-    chosen = {name for module, names in modules.items() for name in sample(names, one_in(module))}
-    rest = config.getoption("--rest")
-    kept = [item for item in items if (item.nodeid in chosen) is not rest]
-    left_out = [item for item in items if (item.nodeid in chosen) is rest]
+    short = [item.nodeid for item in items if item.get_closest_marker("long") is None]
+    ordinary, rest = chosen(short), config.getoption("--rest")
+    kept = [item for item in items if (item.nodeid in ordinary) is not rest]
+    left_out = [item for item in items if (item.nodeid in ordinary) is rest]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept

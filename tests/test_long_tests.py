@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.long_tests import SAMPLED, one_in, sample
+from support.long_tests import SAMPLED, chosen, one_in, sample
 
 ROOT = Path(__file__).parents[1]
 
@@ -17,7 +17,7 @@ def test_what_is_sampled_is_there(name: str) -> None:
 
 
 def test_a_module_of_a_sampled_folder_can_have_a_share_of_its_own() -> None:
-    assert one_in("tests/certifying/test_right_models.py") == 30
+    assert one_in("tests/certifying/test_right_models.py") == 40
     assert one_in("tests/certifying/test_anything_else.py") == 8
     assert one_in("tests/wire/test_connections.py") == 1
 
@@ -28,17 +28,8 @@ def test_at_least_one_is_chosen_whatever_the_order() -> None:
     assert sample(names, 3) == sample(names[::-1], 3)
 
 
-def test_an_ordinary_run_and_the_rest_are_everything(pytester: pytest.Pytester) -> None:
-    def collected(*arguments: str) -> set[str]:
-        folder = "tests/verifying"
-        found = pytester.runpytest_subprocess(
-            "-c", ROOT / "pyproject.toml", "--rootdir", ROOT, ROOT / folder, "--collect-only", "-q",
-            "-p", "no:cacheprovider", *arguments,
-        )  # fmt: skip
-        return {line for line in found.outlines if line.startswith(folder)}
-
-    ordinary, rest = collected(), collected("--rest")
-    assert ordinary
-    assert rest
-    assert not ordinary & rest
-    assert ordinary | rest == collected("--long")
+def test_one_test_of_so_many_is_chosen_in_each_module() -> None:
+    long = [f"tests/hostile/test_x.py::test_y[{number}]" for number in range(25)]
+    short = [f"tests/wire/test_x.py::test_y[{number}]" for number in range(25)]
+    assert len(chosen(long)) == 3
+    assert chosen([*long, *short]) == chosen(long) | set(short)

@@ -79,7 +79,8 @@ def test_a_table_answers_the_run_that_it_has(cases: list[Case]) -> None:
     assert failing(1, recorded(Target("http://127.0.0.1"), [1]), cases) == 0
 
 
-@pytest.mark.parametrize("runs", [2, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [2, 20])
+@pytest.mark.long
 def test_a_table_fails_most_cases_with_a_fresh_seed(cases: list[Case], runs: int) -> None:
     cases = suite_cases() if runs == 20 else cases
     found = failing(4_000_000_000, recorded(Target("http://127.0.0.1"), range(runs)), cases)

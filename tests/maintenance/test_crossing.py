@@ -57,6 +57,7 @@ def test_without_one_row_something_is_uncovered() -> None:
     assert list(uncovered(within(rows, levels)[1:], levels, 2))
 
 
+@pytest.mark.long
 def test_what_can_come_together_is_what_some_legal_row_has() -> None:
     levels = {
         **factors(),

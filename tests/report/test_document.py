@@ -364,6 +364,7 @@ def test_an_unknown_member_is_refused_in_every_part(tmp_path: Path) -> None:
                 assert not is_report(WHOLE, tmp_path / "report.json"), name
 
 
+@pytest.mark.long
 def test_a_value_of_another_type_is_refused_everywhere(tmp_path: Path) -> None:
     for name, place in PLACES.items():
         accepted = []

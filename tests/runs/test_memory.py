@@ -70,6 +70,7 @@ sys.exit(code)
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc with a peak of memory")
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.long
 def test_no_server_makes_a_run_take_much_memory_or_leave_a_long_report(
     kind: str, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def look_at_some_cases(browser: Browser) -> None:
 @pytest.mark.parametrize(
     ("scheme", "width", "looking"), [("light", 1400, False), ("dark", 390, True)]
 )
+@pytest.mark.long
 def test_axe_finds_nothing(
     browser: Browser, page: str, scheme: str, width: int, looking: bool
 ) -> None:

@@ -82,6 +82,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("page", ["matrix", "product"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
+@pytest.mark.long
 def test_axe_finds_nothing(
     browser: Browser, pages: Path, page: str, scheme: str, width: int
 ) -> None:

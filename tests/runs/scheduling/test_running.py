@@ -131,6 +131,7 @@ class TestOrder:
         kinds = [(CASES()[name].dangerous, CASES()[name].negative) for name in found]
         assert kinds == sorted(kinds)
 
+    @pytest.mark.long
     def test_parallel_workers_come_to_the_same_outcomes(self) -> None:
         cases = chosen("P", "O1", "O3", "D1", "H1/", "H5/")
         with MutantServer(["response-blobs-padded", "pretty-json-refused"]) as server:

@@ -81,6 +81,7 @@ def test_a_raw_request_is_a_batch_of_one() -> None:
     assert transposed(SUITE["W1/body-is-the-tensor[FP32]"], of_rows("FP32", -1)) is None
 
 
+@pytest.mark.long
 def test_one_request_is_larger_than_most_buffers() -> None:
     table = of_rows("FP32", 4)
     made = transposed(SUITE["L1/one-mebibyte[int32]"], table)
@@ -157,6 +158,7 @@ def test_special_values_are_few_and_small() -> None:
     assert sum(len(value.blob) for values in sets for value in values) <= 4 << 20
 
 
+@pytest.mark.long
 def test_a_case_is_sent_once_with_either_tensors() -> None:
     made = relation_cases(CASES, [taught()])
     assert len({case.id for case in made}) == len(made)
