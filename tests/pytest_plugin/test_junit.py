@@ -92,7 +92,7 @@ def check_rows(page: Path) -> None:
     own = next(name for name in rows if name.endswith("::test_own"))
     assert (rows[own]["requirement"], rows[own]["grade"]) == ("", "")
     assert "exchange 1" not in logs[own]
-    assert "V2 binary tensors: ○ incomplete run" in text
+    assert "V2 binary tensors: incomplete run" in text
 
 
 class TestJUnit:
@@ -208,7 +208,7 @@ class TestPytestHtml:
     def test_the_verdict_names_what_blocks_it(self) -> None:
         report = report_of(outcomes={"P2": "fail", "S1": "fail"}, server=(HOSTILE, ""))
         text = verdict_html(report)
-        assert "✗ not conformant" in text
+        assert "V2 binary tensors: not conformant" in text
         assert "MUST (blocks conformant) P2 failed (1 case)" in text
         assert "<script" not in text
         blocked = OverallVerdict(False, False, (HOSTILE,) * 1000, ())

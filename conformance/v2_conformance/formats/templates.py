@@ -22,8 +22,9 @@ def environment(
 ) -> Environment:
     """An environment for the template of `page`, which is in `folder`.
 
-    Its globals are the page's `style` and, if it is `scripted`, its `script`, and their hashes for
-    the page's policy. The style and the script of each part in `more` come before the page's own.
+    Its globals are the page's `style` and `script`, and their hashes for the page's policy. First
+    comes base, which all pages have, then each part in `more`, then the page's own; of scripts, a
+    page that is not `scripted` has base alone.
     The filter `code` shows what stands between backticks as code.
     """
     made = Environment(
@@ -34,13 +35,21 @@ def environment(
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    for name, suffix in (("style", "css"), ("script", "js"))[: 2 if scripted else 1]:
-        files = [folder / f"{part}.{suffix}" for part in (*more, page)]
+    for name, suffix, parts in (
+        ("style", "css", (*more, page)),
+        ("script", "js", (*more, page) if scripted else ()),
+    ):
+        files = [base(suffix), *(folder / f"{part}.{suffix}" for part in parts)]
         text = "\n".join(file.read_text(encoding="utf-8") for file in files if file.exists())
         made.globals[name] = Markup(text)
         made.globals[f"{name}_hash"] = _policy_hash(text)
     made.filters["code"] = with_code
     return made
+
+
+def base(suffix: str) -> Path:
+    """Return the style ("css") or the script ("js") that all pages have in common."""
+    return Path(__file__).with_name(f"base.{suffix}")
 
 
 def with_code(text: str) -> Markup:

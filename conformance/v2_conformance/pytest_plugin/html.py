@@ -1,7 +1,8 @@
 """pytest-html's page, if one is written: requirement, grade and wire log in each case's row.
 
-Only registered if pytest-html is active, whose hooks these are. page.css and page.js go into the
-page: they make it fit any screen and label its inputs, which pytest-html does not.
+Only registered if pytest-html is active, whose hooks these are. The style that all pages share,
+page.css and page.js go into the page: they make it look like report.html, fit any screen, and
+label its inputs, which pytest-html does not.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from v2_conformance.formats.templates import base
 from v2_conformance.formats.text.plain_exchanges import exchange_lines
 from v2_conformance.pytest_plugin.items import NODE
 from v2_conformance.report.document import CaseResult, Report
@@ -67,7 +69,9 @@ class Page:
 
     def pytest_html_results_summary(self, prefix: list[str]) -> None:
         """The verdict, above pytest's own counts, and what makes the page fit."""
-        prefix.append(_added("style", "page.css") + _added("script", "page.js") + _VIEWPORT)
+        own = Path(__file__)
+        style = _added("style", base("css"), own.with_name("page.css"))
+        prefix.append(style + _added("script", own.with_name("page.js")) + _VIEWPORT)
         report = self._verdict()
         if report is not None:
             prefix.append(verdict_html(report))
@@ -82,10 +86,12 @@ def verdict_html(report: Report) -> str:
         items.append(f"<li>and {len(reasons) - _REASONS} more</li>")
     about = claimed(report)
     return (
-        f"<p><strong>V2 binary tensors: {found.sign} {found.words}</strong> "
-        f"({escape(visible(short(about, 2 * _LONGEST)))}, catalogue "
-        f"{escape(visible(short(report.suite.catalogue, _LONGEST)))})</p>"
+        f'<div class="verdict o-{found.tone}"><span class="sign" aria-hidden="true">{found.sign}'
+        f"</span><div><strong>V2 binary tensors: {found.words}</strong>"
+        f"<p>{escape(visible(short(about, 2 * _LONGEST)))}, catalogue "
+        f"{escape(visible(short(report.suite.catalogue, _LONGEST)))}</p>"
         + (f"<ul>{''.join(items)}</ul>" if items else "")
+        + "</div></div>"
     )
 
 
@@ -95,8 +101,9 @@ def wire_log(case: CaseResult) -> str:
     return short("\n".join(exchange_lines(case, limits, canaries=BRIEF)), _ROW_CHARS)
 
 
-def _added(element: str, name: str) -> str:
-    return f"<{element}>\n{Path(__file__).with_name(name).read_text('utf-8')}</{element}>\n"
+def _added(element: str, *files: Path) -> str:
+    text = "".join(file.read_text("utf-8") for file in files)
+    return f"<{element}>\n{text}</{element}>\n"
 
 
 def _is_case(report: Any) -> bool:

@@ -14,9 +14,9 @@ from v2_conformance.report.comparing.gateway import Effect, GatewayReport, Trans
 _SIGNS = {
     Transparency.TRANSPARENT: ("pass", "✓"),
     Transparency.NOT_TRANSPARENT: ("fail", "✗"),
-    Transparency.UNDECIDED: ("open", "○"),
+    Transparency.UNDECIDED: ("inconclusive", "○"),
 }
-_MARKS = {"kept": ("pass", "✓"), "not kept": ("fail", "✗"), "not shown": ("open", "–")}
+_MARKS = {"kept": ("pass", "✓"), "not kept": ("fail", "✗"), "not shown": ("not_run", "–")}
 
 
 def render(report: GatewayReport, *, direct: str, through: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from v2_conformance.formats.site.names import IN_A_FOLDER
+from v2_conformance.formats.templates import base
 from v2_conformance.maintenance.site.published import published
 from v2_conformance.maintenance.site.standard import Standard
 from v2_conformance.public_address import REPOSITORY, SITE, is_known
@@ -73,6 +74,7 @@ def stage(root: Path, folder: Path) -> None:
         (standard / name).write_text(text, "utf-8")
     _copy_reports(root / "reports", docs / "reports")
     shutil.copytree(ASSETS, docs / "assets")
+    shutil.copy(base("js"), docs / "assets")
     settings = configuration(root, sorted(sources.values()))
     text = yaml.safe_dump(settings, sort_keys=False).replace(_SLUGS, _AS_GITHUB)
     (folder / "mkdocs.yml").write_text(text, "utf-8")
@@ -179,7 +181,7 @@ def configuration(root: Path, pages: Sequence[str]) -> dict[str, Any]:
             "generator": False,
             "homepage": "index.html",
         },
-        "extra_javascript": ["assets/site.js"],
+        "extra_javascript": ["assets/site.js", "assets/base.js"],
         "extra_css": ["assets/site.css"],
         "not_in_nav": "/standard/*\n/reports/**",
         "nav": nav,
