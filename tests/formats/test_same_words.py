@@ -24,6 +24,7 @@ from v2_conformance.pytest_plugin.junit import add_suite_properties
 from v2_conformance.report.comparing.diff import diff_reports
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import as_json, load_report
+from v2_conformance.report.tested import Selection
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.circumstances import DatatypesUnsupported, RoleAbsent
 
@@ -62,6 +63,31 @@ REPORTS: dict[str, tuple[str, str, Report]] = {
         report_of([*SELECTED, case("P8/x", "fail")], planned={"P2": 1, "P5": 1, "P8": 3}),
     ),
     "stopped": ("incomplete run", "binary; without BF16", report_of(complete=False)),
+    "stopped after a failure": (
+        "not conformant",
+        "binary; without BF16",
+        report_of(outcomes={"P2": "fail"}, complete=False),
+    ),
+    "stopped after a failure that blocks less": (
+        "incomplete run",
+        "binary; without BF16",
+        report_of(outcomes={"H6": "fail"}, complete=False),
+    ),
+    "stopped after an error of the suite": (
+        "incomplete run",
+        "binary; without BF16",
+        report_of(outcomes={"P2": "error"}, complete=False),
+    ),
+    "failed selection that was stopped": (
+        "incomplete run",
+        "binary; without BF16",
+        concluded(
+            msgspec.structs.replace(
+                report_of(outcomes={"P2": "fail"}, complete=False),
+                selection=Selection(patterns=("P*",)),
+            )
+        ),
+    ),
 }
 
 

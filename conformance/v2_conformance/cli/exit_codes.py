@@ -24,8 +24,11 @@ OF_A_RUN = {
 
 def of_report(report: Report, gate: Gate) -> int:
     """Return the exit code for the verdict of a report."""
+    # Imported here because it is slow to import.
+    from v2_conformance.report.verdict.standing import is_decided
+
     outcomes = {case.outcome for case in report.cases}
-    if Outcome.ERROR in outcomes or not report.complete:
+    if Outcome.ERROR in outcomes or not (report.complete or is_decided(report)):
         return UnreachableError.exit_code
     without_models = report.own and not report.target.models and report.target.client is None
     if without_models or not outcomes - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}:
@@ -46,5 +49,7 @@ def beside_expectations(report: Report, gate: Gate, *, as_expected: bool) -> int
     unless the report says nothing about the server at all.
     """
     code = of_report(report, gate)
+    if not report.complete:  # what did not run may be unexpected
+        return UnreachableError.exit_code
     judged = code not in (UnreachableError.exit_code, NothingRanError.exit_code)
     return int(not as_expected) if judged else code

@@ -74,7 +74,7 @@ def _of_the_run(report: Report) -> Iterator[Caution]:
         details = (
             f"stopped with {to_go(report)} of {total} cases to go; what is missing was not tested"
         )
-        yield Caution(Doubt.INCOMPLETE, "Incomplete run", details)
+        yield Caution(Doubt.INCOMPLETE, "Stopped early", details)
     elif left:
         yield Caution(Doubt.LEFT_OUT, "A part of the suite", f"{left} of {total} cases not sent")
 

@@ -104,7 +104,7 @@ def test_the_verdict_is_in_words(cases: list[CaseResult], words: str) -> None:
 
 def test_an_incomplete_run_says_so() -> None:
     page = Page(render(report_of(passes(), complete=False)))
-    assert "Before you trust this Incomplete run" in page.words
+    assert "Before you trust this Stopped early" in page.words
     assert "run incomplete" in page.words
     assert "incomplete run" in page.words
     assert "not conformant" not in page.words

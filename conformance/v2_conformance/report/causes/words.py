@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
-from v2_conformance.report.verdict.standing import is_whole
+from v2_conformance.report.verdict.standing import is_decided
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, Outcome
@@ -153,7 +153,7 @@ def lost_by(report: Report, requirement: str) -> str:
 
 def lost(report: Report) -> str:
     """Return what a user loses, as `harms` does; "" for a report without a verdict."""
-    return harms(report, shown_causes(report)) if is_whole(report) else ""
+    return harms(report, shown_causes(report)) if is_decided(report) else ""
 
 
 def must_failing(report: Report, causes: Sequence[ShownCause]) -> list[str]:

@@ -38,6 +38,8 @@ TONES = {
 }
 _NAME = 80
 _BFLOAT = ("bf16", "BF16")  # the profile and its datatype
+# Not an error of the suite.
+_DISPROVED = FAILED - {Outcome.ERROR}
 _SENT_NOTHING = frozenset({Outcome.UNSUPPORTED, Outcome.NOT_RUN})
 
 
@@ -55,7 +57,7 @@ class Standing:
 
 
 def standing(report: Report) -> Standing:
-    """The standing of a report; a run without all of its cases is only incomplete."""
+    """The standing of a report; see `is_decided`."""
     words = verdict_words(report)
     return Standing(words, *TONES[words], sum(missing(report).values()))
 
@@ -65,11 +67,27 @@ def is_whole(report: Report) -> bool:
     return report.own and report.complete and report.selection.shard is None and not missing(report)
 
 
+def is_decided(report: Report) -> bool:
+    """Return True if there is a verdict: the run is whole, or it was cut after a failure that no
+    case to come could have undone. A part of the suite that somebody chose has none.
+    """
+    if is_whole(report):
+        return True
+    chosen = bool(report.selection.patterns) or report.selection.shard is not None
+    if report.complete or chosen or not report.own:
+        return False
+    return any(
+        case.outcome in _DISPROVED and (report.relations is not None or case.blocks == "conformant")
+        for case in report.cases
+        if case.level == "MUST"
+    )
+
+
 def verdict_words(report: Report) -> str:
-    """Return the verdict as people say it; a run that is not whole is only `INCOMPLETE`."""
+    """Return the verdict as people say it; a run without one is only `INCOMPLETE`."""
     if report.verdict.standing == OUTDATED:
         return OUTDATED
-    if not is_whole(report):
+    if not is_decided(report):
         return INCOMPLETE
     return report.verdict.in_words(contradicted=contradicted(report))
 
