@@ -25,6 +25,8 @@ from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Harm, Requi
 
 # Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
 _BROKEN = Fraction(1, 3)
+# Less of what fails and of what would is the same: that is no sign.
+_LIKE = Fraction(1, 2)
 
 
 # What a client asks first: without it, nothing else of the extension is used.
@@ -209,7 +211,9 @@ class _Grouping(Generic[Case]):
         varied = varied or key.requirement in _REORDERING
         known = self._requirement(key.requirement)
         other = not about and known is not None and bool(known.findings)  # it is about others
-        return varied, not about, other, key.requirement in explained, -self._share[key]
+        likeness = self._likeness(key, self._failing)
+        like = likeness if likeness > _LIKE else 0
+        return varied, not about, key.requirement in explained, -like, -self._share[key], other
 
     def _group(self, root: _Key, taken: list[_Key]) -> CauseGroup[Case]:
         cases = [case for key in taken for case in self._own[key]]
@@ -270,18 +274,21 @@ class _Grouping(Generic[Case]):
         failing = frozenset(key.requirement for key in left if not self._is_foreign(key))
 
         def rank(key: _Key) -> tuple[object, ...]:
-            would = self._would[key]
-            likeness = Fraction(len(would & self._failing), len(would | failing))
             return (
                 self._is_foreign(key),
-                -likeness,
+                -self._likeness(key, failing),
                 -len(self._own[key]),
-                -len(would & names),
+                -len(self._would[key] & names),
                 self._share[key],
                 *self._catalogued(key),
             )
 
         return rank
+
+    def _likeness(self, key: _Key, failing: Collection[str]) -> Fraction:
+        """Return how much what `key` explains is like what fails: 1 if it is just that."""
+        would = self._would[key]
+        return Fraction(len(would & self._failing), len(would.union(failing)))
 
     def _order(self, root: _Key, group: CauseGroup[Case]) -> tuple[object, ...]:
         """Return the sort key: what blocks most of the verdict comes first, then what harms most,
