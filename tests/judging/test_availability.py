@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 import pytest
+from msgspec.structs import replace
 
 from support.responses import http, transcript
 from v2_conformance.judging.availability import asks_to_wait, down, plea, retry_after_s, unavailable
 from v2_conformance.suite.causes.circumstances import Unavailable
-from v2_conformance.wire.transcript import Ending, Response, Transcript
+from v2_conformance.wire.http1.response import ResponseReader
+from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=timezone.utc)
 
@@ -26,6 +28,14 @@ def response(status: int, *fields: tuple[str, object]) -> Response:
 )
 def test_gateway_errors_and_429_are_unavailability(status: int, expected: bool) -> None:
     assert unavailable(transcript(http(b"", status))) is expected
+
+
+@pytest.mark.parametrize(("second", "expected"), [(200, False), (503, True), (429, True)])
+def test_the_answer_to_a_request_behind_counts_as_well(second: int, expected: bool) -> None:
+    reader = ResponseReader(Limits(), answers=2)
+    reader.feed(http(b"") + http(b"later", second))
+    found = transcript(http(b""))
+    assert unavailable(replace(found, partial=reader.response())) is expected
 
 
 def test_no_answer_is_not_unavailability() -> None:

@@ -133,7 +133,7 @@ DIFFERS = {
     ),
     "header-length-found-out": Differs(
         reads=("H3/", "H4/", "H5/", "H6/", "H7/", "H9/", "H10/"),
-        warns=("H4/minus-zero", "H8/", "H12/", "H14/"),
+        warns=("H4/minus-zero", "H8/", "H12/", "H14/another-notation"),
     ),
     "sizes-found-out": Differs(
         reads=("S2/", "S6/", "S7/", "S12/", "S13/", "B6/", "B7/", "B9/"),

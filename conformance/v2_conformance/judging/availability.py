@@ -17,9 +17,14 @@ _SECONDS = re.compile("[0-9]{1,9}")
 
 
 def unavailable(transcript: Transcript) -> bool:
-    """Return True if the answer is 429, 502, 503 or 504, so that another try may succeed."""
+    """Return True if an answer is 429, 502, 503 or 504, so that another try may succeed: that to
+    the request or to one pipelined behind it."""
     response = transcript.response
-    return response is not None and (response.status in _GATEWAY or response.status == _TOO_MANY)
+    while response is not None:
+        if response.status in _GATEWAY or response.status == _TOO_MANY:
+            return True
+        response = response.following
+    return False
 
 
 def asks_to_wait(response: Response) -> bool:

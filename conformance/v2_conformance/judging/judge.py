@@ -88,6 +88,10 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
         verdict = _judge_request(case, prepared, decoded, transcript.streamed)
         following, answer = prepared.following, response.following
         while following is not None and answer is not None:
+            if asks_to_wait(answer):
+                return Verdict(
+                    Outcome.INCONCLUSIVE, plea(answer), *describe_request(case, prepared)
+                )
             _judge_second(following, answer)
             following, answer = following.following, answer.following
         return verdict

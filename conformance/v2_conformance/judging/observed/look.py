@@ -39,7 +39,8 @@ class Look:
         self.case = case
         self.purpose = purpose
         self.transcript = transcript
-        self.response = response = _decoded(transcript)
+        self._bodiless = asks_for_no_body(transcript.request)
+        self.response = response = None if self._bodiless else _decoded(transcript)
         self.error = response if response is not None and response.status >= 400 else None
         self.json_end = end = None if response is None else _json_end(response)
         self.json = None if response is None or end is None else _json(response, end)
@@ -64,7 +65,7 @@ class Look:
             received,
             offered=codings,
             old_client=self.request.version == "1.0",
-            bodiless=asks_for_no_body(self.transcript.request),
+            bodiless=self._bodiless,
         )
 
     @property
@@ -73,7 +74,7 @@ class Look:
         Content-Encoding names.
         """
         response = self.transcript.response
-        if response is None or self.response is not None or response.status < 400:
+        if response is None or self._bodiless or self.response or response.status < 400:
             return None
         return None if response.values("Content-Encoding") else response
 
@@ -98,10 +99,8 @@ class Look:
 
 def _decoded(transcript: Transcript) -> Response | None:
     response = transcript.response
-    if response is None or asks_for_no_body(transcript.request):
-        return None
     try:
-        return decode_answer(response, transcript.request)
+        return None if response is None else decode_answer(response, transcript.request)
     except Finding:
         return None
 
