@@ -16,7 +16,7 @@ from hypothesis import settings
 from support.arrivals import noted
 from support.browser import Browser, browsing, chromium
 from support.commands import Cli, caller
-from support.long_tests import chosen
+from support.long_tests import chosen, rows
 from support.snapshots import Snapshot, Texts, compare, compare_texts
 from v2_conformance.certifying.seeds import given_or_fresh
 from v2_conformance.reference.behaviour import Behaviour
@@ -40,6 +40,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--rest",
         action="store_true",
         help="try just what a run without --long leaves out",
+    )
+    parser.addoption(
+        "--one-in",
+        type=int,
+        default=1,
+        metavar="N",
+        help="with --rest, try only one of so many rows of its tables",
     )
     parser.addoption(
         "--whole-runs",
@@ -75,9 +82,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--long"):
         return
     short = [item.nodeid for item in items if item.get_closest_marker("long") is None]
-    ordinary, rest = chosen(short), config.getoption("--rest")
-    kept = [item for item in items if (item.nodeid in ordinary) is not rest]
-    left_out = [item for item in items if (item.nodeid in ordinary) is rest]
+    ordinary = chosen(short)
+    rest = [item.nodeid for item in items if item.nodeid not in ordinary]
+    wanted = rows(rest, config.getoption("--one-in")) if config.getoption("--rest") else ordinary
+    kept = [item for item in items if item.nodeid in wanted]
+    left_out = [item for item in items if item.nodeid not in wanted]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.long_tests import SAMPLED, chosen, one_in, sample
+from support.long_tests import SAMPLED, chosen, one_in, rows, sample
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,3 +33,9 @@ def test_one_test_of_so_many_is_chosen_in_each_module() -> None:
     short = [f"tests/wire/test_x.py::test_y[{number}]" for number in range(25)]
     assert len(chosen(long)) == 3
     assert chosen([*long, *short]) == chosen(long) | set(short)
+
+
+def test_of_the_rest_each_table_keeps_a_share_and_each_test_a_row() -> None:
+    names = [f"tests/x.py::test_y[{number}]" for number in range(10)]
+    assert rows([*names, "tests/x.py::test_z"], 1) == {*names, "tests/x.py::test_z"}
+    assert len(rows([*names, "tests/x.py::test_z"], 2)) == 6

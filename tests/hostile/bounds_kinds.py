@@ -142,7 +142,8 @@ for name, answer in some(TO_INFERENCE | BODIES):
     )
 for name, answer in NO_HTTP.items():
     add(name, answering(answer, INFER), outcomes=UNREADABLE | {"C12": "fail"})
-    told = "this port speaks TLS" if "TLS" in name else UNREAD
+    spoken = [protocol for protocol in ("TLS", "HTTP/2") if protocol in name]
+    told = f"this port speaks {spoken[0]}" if spoken else UNREAD
     add(f"{name}, from the start", answering(answer), code=3, says=told, slow=True)
 add("a length of 10^30", answering(says(HEAD + b"Content-Length: %d\r\n\r\n{" % 10**30), INFER),
     outcomes=UNREADABLE)  # fmt: skip

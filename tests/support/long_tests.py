@@ -63,6 +63,14 @@ def one_in(module: str) -> int:
     return SAMPLED[max(found, key=len)] if found else 1
 
 
+def rows(names: Iterable[str], one_in_so_many: int) -> set[str]:
+    """Return the ids of these tests, of the rows of a table one in so many."""
+    tests: dict[str, list[str]] = {}
+    for name in names:
+        tests.setdefault(name.partition("[")[0], []).append(name)
+    return {name for all_ in tests.values() for name in sample(all_, one_in_so_many)}
+
+
 def chosen(names: Iterable[str]) -> set[str]:
     """Return the ids of these tests that an ordinary run tries."""
     modules: dict[str, list[str]] = {}
