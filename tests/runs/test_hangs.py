@@ -139,20 +139,20 @@ def test_after_two_hangs_the_time_limit_shrinks_until_many_cases_got_an_answer()
     case = make_case(REJECT)
     usual = prepared(case).request
     for _ in range(2):
-        assert hangs.hurried(case, usual, 0.001) is usual
+        assert hangs.hurried(True, usual, 0.001) is usual
         hangs.note(case, Verdict(Outcome.FAIL, Hung(30.0, 0, 5)))
-    assert hangs.hurried(case, usual, 0.001).limit_s == 0.25
-    slower = hangs.hurried(case, usual, 0.3).limit_s
+    assert hangs.hurried(True, usual, 0.001).limit_s == 0.25
+    slower = hangs.hurried(True, usual, 0.3).limit_s
     assert slower is not None
-    assert 6.0 <= slower < 6.1
-    assert hangs.hurried(case, usual, 5.0) is usual
-    assert hangs.hurried(make_case(), usual, 0.001) is usual  # it is of another kind
+    assert 1.2 <= slower < 1.3
+    assert hangs.hurried(True, usual, 8.0) is usual
+    assert hangs.hurried(False, usual, 0.001) is usual  # it is of another kind
     hangs.note(case, Verdict(Outcome.INCONCLUSIVE, TimedOutEarly(1.0, 0)))
     hangs.note(case, Verdict(Outcome.PASS))
-    assert hangs.hurried(case, usual, 0.001).limit_s == 0.25
+    assert hangs.hurried(True, usual, 0.001).limit_s == 0.25
     for _ in range(120):
         hangs.note(case, Verdict(Outcome.PASS))
-    assert hangs.hurried(case, usual, 0.001) is usual
+    assert hangs.hurried(True, usual, 0.001) is usual
 
 
 @pytest.mark.usefixtures("whatever_its_pace")
@@ -252,3 +252,13 @@ def test_a_request_can_have_less_time_than_usual() -> None:
         connection.close()
     assert came.shortened_s == 0.1
     assert came.duration_s < 4
+
+
+def test_a_request_before_a_case_that_gets_no_answer_counts_as_a_hang() -> None:
+    hangs = Hangs(Limits(exchange_s=30))
+    usual = prepared(make_case()).request
+    for _ in range(2):
+        assert hangs.hurried(True, usual, 0.001) is usual
+        hangs.note_before()
+    assert hangs.hurried(True, usual, 0.001).limit_s == 0.25
+    assert hangs.hurried(False, usual, 0.001) is usual

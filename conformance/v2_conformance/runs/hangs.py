@@ -18,14 +18,16 @@ _MOST = 3.0
 _EARLY = 0.2  # a missing answer in a shorter time-out
 _FADE = 0.01  # with each case that gets an answer
 _FLOOR_S = 0.25
+_HASTE = 5  # the slowest known-good answer of a busy machine is no measure of the others
 
 
 class Hangs:
     """Recent hangs among negative cases, and among all others. Threads can share it.
 
-    After two, the next of their kind gets a shorter time-out, but never less than the server is
-    known to need. A missing answer is then not a failure, since the server had less time than
-    promised. A hang is forgotten after a hundred cases of its kind that get an answer.
+    After two, the next of their kind gets a shorter time-out, but never less than four times what
+    known-good requests needed at most. A missing answer is then not a failure, since the server had
+    less time than promised. A hang is forgotten after a hundred cases of its kind that get an
+    answer.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -33,11 +35,13 @@ class Hangs:
         self._recent = {True: 0.0, False: 0.0}
         self._lock = threading.Lock()
 
-    def hurried(self, case: RequestCase, request: Request, known_good_s: float) -> Request:
-        """Return `request` with its time-out; `known_good_s` is how long known-good ones took."""
-        if self._recent[case.negative] <= _ONE:
+    def hurried(self, negative: bool, request: Request, known_good_s: float) -> Request:
+        """Return `request`, which a server may refuse if `negative`, with its time-out;
+        `known_good_s` is how long known-good ones took."""
+        if self._recent[negative] <= _ONE:
             return request
-        needed = time_needed_s(request.size, request.pause_s * len(request.http1), known_good_s)
+        pauses_s = request.pause_s * len(request.http1)
+        needed = time_needed_s(request.size, pauses_s, known_good_s / _HASTE)
         limit = max(_FLOOR_S, needed)
         if limit >= self._limits.exchange_s:
             return request
@@ -48,6 +52,12 @@ class Hangs:
         cause = verdict.cause
         early = isinstance(cause, TimedOutEarly)
         change = _ONE if isinstance(cause, Hung) else _EARLY if early else -_FADE
+        self._count(case.negative, change)
+
+    def note_before(self) -> None:
+        """Count a request before a case that got no answer: most of them are to be refused."""
+        self._count(True, _ONE)
+
+    def _count(self, negative: bool, change: float) -> None:
         with self._lock:
-            recent = self._recent[case.negative] + change
-            self._recent[case.negative] = min(max(recent, 0.0), _MOST)
+            self._recent[negative] = min(max(self._recent[negative] + change, 0.0), _MOST)

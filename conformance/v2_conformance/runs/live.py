@@ -73,7 +73,7 @@ class Live:
     ) -> None:
         self._known = known
         self._patience = patience
-        self._hangs = hangs
+        self.hangs = hangs
         self._local = threading.local()
         self._connections: list[Connection] = []
         self.canary = canary
@@ -109,15 +109,17 @@ class Live:
             step = talk.send("")
         if not isinstance(step, Ask) or step.fresh or step.purpose is not Purpose.CASE:
             return None
-        request = self.in_time(case, step.prepared)
+        request = self.in_time(case, step)
         self.connection().begin(request)
         return Begun(talk, step, request)
 
-    def in_time(self, case: RequestCase | GetCase, prepared: Prepared) -> Request:
-        """Return the case's own request with the time limit that this server has for it."""
+    def in_time(self, case: RequestCase | GetCase, step: Ask) -> Request:
+        """Return a request of the case with the time limit that this server has for it; one that
+        goes before the case's own may have to be refused."""
         if isinstance(case, GetCase):
-            return prepared.request
-        return self._hangs.hurried(case, prepared.request, self.canary.slowest_s)
+            return step.prepared.request
+        negative = case.negative or step.purpose is Purpose.BEFORE
+        return self.hangs.hurried(negative, step.prepared.request, self.canary.slowest_s)
 
     def connection(self) -> Connection:
         """Return this thread's connection."""
@@ -281,11 +283,10 @@ class _One:
     def _asked(self, step: Ask) -> Exchange:
         request, self.sent = self.sent, None
         if request is None:
-            own = step.purpose is Purpose.CASE
-            request = (
-                self._live.in_time(self._case, step.prepared) if own else step.prepared.request
-            )
+            request = self._live.in_time(self._case, step)
         transcript, purpose = self._live.exchange(self._connection, request)
+        if step.purpose is Purpose.BEFORE and transcript.ending is Ending.TIMEOUT:
+            self._live.hangs.note_before()
         for _ in range(1, step.times):
             if transcript.ending is Ending.TIMEOUT:
                 break  # one is enough
