@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from support.commands import Cli
 from support.long_tests import sample
 from support.servers import Start
 from support.small_suite import BAD, SMALL, small_run
 from v2_conformance.cli.main import main
 from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.http_messages import Headers, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
 from v2_conformance.report.tested import Selection
@@ -167,3 +168,19 @@ def test_large_and_thorough_runs_of_a_suite_hold(tmp_path: Path, server: Referen
     packed = path.with_suffix(".json.gz")
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert verify(packed, SMALL).exit_code == 0
+
+
+def test_a_connection_that_was_to_be_closed_may_have_been_left_open(
+    start: Start, tmp_path: Path, cli: Cli
+) -> None:
+    class KeepsAll(Behaviour):
+        def keeps_open(self, request: Request, response: Response) -> bool:
+            return True
+
+        def fields_to_send(self, response: Response, *, keep_open: bool) -> Headers:
+            return super().fields_to_send(response, keep_open=True)
+
+    asked = "V2/request-in-any-spelling[connection-options]"
+    url = start(KeepsAll).url
+    cli("run", url, "--case", asked, "--report-dir", tmp_path / "run", code=0)
+    cli("verify", tmp_path / "run" / "report.json", code=0)
