@@ -38,12 +38,10 @@ def published() -> list[Path]:
 def test_a_published_report_is_confirmed(expected: Expectation) -> None:
     path = REPORTS / expected.name / PACKED_REPORT
     found = verify(path, every_case())
-    if found.foreign:
-        # Its page is marked as outdated: only the program that made it can confirm it, for judging
-        # changes with the catalogue. `tox -e publish` makes it anew.
-        pytest.skip("of another catalogue")
-    assert found.exit_code == 0
-    assert differences(expected, found.report) == []
+    # Of another catalogue what is still the same has to hold; `tox -e publish` makes all anew.
+    assert found.exit_code in ((0, 2) if found.foreign else (0,))
+    if not found.foreign:
+        assert differences(expected, found.report) == []
 
 
 def test_the_site_has_the_reports_that_are_there() -> None:
