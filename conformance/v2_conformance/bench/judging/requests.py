@@ -349,7 +349,7 @@ def _compressed(sent: Sent) -> None:
         named = printable(", ".join(sent.request.codings), 60) or None
         raise Finding(WrongField("Content-Encoding", wanted or "none", named))
     if wanted is not None:
-        sent.body  # noqa: B018 (raises if it is not in that coding)
+        _json(sent)  # raises if it is not in that coding, or in it twice
 
 
 def _accept_encoding(sent: Sent) -> None:
