@@ -65,18 +65,21 @@ def init(options: InitOptions) -> int:
     write_atomically(output, text)
     command = f"{PROGRAM} run --target {output}"
     all_roles = len(found.present) + len(found.absent)
-    print(for_people(f"{output}: models for {len(found.present)} of {all_roles} roles", "  "))
-    if found.present:
-        for role, why in found.absent.items():
-            text = tested.mask.text(defused(f"not found: {role}: {why}"))
-            print(*wrapped(text, "  "), sep="\n")
+    ours = [f"{output}: models for {len(found.present)} of {all_roles} roles"]
+    theirs = []
     if not found.listed and not options.models:
-        print("the server lists no models: name yours with --model")
+        ours.append("the server lists no models: name yours with --model")
     if found.present:
-        print(for_people(f"next: {command}", "  "))
+        theirs = [f"not found: {role}: {why}" for role, why in found.absent.items()]
+        ours.append(f"next: {command}")
     else:
-        words = f"no model plays a role ({output} says why). To test with a model, whatever it"
-        print(for_people(f"{words} computes: {command} --model NAME", "  "))
+        ours.append(
+            f"no model plays a role ({output} says why). To test with a model, whatever it "
+            f"computes: {command} --model NAME"
+        )
+    first, *rest = (for_people(tested.mask.text(defused(line)), "  ") for line in ours)
+    parts = [part for line in theirs for part in wrapped(tested.mask.text(defused(line)), "  ")]
+    print(first, *parts, *rest, sep="\n")
     return 0
 
 
