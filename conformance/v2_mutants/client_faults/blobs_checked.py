@@ -101,11 +101,16 @@ client_fault("header-length-as-far-as-it-is-a-number", "K24", PlainClient.length
 )
 
 
-@client_fault("json-end-searched-for", "K24", PlainClient.split)
-def _(right: Right[Split], answer: Answer) -> Split:
-    """The JSON ends where a parser finds its end, whatever the header length is."""
-    _, length = json.JSONDecoder().raw_decode(answer.body.decode("latin-1"))
-    return answer.body[:length], Blobs(answer.body[length:])
+@client_fault.several("json-end-searched-for", "K24")
+class _JsonEndSearchedFor(PlainClient):
+    """The JSON ends where a parser finds its end, and blobs begin there, whatever is left over."""
+
+    def split(self, answer: Answer) -> Split:
+        _, length = json.JSONDecoder().raw_decode(answer.body.decode("latin-1"))
+        return answer.body[:length], Blobs(answer.body[length:])
+
+    def check_all_read(self, blobs: Blobs) -> None:
+        return None
 
 
 @client_fault("blobs-misplaced-read-as-zeros", "K24", PlainClient.split)

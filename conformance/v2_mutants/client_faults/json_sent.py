@@ -138,7 +138,7 @@ client_fault("json-with-trailing-comma", "K35", PlainClient.dump)(
     "The JSON ends with a comma too many.",
     lambda right, document: right()[:-1] + b",}",
 )
-client_fault("json-data-nested-wrongly", "K35", PlainClient.json_data)(
+client_fault("json-data-nested-wrongly", "K14", PlainClient.json_data)(
     "JSON data is nested one level too deep.",
     lambda right, tensor: [right()],
 )

@@ -306,6 +306,15 @@ def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blo
     return b"", offset + size
 
 
+@fault("bytes-for-no-elements-used", "S2", Behaviour.input_blob)
+def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
+    """The model gets the blob of a tensor without elements, whatever size it has."""
+    size = entry.parameters.get(BINARY_DATA_SIZE)
+    if entry.has_data or 0 not in entry.shape or type(size) is not int:
+        return right()
+    return blobs.view[offset : offset + size], offset + size
+
+
 fault("slack-on-a-versioned-path-ignored", "S4", Behaviour.infer)(
     "On a path with the model's version, bytes after the last blob are ignored.",
     lambda right, model, request: (
