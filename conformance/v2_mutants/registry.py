@@ -247,3 +247,5 @@ variant = Registry("variant", Behaviour)
 """How a right server may differ from the reference server."""
 client_fault = Registry("client fault", PlainClient)
 """A fault of a client, which breaks one requirement of the family K."""
+client_variant = Registry("client variant", PlainClient)
+"""How a right client may differ from the plain client; `why` begins with what it comes near."""

@@ -2,67 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
 
 import pytest
 import requests
 import urllib3
 
-from v2_conformance.bench.scenarios import run_scenario
-from v2_conformance.maintenance.selftest.clients import plain_client
-from v2_conformance.protocol.message import json_object
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.maintenance.selftest.clients import client_failures_without_fault
 from v2_conformance.reference.client import PlainClient
-from v2_conformance.reference.client.connection import Answer
-from v2_conformance.reference.client.responses_read import Inference
 from v2_conformance.reference.client.task import Call, CallerInput, ClientError
-from v2_conformance.suite.cases import ClientCase
+from v2_conformance.runs.result import Result
+from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import client_cases
-from v2_conformance.suite.outcomes import Outcome
-
-
-class NoHalvesInJson(PlainClient):
-    """No JSON library has a half: K14 lets a client refuse FP16 there, both ways."""
-
-    def json_data(self, tensor: CallerInput) -> list[Any]:
-        if tensor.datatype == "FP16":
-            raise ClientError("FP16 has no JSON form here")
-        return super().json_data(tensor)
-
-    def read(self, call: Call, answer: Answer) -> Inference:
-        document, _ = json_object(answer.body) or ({}, 0)
-        read = document.get("outputs", ())
-        if any("data" in output and output["datatype"] == "FP16" for output in read):
-            raise ClientError("FP16 has no JSON form here")
-        return super().read(call, answer)
-
-
-class BlobsInstead(PlainClient):
-    """What JSON cannot say is sent as a blob, exactly."""
-
-    def infer(self, call: Call) -> Inference:
-        try:
-            return super().infer(call)
-        except ClientError:
-            inputs = tuple(replace(one, binary=True) for one in call.inputs)
-            return super().infer(replace(call, inputs=inputs))
-
-
-class AlwaysSaysTheLength(PlainClient):
-    """Without blobs the header length is that of the whole body, which is also the JSON's."""
-
-    def exchange(self, call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
-        return super().exchange(call, {HEADER_LENGTH: str(len(body)), **fields}, body)
-
-
-class EncodesAsTheCallerSays(PlainClient):
-    """A caller who passes a Content-Encoding gets a body in that coding."""
-
-    def infer(self, call: Call) -> Inference:
-        coding = call.headers.get("Content-Encoding", call.request_compression)
-        return super().infer(replace(call, request_compression=coding))
+from v2_mutants.client_variants import CLIENT_VARIANTS
 
 
 class OfHttp10(PlainClient):
@@ -82,32 +35,50 @@ class OfHttp10(PlainClient):
         return response
 
 
-def scenarios(*starts: str) -> list[ClientCase]:
-    return [
-        case
-        for case in client_cases()
-        if isinstance(case, ClientCase) and case.id.startswith(starts)
-    ]
+def scenarios(*starts: str) -> list[Case]:
+    found = [case for case in client_cases() if case.id.startswith(starts)]
+    assert found
+    return found
+
+
+def level(result: Result) -> str:
+    return result.case.facts(("client", "bf16"), result.cause).level
 
 
 def failing(cls: type[PlainClient], *starts: str) -> dict[str, str]:
     """The messages of the scenarios that are no pass, by id."""
-    results = [run_scenario(case, plain_client(cls)) for case in scenarios(*starts)]
-    assert results
-    return {r.case.id: r.message for r in results if r.outcome is not Outcome.PASS}
+    results = client_failures_without_fault(cls, scenarios(*starts))
+    return {r.case.id: r.message or r.outcome for r in results}
 
 
-@pytest.mark.parametrize(
-    ("cls", "starts"),
-    [
-        (NoHalvesInJson, ("K2/", "K3/", "K8/", "K14/json[FP16", "K16/", "K35/")),
-        (BlobsInstead, ("K20/",)),
-        (AlwaysSaysTheLength, ("K9/",)),
-        (EncodesAsTheCallerSays, ("K19/",)),
-    ],
-)
-def test_a_right_client_fails_nothing(cls: type[PlainClient], starts: tuple[str, ...]) -> None:
-    assert failing(cls, *starts) == {}
+WARNS = {
+    "always-says-the-length": ("K1/example-without-blobs", "K1/none-without-blobs"),
+    "codings-not-asked-for-refused": ("K21/",),
+    "excess-ignored": ("K6/",),
+}
+"""Scenarios of level SHOULD that a variant fails: it is legal, but not as clients should be."""
+
+
+@pytest.mark.parametrize("variant", CLIENT_VARIANTS)
+def test_a_right_client_fails_nothing(variant: str, pytestconfig: pytest.Config) -> None:
+    """Run what the variant comes near; with --whole-runs every scenario (`tox -e variants`)."""
+    found = CLIENT_VARIANTS[variant]
+    near = [f"{name}/" for name in re.findall(r"K[0-9]+", found.why.partition(";")[0])]
+    whole = pytestconfig.getoption("--whole-runs")
+    results = client_failures_without_fault(found.cls, scenarios(*(["K"] if whole else near)))
+    warns = WARNS.get(variant, ())
+    wrong = {
+        one.case.id: one.message or one.outcome
+        for one in results
+        if not (warns and one.case.id.startswith(warns) and level(one) == "SHOULD")
+    }
+    assert wrong == {}
+    assert bool(results) == bool(warns)
+
+
+def test_over_sixty_right_clients_are_tried() -> None:
+    assert len(CLIENT_VARIANTS) >= 60
+    assert WARNS.keys() <= CLIENT_VARIANTS.keys()
 
 
 def test_a_client_of_http_1_0_gets_what_it_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +88,7 @@ def test_a_client_of_http_1_0_gets_what_it_can_read(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_blob_of_other_values_is_no_way_out_of_json() -> None:
-    class Rounds(BlobsInstead):
+    class Rounds(CLIENT_VARIANTS["blobs-instead"].cls):  # type: ignore[misc]
         def blob(self, tensor: CallerInput) -> bytes:
             return bytes(len(super().blob(tensor)))
 

@@ -152,6 +152,7 @@ class TestOtherCommands:
             ("cases", "P2/blob-follows-json[INT32]  MUST (blocks conformant) success"),
             ("faults", "H5  header-length-clamped: "),
             ("client-faults", "K4  header-name-by-case: "),
+            ("client-variants", "json-indented: JSON is indented. (K1 K2 K18 K35; RFC 8259"),
             ("scenarios", "K4/letter-case[lower]"),
             ("models", "identity/INT32: identity_int32"),
         ],

@@ -16,6 +16,7 @@ def sample(names: Iterable[str], one_in: int) -> list[str]:
 
 SAMPLED = {
     "tests/bench/test_at_once.py": 6,
+    "tests/bench/test_right_clients.py": 20,
     "tests/certifying/": 8,
     "tests/certifying/test_right_models.py": 40,
     "tests/cli/reports/": 8,

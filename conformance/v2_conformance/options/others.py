@@ -169,9 +169,9 @@ class ListOptions:
     what: str = argument(
         str,
         "One of requirements, cases, scenarios (for clients), faults and variants (of the embedded "
-        "server), client-faults (of the plain client), variations (of requests), relations (which "
-        "`run --model` tests), models (that a server must have) and traceability (the text of "
-        "docs/traceability.md).",
+        "server), client-faults, client-variants (of the plain client), variations (of "
+        "requests), relations (which `run --model` tests), models (that a server must have) and "
+        "traceability (the text of docs/traceability.md).",
         complete="listings",
     )
 

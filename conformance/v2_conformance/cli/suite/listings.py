@@ -56,6 +56,13 @@ def _variants() -> Iterator[str]:
         yield f"{variant.name}: {variant.text} ({variant.why})"
 
 
+def _client_variants() -> Iterator[str]:
+    from v2_mutants.client_variants import CLIENT_VARIANTS
+
+    for variant in CLIENT_VARIANTS.values():
+        yield f"{variant.name}: {variant.text} ({variant.why})"
+
+
 def _variations() -> Iterator[str]:
     from v2_conformance.suite.variations import variations
 
@@ -104,6 +111,7 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "faults": _faults,
     "client-faults": _client_faults,
     "variants": _variants,
+    "client-variants": _client_variants,
     "variations": _variations,
     "relations": _relations,
     "models": _models,

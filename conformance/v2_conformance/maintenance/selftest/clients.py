@@ -43,9 +43,11 @@ def plain_client(cls: type[PlainClient] = PlainClient) -> InProcessClient:
     return InProcessClient(does)
 
 
-def client_failures_without_fault() -> list[Result]:
-    """The results of the plain client that should have been a pass."""
-    results = _results(client_cases(), PlainClient, _RETRY_TIMEOUT_S)
+def client_failures_without_fault(
+    cls: type[PlainClient] = PlainClient, cases: Sequence[Case] | None = None
+) -> list[Result]:
+    """The results of a right client that should have been a pass, of these scenarios or all."""
+    results = _results(client_cases() if cases is None else cases, cls, _RETRY_TIMEOUT_S)
     return [result for result in results if result.outcome is not Outcome.PASS]
 
 
