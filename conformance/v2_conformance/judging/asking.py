@@ -55,6 +55,8 @@ def _oddities(
         words = delivery_words(request["delivery"], prepared.request.body)
         if words:
             yield words
+    if "unread_ms" in request:
+        yield f"read only after {request['unread_ms']} ms"
     if "client" in request:
         yield f"a client that breaks off: {_shown_client(request['client'])}"
 

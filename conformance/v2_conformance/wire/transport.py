@@ -52,7 +52,8 @@ class Request(msgspec.Struct, frozen=True):
     `answers` is how many requests `http1` has: if a second one is pipelined after the first,
     `head` and `body` are those of the first.
 
-    With `limit_s` an exchange may take only this many seconds, if that is less than usual.
+    With `limit_s` an exchange may take only this many seconds, if that is less than usual. The
+    client reads nothing for `unread_s` seconds after it has sent everything, which do not count.
 
     A large body is held once: `body` and `http1` share its memory unless it is chunked. A
     `streamed` tensor is not held at all: it is the rest of the body, made while it is sent.
@@ -65,6 +66,7 @@ class Request(msgspec.Struct, frozen=True):
     answers: int = 1
     parting: Parting | None = None
     limit_s: float | None = None
+    unread_s: float = 0.0
     streamed: StreamedTensor | None = None
 
     @property

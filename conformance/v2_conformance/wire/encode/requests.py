@@ -48,6 +48,7 @@ LIVE = "/v2/health/live"
 """The path that says whether a server is alive."""
 
 _MOST_APPENDED = 1 << 30
+_MOST_UNREAD_MS = 2000
 _ANY_CODING = acceptable(None)
 _OUTPUT_FORMS = ("binary", "json", "any")
 _AS_USUAL = HttpSpelling((), Place("", "", None))
@@ -204,6 +205,8 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
             following = _before(_prepare(later, address, binding, number), following)
     made = spelling.deliver(made, len(written), following.request if following else None)
     made = part(made, request.get("client"), address.write_head)
+    unread_ms = integer(request.get("unread_ms", 0), "`unread_ms`", least=0, most=_MOST_UNREAD_MS)
+    made = msgspec.structs.replace(made, unread_s=unread_ms / 1000)
     return Prepared(
         request=made if streamed is None else msgspec.structs.replace(made, streamed=streamed),
         model=name,

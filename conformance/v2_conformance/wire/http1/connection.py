@@ -147,7 +147,7 @@ class Http1Connection:
     def _finish(self, begun: _Begun) -> Transcript:
         """Send the rest, read the response, and keep the connection or close it."""
         request, current = begun.request, begun.current
-        ending, detail = current.run(request.http1, request.pause_s, request.parting)
+        ending, detail = current.run(request)
         if ending is Ending.LEFT:
             current.forget()
         reader, first = current.reader, current.first_byte

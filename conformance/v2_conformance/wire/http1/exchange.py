@@ -10,7 +10,6 @@ import hashlib
 import socket
 import ssl
 import time
-from collections.abc import Sequence
 from functools import cached_property
 
 from v2_conformance.protocol.datatypes import Buffer
@@ -22,7 +21,7 @@ from v2_conformance.wire.streamed import Streamed, StreamedTensor
 from v2_conformance.wire.streamed_response import StreamedReader, beginning_of
 from v2_conformance.wire.tls import TlsSocket
 from v2_conformance.wire.transcript import Ending, Limits, Response
-from v2_conformance.wire.transport import Parting
+from v2_conformance.wire.transport import Parting, Request
 
 RECEIVE = 256 * 1024
 """The most bytes that are read at once."""
@@ -114,12 +113,11 @@ class SocketExchange:
         self.__dict__.pop("reader", None)
         self.first_byte = None
 
-    def run(
-        self, pieces: Sequence[Buffer], pause_s: float, parting: Parting | None
-    ) -> tuple[Ending, str]:
-        """Write `pieces` and read the response; return how it ended, and more about
+    def run(self, request: Request) -> tuple[Ending, str]:
+        """Write the request and read the response; return how it ended, and more about
         that in words.
         """
+        pieces, pause_s, parting = request.http1, request.pause_s, request.parting
         detail = ""
         try:
             if self._broken is not None:
@@ -143,6 +141,9 @@ class SocketExchange:
         if parting is Parting.HALF_CLOSES:
             with contextlib.suppress(OSError):
                 self._sock.shutdown(socket.SHUT_WR)
+        if request.unread_s:
+            time.sleep(request.unread_s)
+            self._deadline += request.unread_s
         try:
             answered = self._left_at > 0  # what was sent ahead, by now, as a rule
             while not self._ended():

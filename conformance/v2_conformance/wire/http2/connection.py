@@ -11,7 +11,7 @@ import ssl
 import time
 from dataclasses import dataclass
 
-from v2_conformance.wire.http2.exchange import Http2Exchange, SentRequest
+from v2_conformance.wire.http2.exchange import Http2Exchange
 from v2_conformance.wire.http2.notation import read_response
 from v2_conformance.wire.http2.session import PROTOCOL, Http2Session
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of
@@ -125,9 +125,7 @@ class Http2Connection:
         self._session = session
         current = Http2Exchange(session, self._limits, deadline, len(data))
         scheme = "http" if self._address.tls is None else "https"
-        ending, detail = current.run(
-            SentRequest.of(request, scheme), request.pause_s, request.parting
-        )
+        ending, detail = current.run(request, scheme)
         of_stream = ending is Ending.COMPLETE or current.reset is not None
         keep = of_stream and request.parting is None and current.released() and session.usable
         if request.parting is Parting.RESETS:

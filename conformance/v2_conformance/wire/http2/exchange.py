@@ -122,19 +122,22 @@ class Http2Exchange:
         goaway = self._session.goaway
         return goaway is not None and goaway.last_stream < self._stream and not self._done
 
-    def run(self, sent: SentRequest, pause_s: float, parting: Parting | None) -> tuple[Ending, str]:
+    def run(self, request: Request, scheme: str) -> tuple[Ending, str]:
         """Send the request and read the response; return how it ended, and more about that in
         words.
         """
         try:
-            if not self._send(sent, pause_s):
+            if not self._send(SentRequest.of(request, scheme), request.pause_s):
                 return Ending.TIMEOUT, "the server stopped reading the request"
         except H2Error as error:  # it left no room for a stream, or for its fields
             return Ending.CLOSED, printable(str(error))
         except OSError as error:
             self._failed = error  # a server may answer, close, and leave the rest unread
-        if parting in _READS_NOTHING:
+        if request.parting in _READS_NOTHING:
             return Ending.LEFT, "" if self._failed is None else reason_of(self._failed)
+        if request.unread_s:
+            time.sleep(request.unread_s)
+            self._deadline += request.unread_s
         try:
             while not self._ended():
                 if not self._receive_until(self._deadline):

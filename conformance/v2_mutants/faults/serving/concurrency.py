@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
 
+from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Breach, Request, Response
@@ -142,6 +143,7 @@ for _kind, _when, _text in (
     fault(f"concurrent-{_kind}-mixed", "C6", Behaviour.infer)(_text, _one_buffer(_when))
 
 
+_A_WRITE, _LONG = 1 << 16, 1 << 20
 _LONGER_S = 0.1  # a busy machine begins 32 requests only in that time
 
 
@@ -171,6 +173,18 @@ fault("concurrent-coded-answers-mixed", "C6", Behaviour.compress)(
     "Compressed answers to concurrent requests are written from one buffer.",
     lambda right, coding, body: right(coding, _last(right, body)),
 )
+
+
+@fault("answers-read-late-mixed", "C6", Behaviour.writes)
+def _(right: Right[Iterator[Buffer]], pieces: Sequence[Buffer]) -> Iterator[Buffer]:
+    """Answers over 1 MiB are written from one buffer: of one that is read late, the rest is that of
+    the last one."""
+    for data in right():
+        right.state["latest"] = data
+        for start in range(0, len(data), _A_WRITE):
+            latest = right.state["latest"]
+            other = len(data) > _LONG and len(latest) == len(data)
+            yield memoryview(latest if other else data)[start : start + _A_WRITE]
 
 
 def _dies_of(killing: Breach) -> What[None]:
