@@ -4,7 +4,7 @@
   for (const time of document.querySelectorAll("time[data-age]")) {
     const days = Math.floor((Date.now() - Date.parse(time.dateTime)) / 864e5);
     if (!(days >= 0)) continue;
-    const [number, unit] = days < 60 ? [days, "day"] : days < 730 ? [Math.floor(days / 30.44), "month"] : [Math.floor(days / 365.25), "year"];
+    const [number, unit] = days < 60 ? [days, "day"] : days < 730 ? [Math.round(days / 30.44), "month"] : [Math.round(days / 365.25), "year"];
     const age = document.createElement("span");
     age.className = "dim";
     age.textContent = number ? ` ${number} ${unit}${number === 1 ? "" : "s"} old` : " today";

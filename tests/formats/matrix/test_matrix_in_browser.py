@@ -73,6 +73,34 @@ def test_the_page_fits_360_pixels(browser: Browser, page: str) -> None:
     assert wide <= browser.evaluate("document.documentElement.clientWidth")
 
 
+@pytest.mark.parametrize(
+    ("days", "age"),
+    [
+        (-1, ""),
+        (0, " today"),
+        (1, " 1 day old"),
+        (59, " 59 days old"),
+        (60, " 2 months old"),
+        (400, " 13 months old"),
+        (730, " 2 years old"),
+    ],
+)
+def test_a_report_is_as_old_as_the_readers_clock_says(
+    browser: Browser, page: str, days: int, age: str
+) -> None:
+    opened(browser, page)
+    made = "Date.parse(document.querySelector('time[data-age]').dateTime)"
+    now = browser.evaluate(made) + days * 86_400_000 + 1000
+    script = f"Date.now = () => {now}"
+    known = browser.call("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
+    try:
+        opened(browser, page)
+        found = "document.querySelector('time[data-age] + span.dim')?.textContent ?? ''"
+        assert browser.evaluate(found) == age
+    finally:
+        browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=known)
+
+
 @pytest.fixture(scope="module")
 def flooded(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a matrix of a good server in two versions, and one that fails P12 and with it
