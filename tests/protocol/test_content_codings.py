@@ -18,6 +18,7 @@ from v2_conformance.protocol.content_codings import (
     decode,
     encode,
     known,
+    looks_like,
 )
 
 coding = pytest.mark.parametrize("coding", CODINGS)
@@ -103,6 +104,19 @@ def test_accept_encoding_names_what_may_come(field: str, wanted: set[str]) -> No
 
 def test_names_of_codings() -> None:
     assert [known(name) for name in ("X-GZip", " Deflate", "br")] == ["gzip", "deflate", None]
+
+
+@coding
+@pytest.mark.parametrize("size", [0, 30, 3 << 20])
+def test_a_coding_is_known_by_its_bytes(coding: str, size: int) -> None:
+    assert looks_like(encode(coding, random.Random(size).randbytes(size))) == coding
+
+
+@pytest.mark.parametrize("second", [n for n in range(256) if (0x7800 + n) % 31 == 0])
+def test_text_that_begins_like_deflate_is_text(second: int) -> None:
+    """As "x has another shape" does: an error that begins with the name of an input."""
+    for text in (b"", b"has the shape [-1, 4]", b"2 is expected" * 99, b"\n"):
+        assert looks_like(b"x" + bytes([second]) + text) is None
 
 
 @pytest.mark.parametrize(

@@ -108,10 +108,19 @@ def _decoded(coding: str, data: Buffer, limit: int) -> Iterator[bytes]:
 
 
 def looks_like(data: Buffer) -> str | None:
-    """The coding that `data` seems to be in by its first two bytes, which no JSON begins with."""
+    """The coding that `data` is in, though nothing names it; None for plain text.
+
+    No text begins like gzip. Some does like deflate, such as "x has another shape": so that must
+    also decode, to its end or to its first MiB.
+    """
     start = bytes(data[:2])
     if start == b"\x1f\x8b":
         return "gzip"
-    if len(start) == 2 and start[0] == 0x78 and int.from_bytes(start, "big") % 31 == 0:
-        return "deflate"
-    return None
+    if len(start) < 2 or start[0] != 0x78 or int.from_bytes(start, "big") % 31:
+        return None
+    unpacker = zlib.decompressobj()
+    try:
+        piece = unpacker.decompress(data, _STEP)
+    except zlib.error:
+        return None
+    return "deflate" if unpacker.eof or len(piece) == _STEP else None
