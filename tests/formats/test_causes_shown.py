@@ -21,6 +21,7 @@ from v2_conformance.report.causes.words import headline, must_words, shown_cause
 from v2_conformance.report.document import CaseResult, ExpectedFailure, Report
 from v2_conformance.report.evidence import Relations
 from v2_conformance.runs.discovery import Server
+from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.circumstances import (
     NoKnownGoodAnswer,
     ProfileNotClaimed,
@@ -71,7 +72,23 @@ def test_cause_of_a_requirement_without_cases_has_its_title() -> None:
 def test_what_a_cause_most_often_is_is_said() -> None:
     refused = WrongStatus("200", 400, "no JSON")
     report = report_of([case("C1/x", "fail", cause=refused)])
-    assert "Most often the body in chunks arrived empty" in terminal(report)
+    for text in everywhere(report):
+        assert "Most often the body in chunks arrived empty" in text
+
+
+def test_case_to_look_at_first_is_one_of_the_requirement_named() -> None:
+    own = case("P5/x", "fail", cause=NOT_JSON, level="SHOULD")
+    report = report_of(passes(*failing("D1"), own))
+    (cause,) = shown_causes(report)
+    assert cause.group.requirement == cause.first.requirement == "P5"
+
+
+def test_what_is_wrong_with_all_exchanges_is_said_before_where() -> None:
+    where = tuple(f"J4/with-a-long-name[{n}]" for n in range(9))
+    found = NotKept(63, 180, where, 54, WrongStatus("4xx", 500, "no such thing"))
+    report = report_of([case("R4/observed", "fail", cause=found)])
+    for text in everywhere(report):
+        assert f"got 500: no such thing (in 63 of 180 exchanges, the first in {where[0]})" in text
 
 
 def test_several_causes_are_counted_and_the_first_is_named() -> None:

@@ -6,6 +6,7 @@ what to mend.
 
 from __future__ import annotations
 
+import json
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from v2_conformance.reference.http_messages import Blobs, Headers, Rejected, Req
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
 from v2_conformance.reference.request_reader import InferenceRequest, RequestInput, RequestOutput
 from v2_conformance.suite.models import ModelContract
+from v2_mutants.changes import byteswapped
 
 JsonObject = dict[str, Any]
 
@@ -117,6 +119,23 @@ class BigEndian(Small):
         if swapped is None:
             return tensor.blob
         return np.frombuffer(tensor.blob, swapped.replace(">", "<")).astype(swapped).tobytes()
+
+
+class BigEndianInputs(Small):
+    """`np.frombuffer(blob, ">f4")`: blobs are read in network order."""
+
+    def binary_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        return byteswapped(entry.spec.datatype, bytes(super().binary_blob(entry, blob)))
+
+
+class CharactersCounted(Small):
+    """`len(text)`, not `len(text.encode())`; ids come back as they were sent."""
+
+    def json_text(self, value: object) -> bytes:
+        return json.dumps(value, ensure_ascii=False).encode()
+
+    def response_header_length(self, text: bytes, blobs: Sequence[Buffer]) -> str:
+        return str(len(text.decode()))
 
 
 class OrderOfTheModel(Small):
@@ -316,6 +335,8 @@ FIRST_MISTAKES = (
     FirstMistake(NoHeaderLength, ("P3",)),
     FirstMistake(LengthOfBody, ("P5",)),
     FirstMistake(BigEndian, ("D3",)),
+    FirstMistake(BigEndianInputs, ("D3",)),
+    FirstMistake(CharactersCounted, ("P10",)),
     FirstMistake(OrderOfTheModel, ("M2",)),
     FirstMistake(BlobsInOrderOfTheModel, ("O12",)),
     FirstMistake(CaseSensitive, ("H2",)),

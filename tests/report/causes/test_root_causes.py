@@ -18,6 +18,7 @@ from v2_conformance.suite.causes.causes import (
 from v2_conformance.suite.causes.circumstances import KilledBy
 from v2_conformance.suite.causes.findings import (
     AcceptedInvalidRequest,
+    AnsweredExactly,
     BodyNotJson,
     BodyNotUtf8,
     HeaderLengthNotJson,
@@ -100,6 +101,43 @@ def test_blobs_are_the_cause_if_all_datatypes_fail_and_not_one_datatype() -> Non
     cases = [case for name in catalogue()["P2"].prerequisite_of for case in some(name, 3, WRONG)]
     cases += some("P2", 12, WRONG, 13)
     assert root_causes(cases)[0].requirement == "P2"
+
+
+def test_requests_that_are_answered_are_told_apart_by_what_is_wrong_with_them() -> None:
+    """The answers read alike, but mending one check does not mend the others."""
+    right = AcceptedInvalidRequest(200, '{"outputs": []}')
+    cases = [
+        *some("S4", 9, right),
+        *some("O16", 5, right),
+        *some("H4", 2, AnsweredExactly(200)),
+        *some("S2", 1, AnsweredExactly(200)),
+    ]
+    found = dict(named(root_causes(cases, of_any_model=True)))
+    assert found == {"S4": 9, "O16": 5, "H4": 2, "S2": 1}
+
+
+def test_an_error_that_is_answered_with_200_is_one_cause_wherever_it_is() -> None:
+    error = AcceptedInvalidRequest(200, '{"error": "no"}')
+    cases = [*some("S4", 9, error), *some("O16", 5, error)]
+    assert named(root_causes(cases, of_any_model=True)) == [("S4", 14)]
+
+
+def test_a_header_length_that_is_wrong_for_some_ids_is_one_cause() -> None:
+    """Where the JSON is cut off is by chance: in a string, or in a character."""
+    in_a_character = HeaderLengthNotJson(140, "the JSON is not UTF-8", 150)
+    cases = [*some("V4", 3, in_a_character, 18), *some("P10", 1, NOT_JSON)]
+    assert named(root_causes(cases, of_any_model=True)) == [("P10", 4)]
+
+
+def test_elements_are_misread_if_all_blobs_give_wrong_values() -> None:
+    of_all = ("P2", "P12", "P13", "P14", "H1", "D3")
+    cases = [case for name in of_all for case in some(name, 2, WRONG)]
+    assert root_causes(cases, of_any_model=True)[0].requirement == "D3"
+    refused = [case for name in of_all for case in some(name, 2, REFUSED)]
+    assert root_causes(refused, of_any_model=True)[0].requirement != "D3"
+    of_one_type = [case for case in cases if case.requirement not in ("P13", "P14")]
+    of_one_type += [*some("P13", 0, WRONG, 2), *some("P14", 0, WRONG, 2)]
+    assert root_causes(of_one_type, of_any_model=True)[0].requirement == "P12"
 
 
 def test_what_fails_for_another_reason_is_a_cause_of_its_own() -> None:

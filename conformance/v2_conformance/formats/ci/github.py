@@ -123,7 +123,7 @@ def _causes(causes: Sequence[ShownCause]) -> list[str]:
     for cause in causes[:_REASONS]:
         known = " (expected)" if cause.expected else ""
         lines.append(f"1. {_clip(cause.words)}{known}<br>{_clip(cause.first.id)}")
-        lines[-1] += f"<br>{_clip(cause.first.message)}"
+        lines[-1] += "".join(f"<br>{_clip(text)}" for text in (cause.says, cause.hint) if text)
     return [*lines, *_more(len(causes) - _REASONS, "1. and {} more causes")]
 
 

@@ -173,7 +173,7 @@ def _failures(causes: list[ShownCause]) -> list[str]:
         known = case.expected
         lines += wrapped(f"{cause.words}. {cause.hint}" if cause.hint else cause.words, "  ")
         lines += wrapped(f"{'expected ' if known else ''}{_title(case)}", "    ", first="  ")
-        text = known.reason if known else case.message
+        text = known.reason if known else cause.says
         lines += wrapped(text, "    ", limit=4, first="    ")
     if len(causes) > _SHOWN:
         more = sum(len(cause.group.cases) for cause in causes[_SHOWN:])

@@ -20,6 +20,7 @@ from typing import Generic, Protocol, TypeVar
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, finding_of
 from v2_conformance.suite.causes.circumstances import KilledBy
+from v2_conformance.suite.causes.findings import AcceptedInvalidRequest, AnsweredExactly
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Harm, Requirement, catalogue
 
@@ -36,6 +37,9 @@ _POINTED = "shown by "
 _VARYING = "VX"
 # With any model, blobs are at odd offsets only if the inputs are listed in another order.
 _REORDERING = frozenset({"D14"})
+# What elements in request blobs are, and what has blobs at any place and in a request of any type.
+_ELEMENTS = frozenset({"D1", "D2", "D3", "D5", "D7", "D8", "D9", "B1"})
+_ALL_BLOBS = ("P2", "P13", "P14", "H1")
 _NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
 
 
@@ -192,7 +196,7 @@ class _Grouping(Generic[Case]):
         """Yield the groups; those that read alike are one, that of the plainest requirement."""
         alike: dict[object, list[_Key]] = {}
         for root, group in found:
-            words = Counter(_reading(case.cause) for case in group.cases)
+            words = Counter(_reading(case) for case in group.cases)
             keys = [_Key(name, root.finding) for name in group.requirements]
             alike.setdefault((root.finding, words.most_common(1)[0][0]), []).extend(keys)
         for keys in alike.values():
@@ -213,7 +217,18 @@ class _Grouping(Generic[Case]):
         other = not about and known is not None and bool(known.findings)  # it is about others
         likeness = self._likeness(key, self._failing)
         like = likeness if likeness > _LIKE else 0
-        return varied, not about, key.requirement in explained, -like, -self._share[key], other
+        likely = not self._is_misread(key), -like, -self._share[key]
+        return varied, not about, key.requirement in explained, *likely, other
+
+    def _is_misread(self, key: _Key) -> bool:
+        """Return True if elements are misread: all blobs give wrong values, wherever they are and
+        whatever the type of the request."""
+        return (
+            key.finding == "wrong_value"
+            and key.requirement in _ELEMENTS
+            and self._share[key] == 1
+            and all(_Key(name, key.finding) in self._own for name in _ALL_BLOBS)
+        )
 
     def _group(self, root: _Key, taken: list[_Key]) -> CauseGroup[Case]:
         cases = [case for key in taken for case in self._own[key]]
@@ -315,15 +330,28 @@ def _gravest(cases: Iterable[JudgedCase]) -> int:
     return min(GRADES.index(case.grade) for case in cases)
 
 
-def _reading(cause: Cause | None) -> str:
+def _reading(case: JudgedCase) -> str:
     """Return how a failure reads without its numbers: a server says the same of each request that
-    one defect spoils. Values have nothing else to tell them apart."""
+    one defect spoils. Values have nothing else to tell them apart, and a request that is answered
+    as if it were right is told apart by what it is about."""
+    cause = case.cause
+    while (about := getattr(cause, "about", None)) is not None:
+        cause = getattr(cause, about)
     if cause is None or cause.finding_kind in _BY_KIND:
         return ""
-    about = getattr(cause, "about", None)
-    if about is not None:
-        return _reading(getattr(cause, about))
+    answered = isinstance(cause, AcceptedInvalidRequest) and '"outputs"' in cause.body
+    if answered or isinstance(cause, AnsweredExactly):
+        return case.requirement
     return _NUMBERS.sub("N", describe(cause))
 
 
-_BY_KIND = frozenset({"wrong_value", "wrong_form", "wrong_id", "leftover_bytes", "blob_past_body"})
+_BY_KIND = frozenset(
+    {
+        "wrong_value",
+        "wrong_form",
+        "wrong_id",
+        "leftover_bytes",
+        "blob_past_body",
+        "header_length_not_json",
+    }
+)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import is_decided
-from v2_conformance.suite.causes.base import counted
+from v2_conformance.suite.causes.base import counted, describe
+from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Harm, catalogue
@@ -74,6 +76,16 @@ class ShownCause:
         return f"{self.number}: {self.name}"
 
     @property
+    def says(self) -> str:
+        """What is wrong in the case to look at first. If that is about all exchanges, what is wrong
+        in the first of them comes before how many there are."""
+        found = self.first.cause
+        if not isinstance(found, NotKept) or not found.cases:
+            return self.first.message
+        number = f"{found.wrong} of {counted(found.judged, 'exchange')}"
+        return f"{describe(found.first)} (in {number}, the first in {found.cases[0]})"
+
+    @property
     def hint(self) -> str:
         """What such a cause most often is, as a sentence; "" if nothing is known."""
         return _HINTS.get((self.group.requirement, self.group.finding), "")
@@ -98,14 +110,18 @@ def shown_causes(report: Report) -> list[ShownCause]:
         ShownCause(
             group,
             titles.get(group.requirement, ""),
-            min(
-                group.cases, key=lambda case: (case.expected is not None, GRADES.index(case.grade))
-            ),
+            min(group.cases, key=partial(_distance, group)),
             harm_words(report, group.harm if any(case.blocks for case in group.cases) else None),
         )
         for group in root_causes(report.cases, of_any_model=report.relations is not None)
     ]
     return sorted(shown, key=lambda cause: cause.expected)
+
+
+def _distance(group: CauseGroup[CaseResult], case: CaseResult) -> tuple[bool, bool, int]:
+    """Return the sort key of the case to look at first: one of what the cause is named after."""
+    other = case.requirement != group.requirement
+    return case.expected is not None, other, GRADES.index(case.grade)
 
 
 def headline(causes: Sequence[ShownCause]) -> str:
