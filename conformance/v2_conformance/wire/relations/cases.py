@@ -62,7 +62,7 @@ def special_sets(
     grown: dict[int, None] = {}
     asked: list[RequestCase] = []
     for case in cases:
-        if not isinstance(case, RequestCase) or case.large:
+        if not isinstance(case, RequestCase) or _is_long(case):
             continue
         relation = relation_of(case)
         if relation is None:
@@ -94,6 +94,11 @@ def special_sets(
             if _changed(model, values) <= set(free):
                 found[values] = None
     return tuple(found)
+
+
+def _is_long(case: RequestCase) -> bool:
+    """Return True if the case is about messages longer than those of most models can be."""
+    return case.large or "unread_ms" in case.request
 
 
 def _sizes_in_company(case: RequestCase) -> dict[str, int]:
@@ -159,7 +164,7 @@ def transposed(
     if not isinstance(case, RequestCase) or isinstance(case, RelationCase):
         return None
     relation = relation_of(case)
-    if relation is None or case.large or case.next:
+    if relation is None or _is_long(case) or case.next:
         return None
     several = len(case.roles) > 1 and beside
     for others in (beside, ()) if several else ((),):
