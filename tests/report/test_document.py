@@ -138,6 +138,9 @@ def whole() -> Report:
             http2=True,
             client=ClientInfo(("client", "{url}"), 10.0, True),
         ),
+        requirements=tuple(
+            msgspec.structs.replace(row, layer="http") for row in report.requirements
+        ),
         selection=Selection(("P2",), True, True, ("members-reversed",), Shard(1, 2), True),
         discovery=(asked,),
         calibration=(Calibration("mixed", "binary", (asked,)),),
@@ -332,6 +335,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "CaseResult.said",
         "CaseResult.said_long",
         "ClientInfo.one_process",
+        "RequirementResult.layer",
         "ClientName.version",
         "TargetInfo.client",
         "TargetInfo.http2",

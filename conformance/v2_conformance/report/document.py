@@ -33,7 +33,7 @@ from v2_conformance.report.tested import (
 from v2_conformance.suite.causes.base import Count, FirstDifference
 from v2_conformance.suite.causes.causes import Cause, died, difference_in
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import Basis, Blocks, Level, grade
+from v2_conformance.suite.requirements import Basis, Blocks, Layer, Level, grade
 from v2_conformance.suite.soaking import Ended, KindCount, Phase, Sample, Seconds, Trend
 from v2_conformance.suite.tasks import Said
 
@@ -161,6 +161,10 @@ class RequirementResult(Graded, frozen=True, kw_only=True):
     follows: Annotated[str, Meta(description="Why a derived requirement holds; else empty.")]
     note: Annotated[str, Meta(description="What is free, disputed or wrong in the documents.")]
     cite: tuple[CitedDocument, ...]
+    layer: Annotated[
+        Layer | None,
+        Meta(description="`http` if the HTTP library below a client usually does it."),
+    ] = None
 
 
 class WrongUnderLoad(Part, frozen=True, kw_only=True):

@@ -34,6 +34,7 @@ _WORDS_OF_REQUIREMENTS = frozenset(
         "findings",
         "follows",
         "harm",
+        "layer",
         "note",
         "prerequisite_of",
         "since",

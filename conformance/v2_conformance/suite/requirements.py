@@ -22,6 +22,7 @@ Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
 Blocks = Literal["conformant", "robust"]
 Harm = Literal["wrong-numbers", "breaks-clients", "dies", "connection", "hygiene"]
 Basis = Literal["text", "oip", "http", "derived"]
+Layer = Literal["http"]
 # The strictest first, and what blocks most.
 LEVELS: tuple[Level, ...] = get_args(Level)
 BLOCKS: tuple[Blocks, ...] = get_args(Blocks)
@@ -70,6 +71,7 @@ class Requirement:
     `blocks` says what a server is not if a MUST case fails, and `harm` what its user loses; both
     are None if it cannot have one.
     `level_in` maps a profile to the level that the requirement has for a server that claims it.
+    `layer` is "http" if the HTTP library below a client usually does it.
     `since` is the version of the catalogue that brought it. `superseded_by` are the requirements
     that replaced it; it is then no longer judged.
     `findings` are kinds of causes: whatever case shows one of them, it is about this requirement.
@@ -87,6 +89,7 @@ class Requirement:
     cite: tuple[Citation, ...]
     blocks: Blocks | None = None
     harm: Harm | None = None
+    layer: Layer | None = None
     follows: str = ""
     note: str = ""
     untested: str = ""

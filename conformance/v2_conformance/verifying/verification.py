@@ -255,7 +255,9 @@ def _edits(report: Report, again: Report, *, same_words: bool) -> Iterator[str]:
 
 def _without_words(report: Report) -> Report:
     rows = tuple(
-        msgspec.structs.replace(row, title="", statement="", follows="", note="", cite=())
+        msgspec.structs.replace(
+            row, title="", statement="", follows="", note="", cite=(), layer=None
+        )
         for row in report.requirements
     )
     verdict = msgspec.structs.replace(

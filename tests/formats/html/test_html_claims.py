@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
 import pytest
 
 from support.reports import case, passes, report_of
 from v2_conformance.formats.html.page import render
-from v2_conformance.report.verdict.claims import claims
+from v2_conformance.formats.text.terminal import summary_lines
+from v2_conformance.report.document import Report
+from v2_conformance.report.tested import ClientInfo
+from v2_conformance.report.verdict.claims import claims, library_share
+
+GROUPS = ("", ": the HTTP library below them")
 
 
 @pytest.mark.parametrize("outcome", ["pass", "fail", "not_run"])
@@ -16,3 +24,32 @@ def test_every_claim_is_in_the_page(outcome: str, extension: str) -> None:
     page = render(report)
     for claim in claims(report):
         assert claim.shown in page
+
+
+def of_client(*outcomes: tuple[str, str]) -> Report:
+    found = [case(f"{requirement}/x", outcome) for requirement, outcome in outcomes]
+    report = report_of(found, profiles=("client",))
+    target = msgspec.structs.replace(report.target, client=ClientInfo(("client",), 10.0))
+    return msgspec.structs.replace(report, target=target)
+
+
+def test_what_the_http_library_below_a_client_does_stands_apart() -> None:
+    report = of_client(("K1", "fail"), ("K4", "pass"), ("K26", "fail"), ("K34", "unsupported"))
+    assert {row.id: row.layer for row in report.requirements if row.id in ("K1", "K4", "K26")} == {
+        "K1": None,
+        "K4": "http",
+        "K26": "http",
+    }
+    said = "HTTP library below the client: 1 of 2 requirements failed: K26"
+    assert said in "\n".join(summary_lines(report, Path()))
+    page = render(report)
+    own, library = (page.index(f"<caption>K · Clients{more}</caption>") for more in GROUPS)
+    assert own < page.index('id="req-K1"') < library < page.index('id="req-K26"')
+    assert "1 of 2 requirements failed:" in page
+
+
+def test_nothing_is_said_of_a_library_that_did_nothing_wrong_or_was_not_asked() -> None:
+    report = of_client(("K1", "fail"), ("K4", "pass"))
+    assert "HTTP library" not in "\n".join(summary_lines(report, Path()))
+    assert "None of 1 requirement failed." in render(report)
+    assert library_share(of_client(("K1", "fail"), ("K4", "not_run"))) is None

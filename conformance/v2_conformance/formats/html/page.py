@@ -249,12 +249,20 @@ def _levels(rows: Sequence[RequirementRow]) -> list[tuple[str, Counter[Outcome],
 
 
 def _families(rows: Iterable[RequirementRow]) -> list[tuple[str, str, list[RequirementRow]]]:
-    """The rows under their families, in the catalogue's order, unknown families last."""
-    groups: dict[str, list[RequirementRow]] = {letter: [] for letter in families()}
+    """The rows under their families, in the catalogue's order, unknown families last. What the HTTP
+    library below a client does follows what the client does itself.
+    """
+    groups: dict[tuple[str, str], list[RequirementRow]] = {}
     for row in rows:
-        groups.setdefault(row.id[:1], []).append(row)
-    titles = _titles(groups)
-    return [(key, titles[key], rows) for key, rows in groups.items() if rows]
+        groups.setdefault((row.id[:1], row.entry.layer or ""), []).append(row)
+    titles = _titles(letter for letter, _ in groups)
+    order = list(titles)
+    return [
+        (letter, titles[letter] + (": the HTTP library below them" if layer else ""), found)
+        for (letter, layer), found in sorted(
+            groups.items(), key=lambda one: (order.index(one[0][0]), one[0][1])
+        )
+    ]
 
 
 def _titles(letters: Iterable[str]) -> dict[str, str]:

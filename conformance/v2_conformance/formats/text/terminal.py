@@ -18,6 +18,7 @@ from v2_conformance.report.causes.words import (
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations.known import UNWRITTEN, Judgement
 from v2_conformance.report.shown import soak_words
+from v2_conformance.report.verdict.claims import library_share
 from v2_conformance.report.verdict.extension import extension
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import claimed, is_whole, standing
@@ -61,6 +62,7 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     if report.soak is not None:
         for words in soak_words.lines(report.soak):
             lines += wrapped(words, "  ")
+    lines += _library(report)
     lines += _uncovered(report)
     if verdict.implemented:  # else its reason says that
         lines += wrapped(extension(report).words, "  ")
@@ -190,6 +192,13 @@ def _reading(report: Report, requirement: str) -> str:
     disputed = report.of(Outcome.DISPUTED)
     messages = {case.message for case in disputed if case.requirement == requirement}
     return "; ".join(sorted(message for message in messages if message))
+
+
+def _library(report: Report) -> list[str]:
+    share = None if report.target.client is None else library_share(report)
+    if share is None or not share.requirements:
+        return []
+    return wrapped(f"{share.subject}: {share.shown} {' '.join(share.requirements)}", "  ")
 
 
 def _uncovered(report: Report) -> list[str]:

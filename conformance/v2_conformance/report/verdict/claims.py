@@ -42,16 +42,38 @@ class _Evidence:
 
 def claims(report: Report) -> list[Claim]:
     """The claims of a report: the extension, each profile, datatypes, models; of a client, its
-    profiles. Nothing is said of a report that was not confirmed."""
+    profiles and its HTTP library. Nothing is said of a report that was not confirmed."""
     if report.verdict.standing == OUTDATED:
         return []
     if report.target.client is not None:
-        return [_profile(report, name) for name in ("client", "bf16")]
+        library = library_share(report)
+        found = [_profile(report, name) for name in ("client", "bf16")]
+        return found if library is None else [*found, library]
     extension = [_extension(report)] if _names_itself(report) else []
     found = [*extension, *(_profile(report, name) for name in SERVER_PROFILES)]
     if report.target.unsupported:
         found.append(_datatypes(report))
     return [*found, _models(len(report.target.models), len(report.target.absent))]
+
+
+def library_share(report: Report) -> Claim | None:
+    """Return what the cases show of the HTTP library below a client; None if no
+    case of what one usually does was run, and for an older report, which does not say what that is.
+    """
+    names = {row.id for row in report.requirements if row.layer == "http"}
+    run = [
+        case
+        for case in report.cases
+        if case.requirement in names and case.outcome not in (Outcome.NOT_RUN, Outcome.UNSUPPORTED)
+    ]
+    if not run:
+        return None
+    total = counted(len({case.requirement for case in run}), "requirement")
+    failed = tuple(dict.fromkeys(case.requirement for case in run if case.outcome in _BROKEN))
+    subject, claimed = "HTTP library below the client", "usually does this for the client"
+    if failed:
+        return Claim(subject, claimed, Outcome.FAIL, f"{len(failed)} of {total} failed:", failed)
+    return Claim(subject, claimed, Outcome.PASS, f"None of {total} failed.")
 
 
 def _names_itself(report: Report) -> bool:

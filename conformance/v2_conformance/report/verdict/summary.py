@@ -289,4 +289,5 @@ def _row(requirement: Requirement, level: Level, cases: Sequence[CaseResult]) ->
         follows=requirement.follows,
         note=requirement.note,
         cite=cited_documents(requirement.cite, requirement.id),
+        layer=requirement.layer,
     )
