@@ -136,7 +136,7 @@ def whole() -> Report:
             host_given=True,
             binding="vertex",
             http2=True,
-            client=ClientInfo(("client", "{url}"), 10.0, True),
+            client=ClientInfo(("client", "{url}"), 10.0, True, ("FP64",)),
         ),
         requirements=tuple(
             msgspec.structs.replace(row, layer="http") for row in report.requirements
@@ -335,6 +335,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "CaseResult.said",
         "CaseResult.said_long",
         "ClientInfo.one_process",
+        "ClientInfo.lacks",
         "RequirementResult.layer",
         "ClientName.version",
         "TargetInfo.client",

@@ -77,6 +77,7 @@ class ClientRun:
     plan: Plan
     record: Record
     limit_s: float
+    lacks: tuple[str, ...] = ()
 
     @property
     def scenarios(self) -> list[ClientCase]:
@@ -97,8 +98,9 @@ class ClientRun:
         ]
 
     def skipped(self, case: Case) -> Verdict | None:
-        """The verdict on a scenario of a profile that the client does not claim."""
-        return skipped_scenario(case, self.target.profiles)
+        """The verdict on a scenario of a profile that the client does not claim, or that needs what
+        it lacks."""
+        return skipped_scenario(case, self.target.profiles, self.lacks)
 
     def finish(
         self,
@@ -250,6 +252,7 @@ def start_client_run(
     timeout_s: float,
     limit_s: float | None = None,
     one_process: bool = False,
+    lacks: Sequence[str] = (),
     expectations: Expectations = NO_EXPECTATIONS,
     outdated: Collection[str] = (),
 ) -> ClientRun:
@@ -271,9 +274,9 @@ def start_client_run(
         selection=plan.selection,
         outdated=outdated,
         noted=partial(expectations.noted, today=today()),
-        client=ClientInfo(tuple(command), timeout_s, one_process),
+        client=ClientInfo(tuple(command), timeout_s, one_process, tuple(dict.fromkeys(lacks))),
     )
-    return ClientRun(target, plan, record, limit_s)
+    return ClientRun(target, plan, record, limit_s, tuple(lacks))
 
 
 def _check_limit(timeout_s: float) -> None:

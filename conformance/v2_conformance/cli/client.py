@@ -41,6 +41,7 @@ def client(options: ClientOptions) -> int:
     files, and prints a summary.
     """
     from v2_conformance.bench.clients import CommandClient
+    from v2_conformance.bench.features import check_features
     from v2_conformance.bench.one_process import OneProcessClient
     from v2_conformance.certifying.clients import (
         check_client,
@@ -56,6 +57,7 @@ def client(options: ClientOptions) -> int:
 
     secrets = (*options.secrets, *map(of_environment, options.secret_env))
     target = client_target(options.profiles, secrets)
+    check_features(options.lacks)
     plan = make_client_plan(options.patterns, options.files)
     reporting = Reporting(options)
     with ExitStack() as stack:
@@ -75,6 +77,7 @@ def client(options: ClientOptions) -> int:
             timeout_s=options.timeout,
             limit_s=options.max_time,
             one_process=options.one_process,
+            lacks=options.lacks,
             expectations=reporting.expected,
             outdated=file_names(),
         )

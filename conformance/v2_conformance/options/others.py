@@ -25,6 +25,11 @@ class ScenarioOptions:
         complete="scenarios",
     )
     profiles: tuple[str, ...] = repeated("--profile NAME", "Claim a profile besides client: bf16.")
+    lacks: tuple[str, ...] = repeated(
+        "--lacks FEATURE",
+        "A feature that the client does not have, such as column-major or FP64, so that no "
+        "scenario runs that needs it. The report names it. docs/clients.md lists the features.",
+    )
     files: Path | None = option(
         "--scenarios FILE|DIR",
         "Run the scenarios in this file or folder instead of the suite's own. Such a run is never "

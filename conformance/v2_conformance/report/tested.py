@@ -97,6 +97,10 @@ class ClientInfo(Part, frozen=True):
     one_process: Annotated[
         bool, Meta(description="Whether it was run once for all scenarios, not once for each.")
     ] = False
+    lacks: Annotated[
+        tuple[str, ...],
+        Meta(description="Features that it is said to lack: scenarios that need one did not run."),
+    ] = ()
 
 
 class TargetInfo(Part, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from v2_conformance.bench.features import FEATURES
 from v2_conformance.bench.listener import BENCH
 from v2_conformance.report.document import Report, with_client_name
 from v2_conformance.report.tested import ServerInfo
@@ -22,6 +23,9 @@ def client_claim_edits(report: Report) -> Iterator[str]:
     allowed = set(profiles) <= set(CLIENT_PROFILES) and profiles[:1] == CLIENT_PROFILES[:1]
     if not allowed or len(set(profiles)) < len(profiles) or report.target.unsupported:
         yield "no run has these claims of a client"
+    lacks = () if report.target.client is None else report.target.client.lacks
+    if not set(lacks) <= set(FEATURES):
+        yield "the client lacks what no run knows"
 
 
 def _edits(report: Report) -> Iterator[str]:

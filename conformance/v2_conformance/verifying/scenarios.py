@@ -43,7 +43,8 @@ def verdict_again(
 
     Raises RecordedError for a record that no run can have produced.
     """
-    skip = skipped_scenario(case, known.claims.profiles)
+    client = known.report.target.client
+    skip = skipped_scenario(case, known.claims.profiles, () if client is None else client.lacks)
     said, exchanges = _heard(recorded), recorded.exchanges
     if said is None:
         if exchanges:

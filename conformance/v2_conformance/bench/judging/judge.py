@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from v2_conformance.bench.answers import Answer, answer_to, make_answer
+from v2_conformance.bench.features import needed
 from v2_conformance.bench.judging.requests import Sent, check_request, is_exact
 from v2_conformance.bench.requests import (
     ClientRequest,
@@ -20,6 +22,7 @@ from v2_conformance.bench.requests import (
 )
 from v2_conformance.bench.tasks import Asked, asked_of
 from v2_conformance.bench.turns import Turns
+from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.compare import compare_tensors
 from v2_conformance.judging.messages.response import ReadOutput
 from v2_conformance.judging.verdict import Finding, Verdict
@@ -161,13 +164,22 @@ def _of_requests(case: ClientCase, asked: Sequence[Asked], arrived: Arrived) -> 
     return Verdict(Outcome.INCONCLUSIVE, ClientSaidLess(len(asked), 0, ""))
 
 
-def skipped_scenario(case: Case, profiles: Collection[str]) -> Verdict | None:
-    """Return the verdict on a scenario of a profile that a client does not claim, None for any
-    other.
+def skipped_scenario(
+    case: Case, profiles: Collection[str], lacks: Collection[str] = ()
+) -> Verdict | None:
+    """Return the verdict on a scenario of a profile that a client does not claim, or that needs
+    what it lacks; None for any other, and for one with a mistake, which its run will say.
     """
-    if case.profile in profiles:
+    if case.profile not in profiles:
+        return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(case.profile))
+    if not lacks or not isinstance(case, ClientCase):
         return None
-    return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(case.profile))
+    with suppress(CaseFileError):
+        for asked in asked_of(case):
+            if names := needed(asked.request, lacks):
+                lacking = ClientLacks(", ".join(names), basic=_is_basic(asked))
+                return Verdict(Outcome.UNSUPPORTED, lacking)
+    return None
 
 
 def arrange(case: ClientCase, asked: Sequence[Asked], received: Sequence[bytes]) -> Arrived:

@@ -145,16 +145,17 @@ def server_name(report: Report) -> str:
 def claim(report: Report) -> str:
     """Return what the verdict is about: "binary, raw; without BF16; 14 requirements untested".
 
-    Without are the datatypes and codings that the server does not claim, and the optional models
-    that cases would have needed. A binding is named. A requirement is untested if no case of it was
-    sent. A run over HTTP/2 names those that are about HTTP/1.1 alone, which it did not ask. What is
-    particular to a run about relations comes first.
+    Without are the datatypes and codings that the server does not claim, what a client lacks, and
+    the optional models that cases would have needed. A binding is named. A requirement is untested
+    if no case of it was sent. A run over HTTP/2 names those that are about HTTP/1.1 alone, which it
+    did not ask. What is particular to a run about relations comes first.
     """
     target, rows = report.target, report.requirements
     without = list(target.unsupported)
     profile, datatype = _BFLOAT
     if profile not in target.profiles and datatype not in without:
         without.append(datatype)
+    without += [] if target.client is None else target.client.lacks
     without += dict.fromkeys(
         f"the model {case.cause.role}"
         for case in report.of(Outcome.UNSUPPORTED)
@@ -164,7 +165,7 @@ def claim(report: Report) -> str:
     if report.relations is not None:
         parts += report.relations.words(report.verdict.needs_identity)
     if without:
-        parts.append(f"without {', '.join(without)}")
+        parts.append(f"without {', '.join(dict.fromkeys(without))}")
     if target.binding is not None:
         parts.append(f"binding {target.binding}")
     untested = {row.id for row in rows if _SENT_NOTHING.issuperset(row.cases)}
