@@ -24,7 +24,7 @@ from support.pages import records_of
 from support.reports import case, exchange, report_of
 from support.responses import http
 from support.runs import CASES, results, target_of
-from support.servers import Peer, Script, serving, steps
+from support.servers import GREET_AGAIN, Peer, Script, flooding, serving, steps
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.formats.html.page import render
 from v2_conformance.formats.replay.commands import replay_command, write_replay
@@ -351,6 +351,29 @@ def test_an_answer_that_is_not_whole_is_told_and_shown(reply: bytes, words: str)
     assert f"incomplete response: {words}" in printed
     assert answers(printed) == [reply]
     assert "\x1b" not in printed
+
+
+INTERIM = steps(lambda peer: peer.forever(b"HTTP/1.1 100 Continue\r\n\r\n" * 100))
+GREETING = flooding(GREET_AGAIN, 20_000)
+TIME, SIZE = ("TIMEOUT_S = 30", "TIMEOUT_S = 0.3"), ("MOST = 64 * 1024 * 1024", "MOST = 999")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "script", "limit", "words"),
+    [
+        ("http", Peer.until_closed, TIME, "ended after 0.3 s\nincomplete response"),
+        ("http", INTERIM, TIME, "ended after 0.3 s\nincomplete response"),
+        ("http", INTERIM, SIZE, "longer than 999 bytes"),
+        ("https", GREETING, TIME, "ended after 0.3 s\nno connection"),
+    ],
+)
+def test_what_never_ends_is_ended(
+    scheme: str, script: Script, limit: tuple[str, str], words: str
+) -> None:
+    with serving(script) as server:
+        url = f"{scheme}://localhost:{server.port}"
+        command = replay_command(report(url), record(b"odd"))
+        assert words in paste(command.replace(*limit))
 
 
 # What it says.

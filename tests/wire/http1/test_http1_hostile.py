@@ -10,6 +10,7 @@ import trustme
 
 from support.responses import http, posting
 from support.servers import (
+    GREET_AGAIN,
     REQUEST,
     SHORT,
     Peer,
@@ -17,6 +18,7 @@ from support.servers import (
     answering,
     connected,
     exchange,
+    flooding,
     request_of,
     response,
     serving,
@@ -237,17 +239,6 @@ def test_tls_to_a_server_without_tls_is_refused(authority: trustme.CA) -> None:
         assert connection.exchange(request_of(REQUEST)).ending == Ending.REFUSED
 
 
-def flooding(piece: bytes, times: int) -> Script:
-    """Sends `piece` so often, again and again, from the client's greeting on."""
-
-    def script(peer: Peer) -> None:
-        peer.some()
-        peer.forever(piece * times)
-
-    return script
-
-
-GREET_AGAIN = b"\x16\x03\x03\x00\x04" + bytes(4)
 ENDLESS_HANDSHAKES = {
     "nothing": Peer.until_closed,
     "requests to greet again": flooding(GREET_AGAIN, 20_000),

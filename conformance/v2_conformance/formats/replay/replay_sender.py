@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import io
 import socket
 import ssl
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -48,6 +51,8 @@ class Keeping(io.RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        if len(self.kept) >= MOST:
+            raise ValueError(f"longer than {MOST} bytes")
         count = self.sock.recv_into(buffer)
         self.kept += buffer[:count]
         return count
@@ -61,21 +66,45 @@ def beside(name: str) -> bytes:
     return Path(__file__).with_name(name).read_bytes()
 
 
+@contextlib.contextmanager
+def within(sock: socket.socket, seconds: float) -> Iterator[None]:
+    # A time-out of the socket is one of each read, and none of TLS that reads records without data.
+    def end() -> None:
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, end)
+    timer.start()
+    try:
+        yield
+    finally:
+        if not timer.is_alive():
+            print(f"ended after {seconds:g} s")
+        timer.cancel()
+
+
 def connect(url: str) -> socket.socket:
     parts = urlsplit(url)
     secure = parts.scheme == "https"
     host = parts.hostname or ""
     sock = socket.create_connection((host, parts.port or (443 if secure else 80)), TIMEOUT_S)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return ssl.create_default_context().wrap_socket(sock, server_hostname=host) if secure else sock
+    if not secure:
+        return sock
+    context = ssl.create_default_context()
+    tls = context.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+    with within(tls, TIMEOUT_S):
+        tls.do_handshake()
+    return tls
 
 
 def send(sock: socket.socket, request: Request) -> None:
     try:
-        for number, write in enumerate(request.writes):
-            if number:
-                time.sleep(request.pause_s)
-            sock.sendall(write)
+        with within(sock, TIMEOUT_S + request.pause_s * len(request.writes)):
+            for number, write in enumerate(request.writes):
+                if number:
+                    time.sleep(request.pause_s)
+                sock.sendall(write)
     except OSError as error:
         print("the request could not be sent completely:", error)
 
@@ -86,9 +115,10 @@ def receive(sock: socket.socket) -> bytes:
     response.fp.close()
     response.fp = io.BufferedReader(keeping, 1)  # reads no byte of the next response
     try:
-        response.begin()
-        while response.read(65536) and len(keeping.kept) < MOST:
-            pass
+        with within(sock, TIMEOUT_S):
+            response.begin()
+            while response.read(65536):
+                pass
         if response.length:
             print("incomplete response:", response.length, "bytes are missing")
     except (OSError, ValueError, http.client.HTTPException) as error:
@@ -112,7 +142,11 @@ def replay(url: str, requests: list[Request]) -> None:
         if sock is None or not request.reuse:
             if sock is not None:
                 sock.close()
-            sock = connect(url)
+            try:
+                sock = connect(url)
+            except OSError as error:
+                print("no connection:", error)
+                sys.exit(1)
         send(sock, request)
         size = sum(map(len, request.writes))
         print(f"request {number}: {size} bytes in {len(request.writes)} writes; the response:")
