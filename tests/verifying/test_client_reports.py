@@ -24,6 +24,7 @@ from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.tasks import ClientName, SaidTensor
 from v2_conformance.verifying.verification import Verification, verify
+from v2_conformance.wire.transcript import Ending, Http2Facts
 
 CHOSEN = ("K2/blobs-in-order", "K3/mixed-order*", "K5/short-blob*", "K33/one-host", "K35/json")
 
@@ -131,9 +132,14 @@ def replaced(**members: object) -> Callable[[CaseResult], CaseResult]:
     return lambda case: msgspec.structs.replace(case, **members)
 
 
-def other_purpose(case: CaseResult) -> CaseResult:
-    first = msgspec.structs.replace(case.exchanges[0], purpose=Purpose.DISCOVERY)
-    return msgspec.structs.replace(case, exchanges=(first, *case.exchanges[1:]))
+def exchange(**members: object) -> Callable[[CaseResult], CaseResult]:
+    """The first exchange of a case has these members."""
+
+    def change(case: CaseResult) -> CaseResult:
+        first = msgspec.structs.replace(case.exchanges[0], **members)
+        return msgspec.structs.replace(case, exchanges=(first, *case.exchanges[1:]))
+
+    return change
 
 
 @pytest.mark.parametrize(
@@ -142,7 +148,13 @@ def other_purpose(case: CaseResult) -> CaseResult:
         ("K3/", other_response),
         ("K2/", other_request),
         ("K3/", other_words),
-        ("K3/", other_purpose),
+        ("K3/", exchange(purpose=Purpose.DISCOVERY)),
+        ("K3/", exchange(ending=Ending.TIMEOUT)),
+        ("K3/", exchange(open=True)),
+        ("K3/", exchange(sent=3)),
+        ("K3/", exchange(first_byte_ms=None)),
+        ("K3/", exchange(shortened_ms=1.0)),
+        ("K3/", exchange(http2=Http2Facts())),
         ("K3/", replaced(outcome=Outcome.UNSUPPORTED)),
         ("K5/", replaced(said=None)),
         ("K3/", replaced(exchanges=())),
@@ -159,6 +171,15 @@ def test_a_changed_case_is_found(
     cases: list[Case],
 ) -> None:
     assert again(changed(honest, of, change), tmp_path, cases).exit_code == 1
+
+
+def test_what_only_a_run_of_a_server_has_is_found(
+    honest: Report, tmp_path: Path, cases: list[Case]
+) -> None:
+    over_http2 = msgspec.structs.replace(honest.target, http2=True)
+    for wrong in ({"seed": 5}, {"target": over_http2}):
+        report = msgspec.structs.replace(honest, **wrong)
+        assert again(report, tmp_path, cases).exit_code == 1
 
 
 def test_a_changed_target_is_found(honest: Report, tmp_path: Path, cases: list[Case]) -> None:

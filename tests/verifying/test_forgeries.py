@@ -300,6 +300,10 @@ def changed(name: str, *path: Any, to: Any) -> Forgery:
     return forge
 
 
+def suite(**members: str) -> Forgery:
+    return changed("good", "suite", to=lambda made: {**made, **members})
+
+
 def sealed_only(name: str, change: Callable[[Document], object]) -> Forgery:
     """A change after which nothing is derived again."""
 
@@ -440,6 +444,7 @@ FORGERIES: Mapping[str, Forgery] = {
     "an older version": another_suite(version="0.0.1"),
     "another catalogue": another_suite(catalogue="0123456789abcdef"),
     "no catalogue": another_suite(catalogue=""),
+    "another version of the catalogue": suite(catalogue_version="9.9.9"),
     # The plan
     "failures left out": lambda r: done(without_bad(r.wrong)),
     "an empty plan": lambda r: done({**without_bad(r.wrong), "planned": {}}),

@@ -31,8 +31,12 @@ def client_claim_edits(report: Report) -> Iterator[str]:
 def _edits(report: Report) -> Iterator[str]:
     target = report.target
     elsewhere = (target.url, target.host) != (BENCH, BENCH.partition("//")[2])
-    of_a_server = (target.headers, target.models, target.absent, target.host_given, target.binding)
-    if elsewhere or any(of_a_server) or report.discovery or report.calibration:
+    of_a_server = (
+        *(target.headers, target.models, target.absent, target.host_given),
+        *(target.binding, target.http2, report.discovery, report.calibration),
+        *(report.relations, report.soak, report.seed is not None),
+    )
+    if elsewhere or any(of_a_server):
         yield "the target has what only a server has"
     if with_client_name(target, report.cases).server != target.server:
         yield "the client's name is not the one that it says"

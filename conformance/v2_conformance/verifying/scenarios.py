@@ -33,6 +33,7 @@ from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.transcript import Ending
 
 _PURPOSES = frozenset({Purpose.CASE, Purpose.RETRIED, Purpose.DISCOVERY})
+_ENDINGS = frozenset({Ending.COMPLETE, Ending.CLOSED, Ending.RESET, Ending.MALFORMED})
 
 
 def verdict_again(
@@ -96,13 +97,32 @@ def _check_exchanges(
         purpose = exchange.purpose
         if purpose not in _PURPOSES or exchange.note != NOTES.get(purpose, ""):
             raise RecordedError("the note of an exchange is not that of its purpose")
-        if exchange.sent != len(exchange.request):
-            raise RecordedError("the number of bytes recorded as sent is not the number that came")
+        if exchange.ending not in _ENDINGS or exchange != _as_kept(exchange):
+            raise RecordedError("an exchange is not as the bench keeps one")
         hidden = hidden or (known.masks and shows_masks(exchange.request))
         expected = _expected(case, asked, turns, exchange)
         if expected is not None:
             _check_answer(expected, exchange, known)
     return hidden
+
+
+def _as_kept(exchange: RecordedExchange) -> RecordedExchange:
+    """Return the exchange with what the bench always keeps alike, and nothing that only a request
+    to a server has.
+    """
+    return RecordedExchange(
+        purpose=exchange.purpose,
+        note=exchange.note,
+        request_kept=exchange.request_kept,
+        response_kept=exchange.response_kept,
+        ending=exchange.ending,
+        detail=exchange.detail,
+        sent=len(exchange.request),
+        reused=exchange.reused,
+        open=False,
+        first_byte_ms=0.0 if exchange.response else None,
+        duration_ms=exchange.duration_ms,
+    )
 
 
 def _expected(

@@ -138,6 +138,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     edits += [*time_edits(report), *_url_edits(report)]
     found = Discovered(())
     if not foreign:
+        edits += _version_edits(suite.catalogue_version, here.catalogue_version)
         claimed = client_claim_edits if of_client else claim_edits
         edits += [*claimed(report), *known.first.edits]
         found = client_discovered(report) if of_client else discovered(known)
@@ -198,6 +199,14 @@ def _url_edits(report: Report) -> Iterator[str]:
         check_url(report.target.url)
     except UsageError as error:
         yield f"no run can have this target: {printable(str(error))}"
+
+
+def _version_edits(stated: str, here: str) -> Iterator[str]:
+    """Yield what is wrong with the version of a catalogue with the digest of this one: only a patch
+    has the same digest, and old reports lack the version.
+    """
+    if stated and stated.split(".")[:2] != here.split(".")[:2]:
+        yield f"its catalogue is not {printable(stated, 20)}: its digest is that of {here}"
 
 
 def _of_shards(report: Report) -> Iterator[str]:
