@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -54,6 +55,17 @@ def pages() -> list[Path]:
 
 def text_of(name: str) -> str:
     return (SITE / name).read_text("utf-8")
+
+
+def test_a_mark_of_an_outcome_needs_no_color() -> None:
+    page = text_of("standard/index.html")
+    marks = re.findall(r'<a class="o-(\w+)"[^>]*><span aria-hidden="true">(.)</span>', page)
+    signs = {tone: {sign for other, sign in marks if other == tone} for tone, _ in marks}
+    assert {"pass", "fail", "none"} <= signs.keys()
+    assert signs["pass"] == {"✓"}
+    assert signs["fail"] == {"✗"}
+    legend = re.findall(r'<span class="mark o-(\w+)">(.)', page)
+    assert {tone: {sign} for tone, sign in legend} == signs
 
 
 def test_every_page_of_the_standard_is_there() -> None:

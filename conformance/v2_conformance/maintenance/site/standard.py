@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import escape
 
 from v2_conformance.formats.html.page import requirement_anchor
+from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.maintenance.site.first_bytes import first_case, ranges
 from v2_conformance.maintenance.site.published import Published
 from v2_conformance.protocol.datatypes import DATATYPES
@@ -62,7 +63,8 @@ class Standard:
         grouped = {
             letter: [one for one in current if one.family == letter] for letter in families()
         }
-        yield "index.md", self._page("index", families=families(), grouped=grouped)
+        looks = self._looks(current)
+        yield "index.md", self._page("index", families=families(), grouped=grouped, looks=looks)
         for letter, title in families().items():
             yield (
                 f"family-{letter}.md",
@@ -76,6 +78,13 @@ class Standard:
             for name in dict.fromkeys(one.name for one in subject):
                 versions = [one for one in subject if one.name == name]
                 yield f"{page_name(name)}.md", self._product(name, versions)
+
+    def _looks(self, current: Sequence[Requirement]) -> list[tuple[str, str]]:
+        """The outcomes that occur, each with its sign, in the order of their looks."""
+        tested = [(report, one.id) for one in current for report in self.testing(one)]
+        found = {(report.tone(name), report.said(name)) for report, name in tested}
+        places = {outcome.value: place for place, outcome in enumerate(LOOKS)}
+        return sorted(found, key=lambda look: (places.get(look[0], len(places)), look))
 
     def testing(self, one: Requirement) -> Sequence[Published]:
         """The published reports on what the requirement is about."""
