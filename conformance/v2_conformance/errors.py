@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+
+# A full disk, a quota, a limit on the size of files, a device or terminal that is gone.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
 
 class ConformanceError(Exception):
     """The base of the suite's own errors; `exit_code` is the command's."""
@@ -11,6 +16,12 @@ class ConformanceError(Exception):
 
 class UsageError(ConformanceError):
     """The call, a target file or a case file is wrong."""
+
+
+class FullError(UsageError):
+    """Nothing more can be written where the call says."""
+
+    exit_code = 3
 
 
 class CaseFileError(UsageError):
@@ -51,3 +62,8 @@ class LeakError(ConformanceError):
     """A file would show a secret, and was not written."""
 
     exit_code = 3
+
+
+def unwritable(problem: OSError, words: str) -> UsageError:
+    """Return the error for what cannot be written: a wrong call, or a full disk."""
+    return (FullError if problem.errno in FULL else UsageError)(words)

@@ -46,7 +46,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 
 def test_a_record_that_outgrows_the_disk_ends_the_run_and_is_kept(tmp_path: Path) -> None:
     done = run(tmp_path, "run", "--case", "P*", "--report-dir", "r", largest=300_000)
-    assert done.returncode == 2
+    assert done.returncode == 3
     assert complaint(done) == "v2-conformance: cannot write r/report.jsonl: File too large"
     assert not (tmp_path / "r" / "run.lock").exists()
     report = load_report(tmp_path / "r" / "report.jsonl")
@@ -63,7 +63,7 @@ def test_a_report_that_outgrows_the_disk_leaves_its_record(tmp_path: Path) -> No
     assert sizes["report.html"] > others
     largest = (sizes["report.html"] + others) // 2  # no two runs have files of the same sizes
     done = run(tmp_path, "run", "--case", "P2", "--report-dir", "r", largest=largest)
-    assert done.returncode == 2
+    assert done.returncode == 3
     assert complaint(done) == "v2-conformance: cannot write r/report.html: File too large"
     assert load_report(folder / "report.jsonl") == load_report(folder / "report.json")
     assert {path.name for path in folder.iterdir()} == {"report.json", "report.jsonl"}

@@ -7,7 +7,6 @@ completion load nothing that only a run needs.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import signal
 import sys
@@ -46,13 +45,11 @@ from v2_conformance.cli.suite.serve import serve
 from v2_conformance.cli.suite.vectors import vectors
 from v2_conformance.cli.target import target
 from v2_conformance.cli.usage import problem
-from v2_conformance.errors import ConformanceError, UnreachableError, UsageError
+from v2_conformance.errors import FULL, ConformanceError, UnreachableError, UsageError
 from v2_conformance.public_address import of_the_manual
 from v2_conformance.terminal_safe_text import defused, for_people
 from v2_conformance.version import __version__
 
-# A full disk, a quota, a limit on the size of files, a device or terminal that is gone.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _STOPPED = UnreachableError.exit_code
 
 
@@ -120,7 +117,7 @@ def _code(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return _complain("stopped", _STOPPED)
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in FULL:
             traceback.print_exc()
             return _complain("this is a bug in the suite; please report it", _STOPPED)
         return _complain(f"the output cannot be written: {error.strerror}", _STOPPED)

@@ -13,7 +13,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import cast
 
-from v2_conformance.errors import UsageError
+from v2_conformance.errors import unwritable
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import write_atomically
 
@@ -87,4 +87,4 @@ def make_folder(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"cannot write into {directory}: {error.strerror}") from error
+        raise unwritable(error, f"cannot write into {directory}: {error.strerror}") from error

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from v2_conformance.bounded_files import read_bounded, write_whole
-from v2_conformance.errors import ReportFileError, UsageError
+from v2_conformance.errors import ReportFileError, UsageError, unwritable
 from v2_conformance.report.digest import document_digest, pieces, sealed
 from v2_conformance.report.document import (
     NO_VERDICT,
@@ -213,7 +213,7 @@ def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
     try:
         write_whole(path, (p.encode() if isinstance(p, str) else p for p in pieces))
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        raise unwritable(error, f"cannot write {path}: {error.strerror}") from error
 
 
 class _OlderSuite(msgspec.Struct):

@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from v2_conformance.bounded_files import read_bounded, write_all
-from v2_conformance.errors import UsageError
+from v2_conformance.errors import UsageError, unwritable
 from v2_conformance.report.files import RECORD
 from v2_conformance.suite.causes.base import printable
 
@@ -55,9 +55,10 @@ def sole_run(directory: Path) -> Iterator[None]:
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = _acquired(directory)
     except OSError as error:
-        raise UsageError(
+        raise unwritable(
+            error,
             f"cannot write reports into {directory}: {error.strerror}; choose another folder with "
-            "--report-dir"
+            "--report-dir",
         ) from error
     try:
         yield

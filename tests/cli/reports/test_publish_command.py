@@ -563,7 +563,7 @@ def test_a_move_that_fails_moves_everything_back(
 
     monkeypatch.setattr(os, "replace", replace)
     code, lines = publish(site, reports / "one-2", reports / "two", reports / "client")
-    assert code == 2
+    assert code == 3
     assert "No space left on device; the site is as it was" in lines[0]
     assert files_of(site) == before
 

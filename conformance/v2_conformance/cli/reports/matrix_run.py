@@ -14,7 +14,7 @@ from threading import Lock
 
 from v2_conformance.bounded_files import create_new
 from v2_conformance.cli.command import PROGRAM, command
-from v2_conformance.errors import UnreachableError, UsageError
+from v2_conformance.errors import UnreachableError, UsageError, unwritable
 from v2_conformance.options.reports import MatrixRunOptions
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -151,7 +151,7 @@ class _Runs:
                 log.seek(0)
                 text = (log.read(_LONGEST_LOG) or b"").decode("utf-8", "replace")
         except OSError as error:
-            raise UsageError(f"cannot write into {folder}: {error.strerror}") from error
+            raise unwritable(error, f"cannot write into {folder}: {error.strerror}") from error
         after = _identity(folder / REPORT)
         return _Done(target.stem, code, _last_line(text), after is not None and after != before)
 

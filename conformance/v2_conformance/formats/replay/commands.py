@@ -23,7 +23,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from v2_conformance.bounded_files import write_whole
-from v2_conformance.errors import ReportFileError, UsageError
+from v2_conformance.errors import ReportFileError, UsageError, unwritable
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import Deflated, size_of
@@ -153,7 +153,7 @@ def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
         for name, content in files.items():
             write_whole(directory / name, [content])
     except OSError as error:
-        raise UsageError(f"cannot write into {directory}: {error.strerror}") from error
+        raise unwritable(error, f"cannot write into {directory}: {error.strerror}") from error
     path = str(directory / SHELL_SCRIPT)
     return shlex.join(["sh", f"./{path}" if path.startswith("-") else path])
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from v2_conformance.bounded_files import read_bounded
-from v2_conformance.errors import UsageError
+from v2_conformance.errors import UsageError, unwritable
 from v2_conformance.formats.site.names import is_site_path
 from v2_conformance.report.site_index import INDEX, SITE_FORMAT, OldSite
 
@@ -51,7 +51,7 @@ def opened(path: Path) -> Iterator[SiteFolder]:
         path.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDONLY)
     except OSError as error:
-        raise UsageError(f"cannot write into {path}: {error.strerror}") from error
+        raise unwritable(error, f"cannot write into {path}: {error.strerror}") from error
     try:
         _lock(descriptor, path)
         files = _files_of(path)
@@ -60,7 +60,7 @@ def opened(path: Path) -> Iterator[SiteFolder]:
             _remove(work)  # what a build that was killed left
             work.mkdir()
         except OSError as error:
-            raise UsageError(f"cannot write into {path}: {error.strerror}") from error
+            raise unwritable(error, f"cannot write into {path}: {error.strerror}") from error
         try:
             yield SiteFolder(path, files)
         finally:
@@ -204,9 +204,10 @@ class _Swap:
                 self._set_aside(name)
         except OSError as error:
             self._back()
-            raise UsageError(
+            raise unwritable(
+                error,
                 f"cannot write {error.filename2 or error.filename}: {error.strerror}; the site is "
-                "as it was"
+                "as it was",
             ) from error
         except BaseException:
             self._back()

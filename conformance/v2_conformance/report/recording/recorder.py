@@ -23,7 +23,7 @@ import msgspec
 
 from v2_conformance.bounded_files import create_new, write_all, write_whole
 from v2_conformance.conversations.steps import Exchange
-from v2_conformance.errors import LeakError, UsageError
+from v2_conformance.errors import LeakError, UsageError, unwritable
 from v2_conformance.report.document import (
     CaseResult,
     RecordFooter,
@@ -118,7 +118,7 @@ class Record:
         self._began = time.monotonic()
         self._file = _create(directory, outdated)
         self._room = ROOM
-        self._problem: str | None = None
+        self._problem: UsageError | None = None
         self._beside = ThreadPoolExecutor(1)
         self._writing: Future[None] | None = None
         header = _header(
@@ -223,12 +223,12 @@ class Record:
                     self.directory.mkdir(parents=True, exist_ok=True)
                     write_whole(path, iter(partial(file.read, _PIECE), b""))
                 except OSError as error:
-                    raise UsageError(f"cannot write {path}: {error.strerror}") from error
+                    raise unwritable(error, f"cannot write {path}: {error.strerror}") from error
         return report
 
     def _write(self, line: RecordLine) -> None:
         if self._problem is not None:  # nothing may follow half a line
-            raise UsageError(self._problem)
+            raise self._problem
         data = as_json_bytes(line)
         what = RECORD if line.case is None else "what was recorded of this case"
         self.mask.check(data, what)
@@ -238,9 +238,10 @@ class Record:
         try:
             write_all(self._file.fileno(), data + b"\n")
         except OSError as error:
-            self._problem = f"cannot write {self.directory / RECORD}: {error.strerror}"
+            words = f"cannot write {self.directory / RECORD}: {error.strerror}"
+            self._problem = unwritable(error, words)
             self._file.close()
-            raise UsageError(self._problem) from error
+            raise self._problem from error
 
 
 def _length(exchange: Exchange) -> int:
@@ -267,9 +268,10 @@ def _create(directory: Path, outdated: Collection[str]) -> FileIO:
             with contextlib.suppress(FileNotFoundError):
                 (directory / name).unlink()
     except OSError as error:
-        raise UsageError(
+        raise unwritable(
+            error,
             f"cannot write reports into {directory}: {error.strerror}; choose another folder with "
-            "--report-dir"
+            "--report-dir",
         ) from error
     return file
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import yaml
 
 from v2_conformance.bounded_files import write_whole
-from v2_conformance.errors import UsageError
+from v2_conformance.errors import unwritable
 from v2_conformance.redaction import Mask
 from v2_conformance.runs.generated.fuzzing import Exploration
 from v2_conformance.suite.causes.causes import COUNTEREXAMPLE
@@ -43,5 +43,5 @@ def write_counterexample(found: Exploration, mask: Mask, directory: Path, how: s
         directory.mkdir(parents=True, exist_ok=True)
         write_whole(path, [(header + text).encode()])
     except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+        raise unwritable(error, f"cannot write {path}: {error.strerror}") from error
     return path

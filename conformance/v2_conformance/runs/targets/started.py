@@ -15,7 +15,7 @@ from typing import IO
 
 from v2_conformance.bounded_files import create_new, write_all
 from v2_conformance.child_processes import environment
-from v2_conformance.errors import UnreachableError, UsageError
+from v2_conformance.errors import UnreachableError, UsageError, unwritable
 from v2_conformance.redaction import Mask, MaskedStream
 from v2_conformance.runs.targets.readiness import answers, wait_until_ready
 from v2_conformance.runs.targets.target import Target
@@ -54,7 +54,7 @@ def started_server(
         output.parent.mkdir(parents=True, exist_ok=True)
         file = FileIO(create_new(output), "w")
     except OSError as error:
-        raise UsageError(f"cannot write {output}: {error.strerror}") from error
+        raise unwritable(error, f"cannot write {output}: {error.strerror}") from error
     with file:
         process = subprocess.Popen(
             command,
