@@ -16,6 +16,8 @@ from v2_conformance.wire.encode.json_changes import change_words
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.endpoint_bindings import size_in_type
 
+_GIVEN = {"both": "both data and a blob", "neither": "neither data nor a blob"}
+
 
 def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> tuple[str, str]:
     """Return to which model what was sent, and what is odd about it, "" for nothing."""
@@ -43,6 +45,8 @@ def _oddities(
     if "header_length" in request:
         yield _header_line(prepared)
     yield from _sizes(entries, blobs)
+    if case.negative:
+        yield from _misnamed(request, entries, blobs)
     yield from _tampered(request)
     change = request.get("json", {}).get("change")
     if change:
@@ -71,6 +75,41 @@ def _sizes(entries: Sequence[Mapping[str, Any]], blobs: Sequence[int]) -> Iterat
     for entry in entries:
         if "elements" in entry:
             yield f"{counted(entry['elements'], 'element')} for the shape {entry['shape']}"
+
+
+def _misnamed(
+    request: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], blobs: Sequence[int]
+) -> Iterator[str]:
+    """Yield what is wrong with what a malformed request declares, gives and asks for."""
+    sizes = iter(blobs)
+    for entry in entries:
+        form = entry.get("form", "binary")
+        size = next(sizes, 0) if form in ("binary", "both") else 0
+        for member in ("name", "datatype"):
+            if member in entry:
+                yield f"an input with the {member} {_quoted(entry[member])}"
+        if form in _GIVEN and "change" not in request.get("json", {}):
+            yield f"an input with {_GIVEN[form]}"
+        elif "blob" in entry and "size" not in entry:
+            yield f"a blob of {counted(size, 'byte')} for the shape {entry['shape']}"
+    outputs = request.get("outputs") or ()
+    for output in outputs if isinstance(outputs, Sequence) else ():
+        if "name" in output:
+            yield f"an output with the name {_quoted(output['name'])}"
+        if not isinstance(output.get("binary_data", True), bool):
+            yield f"binary_data {_quoted(output['binary_data'])}"
+    of_all = request.get("parameters", {}).get("binary_data_output", True)
+    if not isinstance(of_all, bool):
+        yield f"binary_data_output {_quoted(of_all)}"
+    for where, words in (("before", "before the JSON"), ("after", "behind the JSON")):
+        if where in request.get("json", {}):
+            yield f"{_quoted(request['json'][where])} {words}"
+    if "text" in request.get("json", {}):
+        yield f"the body {_quoted(request['json']['text'])}"
+
+
+def _quoted(value: object) -> str:
+    return printable_words(json.dumps(value), 60)
 
 
 def _tampered(request: Mapping[str, Any]) -> Iterator[str]:
