@@ -1,4 +1,4 @@
-"""Clients of other makes on the bench: the kit's in Python, JavaScript, Go and C++.
+"""Clients of other makes on the bench: the kit's in Python, JavaScript, Go, C++ and Java.
 
 None of them shares code with the suite. They have to pass everything, so a scenario that only the
 suite's own client could pass fails here.
@@ -81,6 +81,18 @@ def cpp_client(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
+def java() -> str:
+    """A Java that compiles what it runs."""
+    path, compiler = shutil.which("java"), shutil.which("javac")
+    if path is None or compiler is None:
+        pytest.skip("no JDK is installed (Debian: default-jdk-headless)")
+    version = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
+    if int(version.split()[1].partition(".")[0]) < 17:
+        pytest.skip(f"{version.strip()} is older than 17")
+    return path
+
+
+@pytest.fixture(scope="session")
 def go_client(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The Go client, compiled."""
     compiler = shutil.which("go")
@@ -152,8 +164,19 @@ def test_a_client_in_javascript_on_fetch_fails_by_what_fetch_does_itself(
 def test_a_client_in_go_passes_but_for_layouts_that_it_does_not_have(
     tmp_path: Path, go_client: str
 ) -> None:
-    found = failures(tmp_path, go_client, scenarios=SOME, once=True)
+    passes_but_for_layouts(tmp_path, go_client)
+
+
+@pytest.mark.timeout(1200)
+def test_a_client_in_java_passes_but_for_layouts_that_it_does_not_have(
+    tmp_path: Path, java: str
+) -> None:
+    passes_but_for_layouts(tmp_path, java, str(ADAPTERS / "Client.java"))
+
+
+def passes_but_for_layouts(folder: Path, *command: str) -> None:
+    found = failures(folder, *command, scenarios=SOME, once=True)
     found.pop(RESET, "")
     assert {name: text for name, text in found.items() if not name.startswith("K10/layout")} == {}
     assert all("does not support" in text for text in found.values())
-    assert not failures(tmp_path, go_client, scenarios=("K3",))
+    assert not failures(folder, *command, scenarios=("K3/mixed-order[reversed]",))

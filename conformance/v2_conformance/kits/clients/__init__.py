@@ -14,6 +14,7 @@ ADAPTERS = Path(__file__).resolve().parent
 """The folder with the scripts."""
 
 NAMES = (
+    "Client.java",
     "client.cpp",
     "client.go",
     "kserve_rest.py",
