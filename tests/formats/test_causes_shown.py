@@ -143,6 +143,19 @@ def test_an_absent_model_is_named_with_its_tensors_and_what_was_lost() -> None:
         assert "No model for identity/INT32" in text
 
 
+def test_many_absent_models_are_one_caution() -> None:
+    roles = ["mixed", "identity/INT32", "identity/FP32", "identity/BYTES"]
+    lost = [case("P2/x", "not_run", cause=RoleAbsent(role, "404")) for role in roles]
+    lost = [msgspec.structs.replace(one, id=f"P2/{n}") for n, one in enumerate(lost)]
+    absent = dict.fromkeys(roles, "status 404")
+    (caution,) = cautions(report_of(passes(*lost), absent=absent))
+    assert caution.doubt is Doubt.ABSENT_MODEL
+    assert caution.words == (
+        "No model for 4 roles of the contract: 4 cases did not run; "
+        "mixed, identity/INT32, identity/FP32, identity/BYTES"
+    )
+
+
 def test_every_doubt_has_a_line_and_a_sound_report_has_none() -> None:
     assert cautions(report_of()) == []
     assert "trust" not in terminal(report_of())

@@ -24,6 +24,7 @@ from v2_conformance.suite.outcomes import Outcome, Word
 
 TITLE = "Before you trust this"
 _WHY = 300
+_FEW = 3
 _DETAILS = 600
 
 
@@ -81,14 +82,20 @@ def _of_the_run(report: Report) -> Iterator[Caution]:
 
 def _of_models(report: Report) -> Iterator[Caution]:
     lost = Counter(case.cause.role for case in report.cases if isinstance(case.cause, RoleAbsent))
-    for role, why in report.target.absent.items():
-        if lost[role]:
-            did_not_run = f"{counted(lost[role], 'case')} did not run"
-            what = f"No model for {short(role, _WHY)}"
-            known = contract().get(role)
-            if known is not None:
-                what += f" ({_tensors(known.inputs)} -> {_tensors(known.outputs)})"
-            yield Caution(Doubt.ABSENT_MODEL, what, f"{did_not_run}; {short(why, _WHY)}")
+    absent = {role: why for role, why in report.target.absent.items() if lost[role]}
+    if len(absent) > _FEW:
+        names = short(", ".join(absent), _WHY)
+        did_not_run = f"{counted(sum(lost[role] for role in absent), 'case')} did not run"
+        what = f"No model for {len(absent)} roles of the contract"
+        yield Caution(Doubt.ABSENT_MODEL, what, f"{did_not_run}; {names}")
+        absent = {}
+    for role, why in absent.items():
+        did_not_run = f"{counted(lost[role], 'case')} did not run"
+        what = f"No model for {short(role, _WHY)}"
+        known = contract().get(role)
+        if known is not None:
+            what += f" ({_tensors(known.inputs)} -> {_tensors(known.outputs)})"
+        yield Caution(Doubt.ABSENT_MODEL, what, f"{did_not_run}; {short(why, _WHY)}")
     silent = Counter(
         case.cause.role for case in report.cases if isinstance(case.cause, NoKnownGoodAnswer)
     )
