@@ -19,7 +19,7 @@ from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.formats.trust import Doubt, cautions
 from v2_conformance.report.causes.words import headline, must_words, shown_causes
 from v2_conformance.report.document import CaseResult, ExpectedFailure, Report
-from v2_conformance.report.evidence import Relations
+from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
 from v2_conformance.runs.discovery import Server
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.circumstances import (
@@ -154,6 +154,19 @@ def test_many_absent_models_are_one_caution() -> None:
         "No model for 4 roles of the contract: 4 cases did not run; "
         "mixed, identity/INT32, identity/FP32, identity/BYTES"
     )
+
+
+def test_values_of_inputs_without_elements_are_not_said_to_be_tested() -> None:
+    empty, full = SampleValue((0, 4), b""), SampleValue((1,), bytes(4))
+
+    def doubts(*samples: tuple[SampleValue, ...]) -> list[str]:
+        model = AskedModel(role="model/m", inputs=(), samples=samples, special=(), learned=())
+        asked = Relations(models=(model,), rtol=0, atol=0)
+        return [c.words for c in cautions(msgspec.structs.replace(report_of(), relations=asked))]
+
+    words = "m got inputs without elements: how it reads elements is not tested"
+    assert doubts((empty, empty)) == [words]
+    assert doubts((empty, full)) == doubts((empty,), (full,)) == []
 
 
 def test_every_doubt_has_a_line_and_a_sound_report_has_none() -> None:

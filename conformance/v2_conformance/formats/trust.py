@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
+from math import prod
 
 from v2_conformance.report.causes.words import listed
 from v2_conformance.report.comparing.proxy_signs import proxy_signs, signs_line
@@ -19,7 +21,7 @@ from v2_conformance.suite.causes.circumstances import (
     ProfileNotClaimed,
     RoleAbsent,
 )
-from v2_conformance.suite.models import TensorSpec, contract
+from v2_conformance.suite.models import ROLE, TensorSpec, contract
 from v2_conformance.suite.outcomes import Outcome, Word
 
 TITLE = "Before you trust this"
@@ -40,6 +42,7 @@ class Doubt(Word):
     GATEWAY = "gateway"
     FLAKY = "flaky"
     SUITE_ERROR = "suite-error"
+    NO_ELEMENTS = "no-elements"
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,10 @@ def _of_models(report: Report) -> Iterator[Caution]:
     for role, number in silent.items():
         what = f"The model for {short(role, _WHY)} answers no known-good request"
         yield Caution(Doubt.NO_GOOD_ANSWER, what, f"{counted(number, 'case')} did not run")
+    for model in () if report.relations is None else report.relations.models:
+        if model.samples and not any(prod(one.shape) for one in chain(*model.samples)):
+            what = f"{short(model.role.removeprefix(ROLE), _WHY)} got inputs without elements"
+            yield Caution(Doubt.NO_ELEMENTS, what, "how it reads elements is not tested")
 
 
 def _tensors(specs: tuple[TensorSpec, ...]) -> str:
