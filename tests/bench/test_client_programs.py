@@ -13,7 +13,9 @@ import pytest
 
 from support.scenarios import plain, program, scenario
 from v2_conformance.bench.clients import CommandClient
+from v2_conformance.bench.judging.judge import judge_client
 from v2_conformance.bench.scenarios import run_scenario
+from v2_conformance.bench.tasks import asked_of
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.suite.cases import ClientCase
@@ -23,20 +25,35 @@ from v2_conformance.suite.causes.client_findings import (
     ClientFlooded,
     ClientGarbage,
     ClientLacks,
+    ClientLate,
     ClientSaidLess,
     ClientTimedOut,
     ErrorForAnswer,
     NoRequest,
+    ReportedError,
 )
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.tasks import Line, read_lines
+from v2_conformance.suite.tasks import Line, Said, read_lines
 
 SAYS_WHAT_IT_GOT = """
 import json, os, sys
 task = json.load(open(os.environ["V2_BENCH_TASK"]))
 told = {name: os.environ[name] for name in sorted(os.environ) if name.startswith("V2_BENCH_")}
 print(json.dumps({"error": json.dumps([sys.argv[1:], told, task["url"], task["scenario"]])}))
+"""
+WAITS = """
+import http.client, json, os, sys
+task = json.load(open(os.environ["V2_BENCH_TASK"]))
+place = task["url"].removeprefix("http://")
+connection = http.client.HTTPConnection(place, timeout=float(sys.argv[1]))
+entry = {"name": "INPUT0", "datatype": "INT32", "shape": [4], "data": [0, 1, 2, 3]}
+try:
+    body = json.dumps({"inputs": [entry]})
+    connection.request("POST", f"/v2/models/{task['requests'][0]['model']}/infer", body)
+    connection.getresponse().read()
+except TimeoutError:
+    print(json.dumps({"error": "timed out"}))
 """
 ANSWERS_WITH_AN_ERROR = 'print(\'{"error": "no"}\')'
 
@@ -222,6 +239,39 @@ def test_nothing_that_a_client_leaves_behind_outlives_its_scenario(
     assert run_scenario(made, program(code)).outcome is Outcome.PASS
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
+
+
+def waits(folder: Path) -> ClientCase:
+    """A scenario whose server says nothing, and whose caller waits a second."""
+    return scenario(
+        folder,
+        timeout_s=1,
+        request={"model": "identity/INT32", "inputs": [{"shape": [4], "values": [0, 1, 2, 3]}]},
+        answer={"sends": 0, "then": "waits"},
+        expect={"reading": "error", "in_time": True},
+    )
+
+
+@pytest.mark.parametrize(("waited_s", "late"), [(2.9, False), (3.1, True)])
+def test_an_error_comes_within_the_time_of_the_caller(
+    waited_s: float, late: bool, tmp_path: Path
+) -> None:
+    said = Said(lines=(Line(error="timed out"),), exit=0, seconds=21.0, waited_s=waited_s)
+    entry = b'{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[4],"data":[0,1,2,3]}]}'
+    case = waits(tmp_path)
+    model = asked_of(case)[0].request.model
+    head = f"POST /v2/models/{model}/infer HTTP/1.1\r\nHost: h\r\nContent-Length: {len(entry)}"
+    verdict = judge_client(case, [head.encode() + b"\r\n\r\n" + entry], said)
+    assert verdict.cause == (ClientLate(3.1, 1.0) if late else ReportedError("timed out", None))
+    assert verdict.outcome is (Outcome.FAIL if late else Outcome.PASS)
+
+
+@pytest.mark.long
+def test_a_client_that_waits_longer_than_its_caller_is_late(tmp_path: Path) -> None:
+    result = run_scenario(waits(tmp_path), program(WAITS, "3.3"))
+    assert isinstance(result.cause, ClientLate), result.message
+    result = run_scenario(waits(tmp_path), program(WAITS, "0.5"))
+    assert result.outcome is Outcome.PASS, result.message
 
 
 def test_a_child_that_keeps_the_output_open_holds_nobody_up(tmp_path: Path) -> None:
