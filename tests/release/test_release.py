@@ -72,6 +72,10 @@ def test_a_placeholder_keeps_a_release_back_until_one_command_has_replaced_it(
     assert (module.REPOSITORY, module.SITE) == ("someone/v2", "https://someone.github.io/v2/")
     assert module.is_known()
     assert module.requirement_page("H6") == "https://someone.github.io/v2/standard/H6.html"
+    shown = (
+        "\n[The documentation](https://someone.github.io/v2/) has a page for each requirement.\n"
+    )
+    assert shown in (checkout / "README.md").read_text("utf-8")
     assert "uses: someone/v2/.github/actions/v2-conformance@" in (
         checkout / "ci" / "github-workflow.yml"
     ).read_text("utf-8")

@@ -77,6 +77,7 @@ def write_address(root: Path, repository: str) -> list[str]:
     for path in changed:
         text = (root / path).read_text("utf-8")
         text = text.replace(site_before, site).replace(before, repository)
+        text = re.sub(rf"<!-- (.*{re.escape(site)}.*) -->", r"\1", text)  # a link to nothing before
         (root / path).write_text(text, "utf-8", newline="\n")
     return changed
 
