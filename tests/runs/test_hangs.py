@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from support.cases import REJECT, make_case, prepared
-from support.runs import chosen, results, target_of
+from support.runs import chosen, made, results, target_of
 from support.servers import Peer, Scripted, served, serving
 from v2_conformance.cli.main import main
 from v2_conformance.judging.verdict import Verdict
@@ -172,6 +172,24 @@ def test_a_run_that_waits_no_longer_says_so_and_holds(
     assert {case.outcome for case in early} == {Outcome.INCONCLUSIVE}
     assert "of this kind got no answer" in early[0].message
     assert verify(tmp_path / REPORT, suite_cases()).exit_code == 0
+
+
+def test_a_server_that_answers_no_known_good_request_has_little_time_for_the_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("v2_conformance.runs.canary._HURRIED_S", 0.02)
+    names = [f"P2/blob-follows-json[{name}]" for name in ("BOOL", "INT8", "INT16")]
+    with answering(hanging(b"/infer ")) as server:
+        target = target_of(server.url, timeout=SHORT_S)
+        report = load_report(made(tmp_path / "report", target, chosen(*names)))
+    asked = {one.role: one.exchanges for one in report.calibration}
+    hurried = {role: [e.shortened_ms is not None for e in sent] for role, sent in asked.items()}
+    assert hurried == {
+        "identity/BOOL": [False, False, False],
+        "identity/INT8": [False, True],
+        "identity/INT16": [True],
+    }
+    assert verify(tmp_path / "report" / REPORT, suite_cases()).exit_code == 0
 
 
 # The budget.

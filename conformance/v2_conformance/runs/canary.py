@@ -18,9 +18,11 @@ from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript
-from v2_conformance.wire.transport import Connection
+from v2_conformance.wire.transport import Connection, Request
 
 _UNCLEAR = "no exact answer while other cases ran"
+_MANY_UNANSWERED = 4
+_HURRIED_S = 1.0
 
 
 class DisturbedError(Exception):
@@ -38,7 +40,10 @@ class DisturbedError(Exception):
 
 class Canary:
     """Known-good requests. Each is calibrated: the first form that this server answers exactly,
-    before any case has touched the model, so that a canary's failure is news."""
+    before any case has touched the model, so that a canary's failure is news.
+
+    A server that left several of them in a row without an answer has little time for the next: a
+    run of one that answers none would else wait for hours."""
 
     def __init__(self, target: Target, server: Server, patience: Patience) -> None:
         self._patience = patience
@@ -49,6 +54,7 @@ class Canary:
         self._lock = threading.Lock()
         self._finding: dict[tuple[str, Form], threading.Lock] = {}
         self._news: list[Calibrated] = []
+        self._unanswered = 0  # how many calibrations in a row
         self.seen: list[Observation] = []  # what all calibrations show about first answers
         self.slowest_s = 0.0  # how long a known-good request took at most when it was calibrated
 
@@ -82,11 +88,10 @@ class Canary:
             def ask(way: Prepared) -> Transcript:
                 # Fresh: the server may have closed the connection after refusing the last form.
                 transcript, _ = self._patience.exchange(
-                    connection, way.request, fresh=True, unasked=True
+                    connection, self._in_time(way.request), fresh=True, unasked=True
                 )
                 exchanges.append(exchange_of(transcript, Purpose.CALIBRATION))
-                if transcript.response is not None:
-                    self.slowest_s = max(self.slowest_s, transcript.duration_s)
+                self._note(transcript)
                 return transcript
 
             try:
@@ -103,6 +108,18 @@ class Canary:
                     self._news.append(found)
                     self.seen.append(found.seen)
             return first.silence
+
+    def _in_time(self, request: Request) -> Request:
+        hurried = self._unanswered >= _MANY_UNANSWERED
+        return replace(request, limit_s=_HURRIED_S) if hurried else request
+
+    def _note(self, transcript: Transcript) -> None:
+        with self._lock:
+            if transcript.response is not None:
+                self.slowest_s = max(self.slowest_s, transcript.duration_s)
+                self._unanswered = 0
+            elif transcript.ending is Ending.TIMEOUT:
+                self._unanswered += 1
 
     def answered(self, role: str, form: Form) -> bool:
         """Return True if the canary for `role` is known in `form` and gets an answer."""
