@@ -159,7 +159,6 @@ class ResponseReader:
         if event is h11.NEED_DATA or event is h11.PAUSED:
             return False
         current = self._messages[-1]
-        rest = current.parser.trailing_data[0]
         if isinstance(event, h11.InformationalResponse):
             current.informational += 1
             if current.informational > _MAX_INFORMATIONAL:
@@ -168,7 +167,7 @@ class ResponseReader:
                 return False
         elif isinstance(event, h11.Response):
             current.head = event
-            current.start = len(self.raw) - len(rest)
+            current.start = len(self.raw) - len(current.parser.trailing_data[0])
             if any(name == b"transfer-encoding" for name, _ in event.headers):
                 current.chunked = bytearray()
         elif isinstance(event, h11.Data):
@@ -178,6 +177,7 @@ class ResponseReader:
                 current.chunked += event.data
         elif isinstance(event, h11.EndOfMessage):
             current.whole = True
+            rest = current.parser.trailing_data[0]
             last = len(self._messages) == self._answers
             if not last and (current.parser.their_state is h11.DONE or _kept_alive(current.head)):
                 self._messages.append(self._message())
