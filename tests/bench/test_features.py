@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,34 @@ def test_a_scenario_that_needs_what_is_lacked_is_unsupported(tmp_path: Path) -> 
     assert skipped is not None
     assert skipped.outcome is Outcome.UNSUPPORTED
     assert skipped.cause == ClientLacks("INT32, named-outputs", basic=True)
+
+
+@pytest.mark.parametrize(
+    ("default", "forms", "in_json"),
+    [
+        (None, None, False),
+        (True, None, False),
+        (False, None, True),
+        (False, ["binary"], False),
+        (False, ["binary", None], True),
+        (True, ["json"], True),
+        (None, [None], False),
+    ],
+)
+def test_outputs_in_json_are_needed_if_the_caller_asks_for_them(
+    default: bool | None, forms: list[str | None] | None, in_json: bool, tmp_path: Path
+) -> None:
+    entries = [{"name": n, "datatype": "INT8", "shape": [1], "values": [1]} for n in "AB"]
+    asked: dict[str, Any] = {"model": "two", "inputs": entries}
+    if default is not None:
+        asked["binary_data_output"] = default
+    if forms is not None:
+        asked["outputs"] = [
+            {"tensor": number, **({} if form is None else {"form": form})}
+            for number, form in enumerate(forms)
+        ]
+    (one,) = asked_of(scenario(tmp_path, request=asked))
+    assert needed(one.request, ["json-outputs"]) == ["json-outputs"] * in_json
 
 
 def test_an_unknown_feature_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

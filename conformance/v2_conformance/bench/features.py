@@ -9,6 +9,14 @@ from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.tasks import TaskRequest
 
+
+def _forms_asked(asked: TaskRequest) -> set[str | None]:
+    """The forms in which the caller wants outputs; None leaves one to the client."""
+    default = {None: None, True: "binary", False: "json"}[asked.binary_data_output]
+    forms = {None} if asked.outputs is None else {one.form for one in asked.outputs}
+    return {form or default for form in forms}
+
+
 _NEEDED: Mapping[str, Callable[[TaskRequest], object]] = {
     "version": lambda asked: asked.version is not None,
     "id": lambda asked: asked.id is not None,
@@ -23,7 +31,7 @@ _NEEDED: Mapping[str, Callable[[TaskRequest], object]] = {
     "binary-data-output": lambda asked: asked.binary_data_output is not None,
     "named-outputs": lambda asked: asked.outputs is not None,
     "json-inputs": lambda asked: any(one.form == "json" for one in asked.inputs),
-    "json-outputs": lambda asked: any(one.form == "json" for one in asked.outputs or ()),
+    "json-outputs": lambda asked: "json" in _forms_asked(asked),
     "column-major": lambda asked: any(one.layout == "column-major" for one in asked.inputs),
     "big-endian": lambda asked: any(one.layout == "big-endian" for one in asked.inputs),
     "rounding-to-bf16": lambda asked: any(one.of is not None for one in asked.inputs),
