@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from support.scenarios import scenario
 from v2_conformance.bench.features import FEATURES, needed
@@ -14,6 +15,7 @@ from v2_conformance.bench.judging.judge import skipped_scenario
 from v2_conformance.bench.tasks import asked_of
 from v2_conformance.cli.main import main
 from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.report.comparing.diff import diff_reports
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.client_findings import ClientLacks
@@ -99,12 +101,16 @@ def test_what_is_lacked_does_not_run_and_the_report_says_so(
     broken = ("--", sys.executable, "-c", "raise SystemExit('it ran')")
     words = ("--scenario", "K10/layout*big-endian,binary,FP32*", "--report-dir", str(tmp_path))
     assert main(["client", *words, "--lacks", "big-endian", *broken]) != 1
-    assert "without BF16, big-endian" in " ".join(capsys.readouterr().out.split())
+    assert "without big-endian, BF16" in " ".join(capsys.readouterr().out.split())
     path = tmp_path / REPORT
     report = load_report(path)
     assert report.target.client is not None
     assert report.target.client.lacks == ("big-endian",)
     assert [case.outcome for case in report.cases] == [Outcome.UNSUPPORTED]
     assert main(["verify", str(path)]) == 0
+    assert "client, without big-endian<" in (tmp_path / "report.html").read_text()
+    target = replace(report.target, client=replace(report.target.client, lacks=()))
+    noted = diff_reports(replace(report, target=target), report).notes
+    assert "unsupported changed: none -> big-endian" in noted
     path.write_text(path.read_text().replace('"lacks":["big-endian"]', '"lacks":["id"]'))
     assert main(["verify", str(path)]) == 1

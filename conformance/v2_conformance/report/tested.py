@@ -144,6 +144,11 @@ class TargetInfo(Part, frozen=True):
         """The kind of product tested, in a word: a server or a client."""
         return "server" if self.client is None else "client"
 
+    @property
+    def without(self) -> tuple[str, ...]:
+        """What it does not support, as the run was told."""
+        return self.unsupported if self.client is None else (*self.unsupported, *self.client.lacks)
+
 
 class Shard(Part, frozen=True):
     """Which part of the cases a run sends, of how many."""

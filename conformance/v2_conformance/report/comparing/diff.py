@@ -170,7 +170,7 @@ def _notes(old: Report, new: Report) -> Iterator[str]:
     for what, before, after in (
         ("binding", _binding(old), _binding(new)),
         ("profiles", old.target.profiles, new.target.profiles),
-        ("unsupported", old.target.unsupported, new.target.unsupported),
+        ("unsupported", old.target.without, new.target.without),
         ("models that the server lacks", old.target.absent, new.target.absent),
     ):
         if sorted(before) != sorted(after):

@@ -151,11 +151,10 @@ def claim(report: Report) -> str:
     did not ask. What is particular to a run about relations comes first.
     """
     target, rows = report.target, report.requirements
-    without = list(target.unsupported)
+    without = list(target.without)
     profile, datatype = _BFLOAT
     if profile not in target.profiles and datatype not in without:
         without.append(datatype)
-    without += [] if target.client is None else target.client.lacks
     without += dict.fromkeys(
         f"the model {case.cause.role}"
         for case in report.of(Outcome.UNSUPPORTED)
