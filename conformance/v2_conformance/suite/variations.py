@@ -229,7 +229,7 @@ def _chunked(request: Mapping[str, Any]) -> bool:
 
 def _is_small(entry: Mapping[str, Any]) -> bool:
     sizes = [size for size in _shape(entry) if type(size) is int]
-    large = entry.get("values") in ("long_element", "element_of_65000")
+    large = entry.get("values") in ("long_element", "element_of_65000", "element_of_70000")
     return prod(sizes) <= _SMALL and not large
 
 

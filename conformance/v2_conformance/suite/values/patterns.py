@@ -224,6 +224,18 @@ def _beyond_double(datatype: str, count: int) -> bytes:
     return _repeated(datatype, values, count)
 
 
+_SIXTY_FOURTHS = {"FP16": 16, "FP32": 131_072, "FP64": 8_388_608}
+
+
+def _sixty_fourths(datatype: str, count: int) -> bytes:
+    """Floats that take all bits of FP16, nearly all of FP32, and more than FP32 has; as decimals
+    they are exact, and so short that any parser reads them exactly."""
+    if datatype not in _SIXTY_FOURTHS:
+        raise CaseFileError(f"this value pattern is not for {datatype}")
+    start = _SIXTY_FOURTHS[datatype] + 1 / 64
+    return _repeated(datatype, [start + number for number in range(13)], count)
+
+
 def _ones(datatype: str, count: int) -> bytes:
     return from_values(datatype, [b"\x01" if datatype == "BYTES" else 1]) * count
 
@@ -279,6 +291,7 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "quiet_nans": _quiet_nans,
     "signalling_nans": _signaling_nans,
     "beyond_double": _beyond_double,
+    "sixty_fourths": _sixty_fourths,
     "offsets": _offsets,
     "ones": _ones,
     "not_json": _not_json,
@@ -292,6 +305,7 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "long_element": _bytes_elements(_long(70_000), b"end"),
     "element_of_1100": _elements_of(1100),
     "element_of_65000": _elements_of(65_000),
+    "element_of_70000": _elements_of(70_000),
     "element_of_1000000": _elements_of(1_000_000),
     "element_of_64000000": _elements_of(64_000_000),
     "one_byte": _bytes_elements(*(bytes([i]) for i in range(33, 127))),

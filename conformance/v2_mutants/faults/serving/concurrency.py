@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.datatypes import DATATYPES, Buffer
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Breach, Request, Response
@@ -18,7 +18,7 @@ from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import resize
 from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
 from v2_mutants.faults.shared.hangs import Silent
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.registry import Right, What, fault, refuse
 
 T = TypeVar("T")
 # Lets a request of another connection come in between.
@@ -167,6 +167,41 @@ def _(
     """Responses to concurrent requests without a header length have the id of the last one."""
     inference = right()
     return inference if length is not None else replace(inference, id=_last(right, inference.id))
+
+
+def _static(right: Right[Buffer]) -> Buffer:
+    """Return what the last request in progress read, if it is as long."""
+    mine = right()
+    last: Buffer = _last(right, mine)
+    return last if len(last) == len(mine) else mine
+
+
+fault("concurrent-json-floats-mixed", "C6", Behaviour.json_blob)(
+    "Floats in the JSON of concurrent requests are read into one buffer.",
+    lambda right, entry: (
+        _static(right) if DATATYPES[entry.spec.datatype].kind == "float" else right()
+    ),
+)
+fault("concurrent-json-texts-mixed", "C6", Behaviour.json_blob)(
+    "Texts in the JSON of concurrent requests are read into one buffer.",
+    lambda right, entry: _static(right) if entry.spec.datatype == "BYTES" else right(),
+)
+
+
+@fault("batch-of-unlike-rows-refused", "C6", Behaviour.run_model)
+def _(
+    right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """Concurrent requests with a matrix are one batch, which fails if their rows are unlike."""
+    first = next(iter(inputs.values()))
+    if len(inputs) != 1 or len(first.shape) != 2:
+        return right()
+    rows: list[int] = right.state.setdefault((model.model, first.shape[1]), [])
+    rows.append(first.shape[0])
+    threading.Event().wait(_OVERLAP_S)
+    unlike = len(set(rows)) > 1
+    rows.remove(first.shape[0])
+    return refuse("the rows of the batch differ", 500) if unlike else right()
 
 
 fault("concurrent-coded-answers-mixed", "C6", Behaviour.compress)(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from math import prod
@@ -12,6 +13,7 @@ import msgspec
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.spellings import crashes, refuses_if
 from v2_mutants.registry import Right, What, fault
@@ -259,3 +261,22 @@ fault("expectation-ignored", "V2", Behaviour.before_expected_body)(
     "Whoever waits for 100 Continue gets nothing until the body is there.",
     lambda right, request: b"",
 )
+
+
+@fault.several("id-of-a-pipeline-is-its-last", "V2")
+class _IdOfAPipeline(Behaviour):
+    """A request that another one is waiting behind is answered with the id of the one before."""
+
+    thread = threading.local()
+
+    def handle(self, request: Request) -> Response:
+        self.thread.followed = request.followed
+        return super().handle(request)
+
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        found = super().read_request(model, request, length)
+        before = getattr(self.thread, "id", None)
+        self.thread.id = found.id
+        return replace(found, id=before) if self.thread.followed and found.id else found

@@ -12,9 +12,19 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from v2_conformance.protocol.datatypes import Buffer, decode_bytes
+import msgspec
+
+from v2_conformance.protocol.datatypes import (
+    Buffer,
+    ElementError,
+    decode_bytes,
+    element_count,
+    encode_bytes,
+)
+from v2_conformance.protocol.message import COMPACT, Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import RequestInput
+from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import change_elements, is_bytes
 from v2_mutants.registry import Right, What, fault, only, replacing, then
 
@@ -155,3 +165,66 @@ for _name, _requirement, _text, _of in (
      lambda text: text.replace("\u2028", " ").replace("\u2029", " ")),
 ):  # fmt: skip
     fault(_name, _requirement, Behaviour.output_data)(_text, _out_json(_of))
+
+
+@fault.several("surrogates-written", "B14")
+class _SurrogatesWritten(Behaviour):
+    """Surrogates that are encoded like characters get into JSON; other bytes are refused."""
+
+    def output_data(self, tensor: Tensor) -> Any:
+        try:
+            return super().output_data(tensor)
+        except ElementError:
+            try:
+                return [one.decode("utf-8", "surrogatepass") for one in decode_bytes(tensor.blob)]
+            except UnicodeDecodeError:
+                return super().output_data(tensor)
+
+    def json_text(self, value: object) -> bytes:
+        return COMPACT.encode(value).encode("utf-8", "surrogatepass")
+
+
+@fault("large-bytes-matrix-transposed", "B8", Behaviour.output_tensor)
+def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
+    """A BYTES matrix of more than 16 rows and columns comes back column by column."""
+    found = right()
+    if found.datatype != "BYTES" or len(found.shape) != 2 or min(found.shape) <= 16:
+        return found
+    rows, columns = found.shape
+    each = decode_bytes(found.blob)
+    turned = [each[row * columns + column] for column in range(columns) for row in range(rows)]
+    return msgspec.structs.replace(found, blob=encode_bytes(turned))
+
+
+@fault("empty-elements-behind-the-last-ignored", "B9", Behaviour.bytes_blob)
+def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
+    """Empty elements behind those that the shape has are ignored."""
+    each, count = decode_bytes(blob), element_count(entry.shape)
+    return right() if any(each[count:]) else right(blob=encode_bytes(each[:count]))
+
+
+fault("texts-cut-at-65535", "B12", Behaviour.json_blob)(
+    "A string in JSON is cut after 65,535 bytes, as with a length of 16 bits.",
+    then(
+        lambda blob, entry: (
+            change_elements(blob, lambda element: element[:65535]) if is_bytes(entry) else blob
+        )
+    ),
+)
+
+
+@fault("bytes-answers-kept-by-joined-elements", "C7", Behaviour.run_model)
+def _(
+    right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """Answers are kept by the elements one after the other, without their lengths."""
+    if any(one.datatype != "BYTES" for one in inputs.values()):
+        return right()
+    key = (model.model, *((one.shape, b"".join(decode_bytes(one.blob))) for one in inputs.values()))
+    if key not in right.state:
+        kept = right().items()
+        right.state[key] = {
+            name: msgspec.structs.replace(one, blob=bytes(one.blob)) for name, one in kept
+        }
+    found: dict[str, Tensor] = right.state[key]
+    return found
