@@ -47,7 +47,7 @@ DIGESTS = [
     ("quiet_nans", 2500, "f9f1d2bc3ce35831"),
     ("signalling_nans", 2500, "a488076dd657b04f"),
     ("beyond_double", 2500, "3b75c81e883ae4fa"),
-    ("sixty_fourths", 2500, "73012fd4ece2ad7e"),
+    ("tenths", 2500, "02271cfbb7fe4200"),
     ("offsets", 2500, "8183e5280af8c296"),
     ("ones", 2500, "9b2215254a3048f8"),
     ("not_json", 2500, "2d0350d130de8a61"),

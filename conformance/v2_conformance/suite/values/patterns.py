@@ -224,16 +224,11 @@ def _beyond_double(datatype: str, count: int) -> bytes:
     return _repeated(datatype, values, count)
 
 
-_SIXTY_FOURTHS = {"FP16": 16, "FP32": 131_072, "FP64": 8_388_608}
-
-
-def _sixty_fourths(datatype: str, count: int) -> bytes:
-    """Floats that take all bits of FP16, nearly all of FP32, and more than FP32 has; as decimals
-    they are exact, and so short that any parser reads them exactly."""
-    if datatype not in _SIXTY_FOURTHS:
-        raise CaseFileError(f"this value pattern is not for {datatype}")
-    start = _SIXTY_FOURTHS[datatype] + 1 / 64
-    return _repeated(datatype, [start + number for number in range(13)], count)
+def _tenths(datatype: str, count: int) -> bytes:
+    """Floats of three digits, none of which is exact in binary."""
+    if DATATYPES[datatype].kind != "float":
+        raise CaseFileError(f"this value pattern is only for floats, not for {datatype}")
+    return _repeated(datatype, [number + 0.1 for number in range(16, 29)], count)
 
 
 def _ones(datatype: str, count: int) -> bytes:
@@ -291,7 +286,7 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "quiet_nans": _quiet_nans,
     "signalling_nans": _signaling_nans,
     "beyond_double": _beyond_double,
-    "sixty_fourths": _sixty_fourths,
+    "tenths": _tenths,
     "offsets": _offsets,
     "ones": _ones,
     "not_json": _not_json,
