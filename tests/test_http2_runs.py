@@ -77,6 +77,7 @@ def test_a_right_server_passes_and_what_only_http1_has_is_not_applicable(report:
         "C1/chunked-json",
         "C5/body-of-a-get[chunks]",
         "C5/kept-connection-after-success[chunks]",
+        "C5/long-rejected-in-chunks",
         "C5/observed",
         "C5/rejected-in-chunks",
         "C6/every-path",
