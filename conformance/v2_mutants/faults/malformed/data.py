@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from v2_conformance.protocol.datatypes import DATATYPES, Buffer, element_count
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    Buffer,
+    ElementError,
+    element_count,
+    from_json,
+)
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
@@ -377,3 +383,16 @@ def _(right: Right[RequestInput], specs: dict[str, TensorSpec], item: object) ->
         return entry
     kept = [element for element in data if type(element) is not float or element.is_integer()]
     return entry if kept == data else replace(entry, data=kept, shape=(len(kept),))
+
+
+@fault("fp16-out-of-range-infinite", "J1", Behaviour.json_blob)
+def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
+    """An FP16 in JSON that is too large becomes infinite."""
+    try:
+        return right()
+    except ElementError:
+        if entry.spec.datatype != "FP16":
+            raise
+        doubles = np.frombuffer(from_json("FP64", entry.shape, entry.data), "<f8")
+        with np.errstate(over="ignore"):
+            return doubles.astype("<f2").tobytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection
 from dataclasses import replace
 
@@ -245,3 +246,18 @@ fault("raw-json-looked-for", "W1", Behaviour.read_raw)(
     "A raw body that begins with a brace is taken for JSON, and rejected.",
     refuses(lambda model, body: bytes(body[:1]) == b"{"),
 )
+
+
+@fault.several("coded-raw-bodies-cut", "W1")
+class _CodedRawCut(Behaviour):
+    """A raw body in a coding is decoded into 64 KiB, and what does not fit is lost."""
+
+    coded = threading.local()
+
+    def decode_request(self, request: Request) -> Request:
+        found = super().decode_request(request)
+        self.coded.now = found is not request
+        return found
+
+    def read_raw(self, model: ModelContract, body: memoryview) -> InferenceRequest:
+        return super().read_raw(model, body[: 1 << 16] if self.coded.now else body)

@@ -261,3 +261,14 @@ for _name, _text, _pattern in (
     fault(f"chunk-size-read-{_name}", "C8", Behaviour.received)(
         f"The size of a chunk is read {_text}.", _reads_size(_pattern)
     )
+
+
+_SIXTY_FOUR_KIB = 1 << 16
+fault("rest-of-long-refused-chunks-left", "C5", Behaviour.left_on_connection)(
+    "What follows the first 64 KiB of a refused body in chunks is read as the next request.",
+    lambda right, request, response: (
+        bytes(request.framing[_SIXTY_FOUR_KIB:])
+        if response.status >= 400 and len(request.framing) > _SIXTY_FOUR_KIB
+        else right()
+    ),
+)

@@ -256,3 +256,19 @@ class _LockKeptIfClientLeaves(Silent):
     def infer(self, model: ModelContract, request: Request) -> Response:
         response = super().infer(model, request)
         return replace(response, status=0) if self.locked else response
+
+
+_LONG_ANSWER, _LARGEST_ANSWER = 1 << 18, 1 << 24
+_BUFFERS = 4
+
+
+@fault("long-answers-in-four-buffers", "C6", Behaviour.output_blob)
+def _(right: Right[Buffer], tensor: Tensor) -> Buffer:
+    """Long answers lie in four buffers that take turns, even if one is still being sent."""
+    blob = right()
+    if not _LONG_ANSWER <= len(blob) <= _LARGEST_ANSWER:
+        return blob
+    turn = right.state["turn"] = (right.state.get("turn", -1) + 1) % _BUFFERS
+    buffer: bytearray = right.state.setdefault(f"buffer {turn}", bytearray(_LARGEST_ANSWER))
+    buffer[: len(blob)] = blob
+    return memoryview(buffer)[: len(blob)]

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
@@ -404,3 +405,20 @@ fault("first-inference-wrong", "O19", Behaviour.run_model)(
 fault("first-inferences-wrong", "O19", Behaviour.run_model)(
     "The first three inferences of each model give zeros.", _wrong_at_first(3)
 )
+
+
+@fault("bytes-answers-kept-by-joined-elements", "C7", Behaviour.run_model)
+def _(
+    right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """Answers are kept by the elements one after the other, without their lengths."""
+    if any(one.datatype != "BYTES" for one in inputs.values()):
+        return right()
+    key = (model.model, *((one.shape, b"".join(decode_bytes(one.blob))) for one in inputs.values()))
+    if key not in right.state:
+        kept = right().items()
+        right.state[key] = {
+            name: msgspec.structs.replace(one, blob=bytes(one.blob)) for name, one in kept
+        }
+    found: dict[str, Tensor] = right.state[key]
+    return found

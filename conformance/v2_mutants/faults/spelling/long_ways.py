@@ -1,23 +1,23 @@
-"""Faults of messages over 64 KiB that only one of a server's ways shows (V3, W1, C5, C6)."""
+"""Faults of messages over 64 KiB that only one of a server's ways shows (V3)."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from v2_conformance.protocol.datatypes import Buffer
+import numpy as np
+
+from v2_conformance.protocol.datatypes import Buffer, element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Framing, Request, Response
-from v2_conformance.reference.request_reader import InferenceRequest
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.reference.request_reader import RequestInput
 from v2_mutants.registry import Right, What, fault
 
 _BUFFER = 1 << 16
 _MEBIBYTE = 1 << 20
-_LONG_ANSWER, _LARGEST_ANSWER = 1 << 18, 1 << 24
-_BUFFERS = 4
+_LONG = 1000
 
 
 def _cut_if(when: Callable[[Request], object]) -> What[tuple[memoryview, Blobs]]:
@@ -66,38 +66,26 @@ def _(right: Right[tuple[Buffer, ...]], coding: str, body: Sequence[Buffer]) -> 
     return right(coding, (b"".join(body)[:_MEBIBYTE],))
 
 
-@fault.several("coded-raw-bodies-cut", "W1")
-class _CodedRawCut(Behaviour):
-    """A raw body in a coding is decoded into 64 KiB, and what does not fit is lost."""
-
-    coded = threading.local()
-
-    def decode_request(self, request: Request) -> Request:
-        found = super().decode_request(request)
-        self.coded.now = found is not request
-        return found
-
-    def read_raw(self, model: ModelContract, body: memoryview) -> InferenceRequest:
-        return super().read_raw(model, body[:_BUFFER] if self.coded.now else body)
-
-
-fault("rest-of-long-refused-chunks-left", "C5", Behaviour.left_on_connection)(
-    "What follows the first 64 KiB of a refused body in chunks is read as the next request.",
-    lambda right, request, response: (
-        bytes(request.framing[_BUFFER:])
-        if response.status >= 400 and len(request.framing) > _BUFFER
-        else right()
-    ),
-)
-
-
-@fault("long-answers-in-four-buffers", "C6", Behaviour.output_blob)
-def _(right: Right[Buffer], tensor: Tensor) -> Buffer:
-    """Long answers lie in four buffers that take turns, even if one is still being sent."""
+@fault("long-fp64-data-through-fp32", "V3", Behaviour.json_blob)
+def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
+    """Behind 1,000 elements, FP64 in JSON is read as FP32."""
     blob = right()
-    if not _LONG_ANSWER <= len(blob) <= _LARGEST_ANSWER:
+    if entry.spec.datatype != "FP64":
         return blob
-    turn = right.state["turn"] = (right.state.get("turn", -1) + 1) % _BUFFERS
-    buffer: bytearray = right.state.setdefault(f"buffer {turn}", bytearray(_LARGEST_ANSWER))
-    buffer[: len(blob)] = blob
-    return memoryview(buffer)[: len(blob)]
+    values = np.frombuffer(blob, "<f8").copy()
+    with np.errstate(over="ignore"):
+        values[_LONG:] = values[_LONG:].astype("<f4")
+    return bytes(values.tobytes())
+
+
+def _through_doubles(data: Any) -> Any:
+    if isinstance(data, list):
+        return [_through_doubles(one) for one in data]
+    return int(float(data))
+
+
+@fault("long-integer-answers-through-doubles", "V3", Behaviour.output_data)
+def _(right: Right[object], tensor: Tensor) -> object:
+    """Over 1,000 elements, integers of 64 bits are written as doubles."""
+    long = tensor.datatype in ("INT64", "UINT64") and element_count(tensor.shape) > _LONG
+    return _through_doubles(right()) if long else right()

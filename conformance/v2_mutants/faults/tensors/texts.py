@@ -24,7 +24,7 @@ from v2_conformance.protocol.datatypes import (
 from v2_conformance.protocol.message import COMPACT, Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import RequestInput
-from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.models import TensorSpec
 from v2_mutants.faults.shared.blobs import change_elements, is_bytes
 from v2_mutants.registry import Right, What, fault, only, replacing, then
 
@@ -211,20 +211,3 @@ fault("texts-cut-at-65535", "B12", Behaviour.json_blob)(
         )
     ),
 )
-
-
-@fault("bytes-answers-kept-by-joined-elements", "C7", Behaviour.run_model)
-def _(
-    right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
-) -> dict[str, Tensor]:
-    """Answers are kept by the elements one after the other, without their lengths."""
-    if any(one.datatype != "BYTES" for one in inputs.values()):
-        return right()
-    key = (model.model, *((one.shape, b"".join(decode_bytes(one.blob))) for one in inputs.values()))
-    if key not in right.state:
-        kept = right().items()
-        right.state[key] = {
-            name: msgspec.structs.replace(one, blob=bytes(one.blob)) for name, one in kept
-        }
-    found: dict[str, Tensor] = right.state[key]
-    return found
