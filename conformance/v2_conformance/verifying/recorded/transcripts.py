@@ -123,10 +123,11 @@ def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
 def _http2_contradiction(transcript: Transcript, facts: Http2Facts) -> str | None:
     """Return the same for an exchange over HTTP/2, whose frames are not recorded."""
     ending, response = transcript.ending, transcript.partial
+    bodiless = asks_for_no_body(transcript.request)
     if not is_readable(transcript.received):
         return "the recorded response is not what is left of one over HTTP/2"
     fits = {
-        Ending.COMPLETE: response is not None and _is_as_long_as_it_says(response),
+        Ending.COMPLETE: response is not None and _is_as_long_as_it_says(response, bodiless),
         Ending.LEFT: not transcript.received,
     }.get(ending, True)
     if not fits or (facts.reset is not None and ending in _NOT_RESET):
@@ -140,7 +141,9 @@ def _http2_contradiction(transcript: Transcript, facts: Http2Facts) -> str | Non
     return None
 
 
-def _is_as_long_as_it_says(response: Response) -> bool:
+def _is_as_long_as_it_says(response: Response, bodiless: bool) -> bool:
+    if bodiless:  # its length is that of the answer to a GET (RFC 9110 9.3.2)
+        return not response.body
     length = response.value("content-length")
     try:  # with zeros in front of it, say
         return length is None or int(length, 10) == len(response.body)
