@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -13,6 +15,8 @@ from v2_conformance.kits import write_kit
 from v2_conformance.suite.models import contract
 
 _LOADED_WITHIN_S = 120
+_LISTENS_WITHIN_S = 30
+_POLL_S = 0.1
 _ROUTE = "/predict"
 
 
@@ -33,12 +37,27 @@ def sagemaker_endpoint(
         f"--sagemaker-port={port}",
     )
     with running_triton(workdir, usable_port(None), python, *options, models=()):
+        _await_listening(port, workdir / "server.log")
         for name in dict.fromkeys(model.model for model in contract().values()):
             alone = workdir / "loaded" / name
             alone.mkdir(parents=True)
             (workdir / "models" / name).rename(alone / name)
             _load(port, name, alone, workdir / "server.log")
         yield f"http://127.0.0.1:{port}"
+
+
+def _await_listening(port: int, log: Path) -> None:
+    """Wait for the endpoint, which Triton opens after its own port, by which it is ready."""
+    deadline = time.monotonic() + _LISTENS_WITHIN_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            if time.monotonic() > deadline:
+                raise ServerFailedError(f"port {port} is not open\n{log_tail(log)}") from None
+            time.sleep(_POLL_S)
+        else:
+            return
 
 
 def _load(port: int, name: str, folder: Path, log: Path) -> None:
@@ -67,6 +86,7 @@ def vertex_endpoint(
     )
     routes = {"AIP_PREDICT_ROUTE": _ROUTE, "AIP_HEALTH_ROUTE": "/health"}
     with running_triton(workdir, usable_port(None), python, *options, environment=routes):
+        _await_listening(port, workdir / "server.log")
         yield f"http://127.0.0.1:{port}{_ROUTE}"
 
 
