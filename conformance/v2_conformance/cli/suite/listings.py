@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from v2_conformance.suite.models import TensorSpec
+    from v2_mutants.registry import Mutant
 
 
 def _requirements() -> Iterator[str]:
@@ -52,15 +53,17 @@ def _client_faults() -> Iterator[str]:
 def _variants() -> Iterator[str]:
     from v2_mutants.variants import VARIANTS
 
-    for variant in VARIANTS.values():
-        yield f"{variant.name}: {variant.text} ({variant.why})"
+    yield from map(_variant, VARIANTS.values())
 
 
 def _client_variants() -> Iterator[str]:
     from v2_mutants.client_variants import CLIENT_VARIANTS
 
-    for variant in CLIENT_VARIANTS.values():
-        yield f"{variant.name}: {variant.text} ({variant.why})"
+    yield from map(_variant, CLIENT_VARIANTS.values())
+
+
+def _variant(mutant: Mutant[Any]) -> str:
+    return f"{mutant.name}: {mutant.text} ({mutant.why})"
 
 
 def _variations() -> Iterator[str]:

@@ -205,8 +205,9 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
             following = _before(_prepare(later, address, binding, number), following)
     made = spelling.deliver(made, len(written), following.request if following else None)
     made = part(made, request.get("client"), address.write_head)
-    unread_ms = integer(request.get("unread_ms", 0), "`unread_ms`", least=0, most=_MOST_UNREAD_MS)
-    made = msgspec.structs.replace(made, unread_s=unread_ms / 1000)
+    if "unread_ms" in request:
+        unread_ms = integer(request["unread_ms"], "`unread_ms`", least=1, most=_MOST_UNREAD_MS)
+        made = msgspec.structs.replace(made, unread_s=unread_ms / 1000)
     return Prepared(
         request=made if streamed is None else msgspec.structs.replace(made, streamed=streamed),
         model=name,

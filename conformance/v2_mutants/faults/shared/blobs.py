@@ -111,6 +111,12 @@ def change_bits(datatype: str, blob: Buffer, change: Callable[[Bits], Bits]) -> 
     return change(bits).astype(bits.dtype).tobytes()
 
 
+def through_fp32(blob: Buffer) -> bytes:
+    """Return FP64 elements rounded to the precision of FP32."""
+    with np.errstate(all="ignore"):
+        return bytes(np.frombuffer(blob, "<f8").astype("<f4").astype("<f8").tobytes())
+
+
 def change_elements(blob: Buffer, change: Callable[[bytes], bytes]) -> bytes:
     """A BYTES blob after `change` of each element."""
     return encode_bytes([change(element) for element in decode_bytes(blob)])

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from v2_conformance.protocol.datatypes import Buffer, element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Framing, Request, Response
 from v2_conformance.reference.request_reader import RequestInput
+from v2_mutants.faults.shared.blobs import through_fp32
 from v2_mutants.registry import Right, What, fault
 
 _BUFFER = 1 << 16
@@ -70,22 +69,13 @@ def _(right: Right[tuple[Buffer, ...]], coding: str, body: Sequence[Buffer]) -> 
 def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
     """Behind 1,000 elements, FP64 in JSON is read as FP32."""
     blob = right()
-    if entry.spec.datatype != "FP64":
-        return blob
-    values = np.frombuffer(blob, "<f8").copy()
-    with np.errstate(over="ignore"):
-        values[_LONG:] = values[_LONG:].astype("<f4")
-    return bytes(values.tobytes())
-
-
-def _through_doubles(data: Any) -> Any:
-    if isinstance(data, list):
-        return [_through_doubles(one) for one in data]
-    return int(float(data))
+    start = 8 * _LONG
+    long = entry.spec.datatype == "FP64" and len(blob) > start
+    return bytes(blob[:start]) + through_fp32(blob[start:]) if long else blob
 
 
 @fault("long-integer-answers-through-doubles", "V3", Behaviour.output_data)
-def _(right: Right[object], tensor: Tensor) -> object:
+def _(right: Right[Any], tensor: Tensor) -> Any:
     """Over 1,000 elements, integers of 64 bits are written as doubles."""
     long = tensor.datatype in ("INT64", "UINT64") and element_count(tensor.shape) > _LONG
-    return _through_doubles(right()) if long else right()
+    return [int(float(one)) for one in right()] if long else right()

@@ -21,8 +21,9 @@ from v2_mutants.faults.shared.blobs import (
     resize,
     reversed_order,
     swap_bytes,
+    through_fp32,
 )
-from v2_mutants.registry import Right, What, fault, only, refuses
+from v2_mutants.registry import Right, What, fault, only, refuses, then
 
 _SIGNED = ("INT8", "INT16", "INT32", "INT64")
 _UNSIGNED = ("UINT8", "UINT16", "UINT32", "UINT64")
@@ -165,15 +166,12 @@ def _json_through_double(datatype: str, *, largest: int) -> type[Behaviour]:
     return JsonThroughDouble
 
 
-def _through_fp32(made: Tensor) -> Tensor:
-    with np.errstate(all="ignore"):
-        narrow = np.frombuffer(made.blob, "<f8").astype("<f4")
-        return replace(made, blob=narrow.astype("<f8").tobytes())
-
-
 fault("fp64-through-fp32", "D5", Behaviour.output_tensor)(
     "FP64 elements are rounded to the precision of FP32.",
-    only(("FP64",), lambda right, output, tensor: _through_fp32(right())),
+    only(
+        ("FP64",),
+        then(lambda made, output, tensor: replace(made, blob=through_fp32(made.blob))),
+    ),
 )
 
 

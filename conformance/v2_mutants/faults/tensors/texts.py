@@ -12,8 +12,6 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-import msgspec
-
 from v2_conformance.protocol.datatypes import (
     Buffer,
     ElementError,
@@ -25,7 +23,7 @@ from v2_conformance.protocol.message import COMPACT, Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import RequestInput
 from v2_conformance.suite.models import TensorSpec
-from v2_mutants.faults.shared.blobs import change_elements, is_bytes
+from v2_mutants.faults.shared.blobs import change_elements, column_major, is_bytes
 from v2_mutants.registry import Right, What, fault, only, replacing, then
 
 
@@ -190,10 +188,7 @@ def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     found = right()
     if found.datatype != "BYTES" or len(found.shape) != 2 or min(found.shape) <= 16:
         return found
-    rows, columns = found.shape
-    each = decode_bytes(found.blob)
-    turned = [each[row * columns + column] for column in range(columns) for row in range(rows)]
-    return msgspec.structs.replace(found, blob=encode_bytes(turned))
+    return column_major(found)
 
 
 @fault("empty-elements-behind-the-last-ignored", "B9", Behaviour.bytes_blob)
