@@ -174,12 +174,14 @@ def in_lines(digits: Callable[[bytes], str], looks: str = "", colon: str = "") -
     ).encode()
 
 
-def words(size: int, form: str, between: str = ", ") -> Encode:
-    """The whole words, lowest byte first."""
+def words(
+    size: int, form: str, between: str = ", ", order: Literal["big", "little"] = "little"
+) -> Encode:
+    """The whole words."""
 
     def spelled(data: bytes) -> bytes:
         pieces = [data[at : at + size] for at in range(0, len(data) // size * size, size)]
-        return between.join(format(int.from_bytes(p, "little"), form) for p in pieces).encode()
+        return between.join(format(int.from_bytes(p, order), form) for p in pieces).encode()
 
     return spelled
 
@@ -195,6 +197,28 @@ def in_base(alphabet: str, order: Literal["big", "little"] = "big") -> Encode:
     return spelled
 
 
+def in_other_digits(encode: Encode, usual: str, others: str) -> Encode:
+    """What `encode` makes, with other digits in the place of its own."""
+    table = bytes.maketrans(usual.encode(), others.encode())
+    return lambda data: encode(data).rstrip(b"=").translate(table)
+
+
+def in_turn(form: str, between: str = "", first: int = 0) -> Encode:
+    """Each character with its place."""
+    return lambda data: between.join(
+        form.format(at=at, code=byte, character=chr(byte)) for at, byte in enumerate(data, first)
+    ).encode()
+
+
+def in_lines_of(size: int, before: str) -> Encode:
+    """Lines that begin alike, as logs write a long one."""
+    return text(
+        lambda one: "\n".join(
+            before.format(at=at) + one[at : at + size] for at in range(0, len(one), size)
+        )
+    )
+
+
 def text(change: Callable[[str], str]) -> Encode:
     return lambda data: change(data.decode()).encode()
 
@@ -207,6 +231,9 @@ DIGITS = "0123456789"
 UPPER, LOWER = string.ascii_uppercase, string.ascii_lowercase
 BITCOIN = "".join(one for one in DIGITS + UPPER + LOWER if one not in "0OIl")
 WIDE = {code: code + 0xFEE0 for code in range(33, 127)}
+BASE64 = UPPER + LOWER + DIGITS + "+/"
+BASE85 = DIGITS + UPPER + LOWER + "!#$%&()*+-;<=>?@^_`{|}~"
+Z85 = DIGITS + LOWER + UPPER + ".-:+=^!/*?&<>()[]{}@%$#"
 BOLD = {ord(one): 0x1D400 + at for at, one in enumerate(UPPER + LOWER)}
 INVISIBLE = {code: 0xE0000 + code for code in range(128)}
 ROT47 = {code: 33 + (code + 14) % 94 for code in range(33, 127)}
@@ -232,7 +259,23 @@ SPELLED: dict[str, Encode] = {
     "hexdump": words(2, "04x", " "),
     "od": words(2, "06o", " "),
     **{f"words of {size}": words(size, "d") for size in (2, 4, 8)},
+    **{f"words of {size}, highest first": words(size, "d", order="big") for size in (2, 4, 8)},
+    "od, highest first": words(2, "06o", " ", "big"),
     **{f"words of {size} in hex": words(size, f"0{2 * size}x", " ") for size in (4, 8)},
+    "gdb": in_lines(lambda line: line.hex("\t"), colon=" <buffer+16>:"),
+    "Wireshark": in_lines(lambda line: f"{line.hex(' '):48}", "  %s"),
+    "tcpdump": lambda data: b"0x" + in_lines(lambda line: line.hex(" ", 2), "  %s", ":")(data),
+    "netty": lambda data: in_lines(lambda line: line.hex(" "), " |%s|", "|")(data),
+    "xxencode": in_other_digits(base64.b64encode, BASE64, "+-" + DIGITS + UPPER + LOWER),
+    "crypt": in_other_digits(base64.b64encode, BASE64, "./" + DIGITS + UPPER + LOWER),
+    "bcrypt": in_other_digits(base64.b64encode, BASE64, "./" + UPPER + LOWER + DIGITS),
+    "Z85": in_other_digits(base64.b85encode, BASE85, Z85),
+    "Uint8Array in JSON": lambda data: json.dumps(dict(enumerate(data))).encode(),
+    "PHP": in_turn("[{at}]=> int({code})", "\n"),
+    "counted from one": in_turn("{at}: {code:02x}", "; ", 1),
+    "named elements": in_turn('bytes_contents: "{character}"', "\n"),
+    "in lines of six": in_lines_of(6, "2026-11-26T10:00:0{at}Z stdout P "),
+    "in lines of five": in_lines_of(5, "| "),
     "a list of truths": lambda data: json.dumps([b == "1" for b in bits(data)]).encode(),
     "a tensor of BOOL": lambda data: bytes(map(int, bits(data))),
     "bits as floats": lambda data: json.dumps([float(b) for b in bits(data)]).encode(),
@@ -262,6 +305,9 @@ ONLY_ASCII = {
     *("rot47", "rot18", "atbash", "EBCDIC", "wide letters", "bold letters", "bold letters in JSON"),
     *("letters that nobody sees", "each letter twice", "in pairs", "in fields", "in objects"),
     *("in two parts", "words of 2", "words of 4", "words of 8"),
+    *("named elements", "in lines of six", "in lines of five", "Wireshark", "tcpdump", "netty"),
+    *("words of 2, highest first", "words of 4, highest first", "words of 8, highest first"),
+    "gdb",
 }
 
 

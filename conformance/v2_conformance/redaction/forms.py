@@ -29,10 +29,20 @@ _OTHER_BASE32 = (
     b"ybndrfg8ejkmcpqxot1uwisza345h769",
 )
 _BASE64 = LETTERS + DIGITS + b"+/"
-_UUENCODE = bytes(range(0x20, 0x60))
+# Of uuencode, xxencode, crypt and bcrypt.
+_OTHER_BASE64 = (
+    bytes(range(0x20, 0x60)),
+    b"+-" + DIGITS + LETTERS,
+    b"./" + DIGITS + LETTERS,
+    b"./" + LETTERS + DIGITS,
+)
+_BASE85 = DIGITS + LETTERS + b"!#$%&()*+-;<=>?@^_`{|}~"
+_Z85 = DIGITS + LETTERS[26:] + LETTERS[:26] + b".-:+=^!/*?&<>()[]{}@%$#"
 _BASE45 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:"
 _FARTHEST = 8
 _GROUPS = (1, 2, 3, 4)
+# Of one text that stands again and again, such as the name of a field.
+_FARTHEST_ALIKE = 24
 # Of a longer value the start is looked for, and as much behind it is hidden.
 _FIRST = 64
 # Whatever stands between the two halves of a value, such as the start of a line of a log.
@@ -43,7 +53,7 @@ _ROT47 = bytes.maketrans(_PRINTABLE, _PRINTABLE[47:] + _PRINTABLE[:47])
 _ROT18 = bytes.maketrans(DIGITS, DIGITS[5:] + DIGITS[:5])
 _ATBASH = bytes.maketrans(LETTERS, LETTERS[25::-1] + LETTERS[:25:-1])
 _NUMBER_LIKE = frozenset(" .,:;+-/()_") | frozenset(DIGITS.decode())
-_LOOSE = frozenset({"spread out", "between digits", "with more between"})
+_LOOSE = frozenset({"spread out", "between the same", "between digits", "with more between"})
 
 
 def needles(value: str, name: str = "") -> tuple[Needle, ...]:
@@ -85,8 +95,9 @@ def _forms(value: bytes) -> Iterator[Needle]:
         for digits in _aligned(data, 3, 4, base64.b64encode):
             yield Needle(squeezed(digits), "base64", exact=True)
     for digits in _aligned(value, 3, 4, base64.b64encode):
-        other = digits.translate(bytes.maketrans(_BASE64, _UUENCODE))
-        yield Needle(squeezed(other), "uuencode", exact=True)
+        for alphabet in _OTHER_BASE64:
+            other = digits.translate(bytes.maketrans(_BASE64, alphabet))
+            yield Needle(squeezed(other), "base64", exact=True)
     for start in range(2):
         yield Needle(squeezed(_base45(value[start:])).lower(), "base45")
     for digits in _aligned(value, 5, 8, base64.b32encode):
@@ -94,9 +105,12 @@ def _forms(value: bytes) -> Iterator[Needle]:
         for alphabet in _OTHER_BASE32:
             other = digits.translate(bytes.maketrans(_BASE32, alphabet))
             yield Needle(squeezed(other.lower()), "base32")
-    for form, encode in (("base85", base64.b85encode), ("ascii85", base64.a85encode)):
-        for before in range(4):
-            yield Needle(squeezed(encode(_whole_groups(value, before))), form, exact=True)
+    for before in range(4):
+        groups = _whole_groups(value, before)
+        base85 = base64.b85encode(groups)
+        z85 = base85.translate(bytes.maketrans(_BASE85, _Z85))
+        for digits in (base85, z85, base64.a85encode(groups)):
+            yield Needle(squeezed(digits), "base85", exact=True)
 
 
 def _literal(value: bytes, text: str) -> Iterator[Needle]:
@@ -111,6 +125,7 @@ def _literal(value: bytes, text: str) -> Iterator[Needle]:
     yield Needle(squeezed(value.translate(_ROT47)), "rot47", exact=True)
     if not exact:
         yield Needle(text.lower().encode(), "spread out", pattern=_spread_out(value.lower()))
+        yield Needle(text.lower().encode(), "between the same", pattern=_between_the_same(value))
         if len(text) <= _LONGEST_HALVED:
             lower = text.lower().encode()
             yield Needle(lower, "with more between", pattern=_in_two(lower))
@@ -119,6 +134,8 @@ def _literal(value: bytes, text: str) -> Iterator[Needle]:
         yield Needle(word, "between digits", reading=Reading.LETTERS)
         spread = _spread_out(value.lower(), Reading.LETTERS)
         yield Needle(word, "spread out", reading=Reading.LETTERS, pattern=spread)
+        alike = _between_the_same(value, Reading.LETTERS)
+        yield Needle(word, "between the same", reading=Reading.LETTERS, pattern=alike)
 
 
 def _spread_out(value: bytes, reading: Reading = Reading.TEXT) -> re.Pattern[bytes]:
@@ -136,6 +153,20 @@ def _spread_out(value: bytes, reading: Reading = Reading.TEXT) -> re.Pattern[byt
             more = sum(map(len, after)) + apart * len(after)
             ways.append(way[1:] + (b".{0,%d}" % more if more else b""))
     return re.compile(b"(?s)%b(?:%b)" % (value[start : start + 1], b"|".join(ways)))
+
+
+def _between_the_same(value: bytes, reading: Reading = Reading.TEXT) -> re.Pattern[bytes]:
+    """The characters that a reading keeps of `value`, in groups of equally many characters, with
+    one text between all of them: lines with the same beginning, each element beside its name."""
+    start = next(at for at, byte in enumerate(value) if byte in reading.value)
+    text = value[start:][:_FIRST].lower()
+    ways = []
+    for size in range(1, (len(text) + 1) // 2):  # two groups are two parts
+        groups = [squeezed(text[at : at + size], reading) for at in range(0, len(text), size)]
+        least = _FARTHEST + 1 if size in _GROUPS else 1
+        between = b"(?P<g%d>.{%d,%d}?)" % (size, least, _FARTHEST_ALIKE)
+        ways.append(groups[0][1:] + between + (b"(?P=g%d)" % size).join(groups[1:]))
+    return re.compile(b"(?s)%b(?:%b)" % (text[:1], b"|".join(ways)))
 
 
 def _in_two(text: bytes) -> re.Pattern[bytes]:

@@ -119,24 +119,34 @@ def _characters(points: Sequence[int]) -> Iterator[Needle]:
     yield _one_by_one(decimal[::-1], DECIMAL, _ZEROS)
     yield _one_by_one(hexadecimal, "hex", between, Reading.HEX)
     yield _one_by_one(hexadecimal[::-1], "hex", between, Reading.HEX)
+    for first in (0, 1):  # each behind its place, as JSON.stringify writes a Uint8Array
+        places = [b"%d" % place for place in range(first, first + len(points))]
+        for spelled_so, form, reading in (
+            (decimal, DECIMAL, Reading.NUMBERS),
+            (hexadecimal, "hex", Reading.HEX),
+        ):
+            pairs = [text for pair in zip(places, spelled_so, strict=True) for text in pair]
+            yield _one_by_one(pairs, form, _ZEROS if form == DECIMAL else between, reading)
     for digits, form in _PADDED:
         yield Needle("".join(format(point, digits) for point in points).encode(), form)
 
 
 def _words(value: bytes) -> Iterator[Needle]:
     """The whole words of `value` as od and hexdump write them, and tensors of integers: wherever it
-    begins, lowest byte first. (Highest first, hex has the bytes in their order.)"""
+    begins, in either order of bytes. (Highest first, hex has the bytes in their order.)"""
     data = value[:_LONGEST_IN_WORDS]
     for size in _WORDS:
         for start in range(size):
             count = (len(data) - start) // size
             pieces = [data[start + n * size : start + (n + 1) * size] for n in range(count)]
-            found = [int.from_bytes(piece, "little") for piece in pieces]
-            swapped = b"".join(piece[::-1] for piece in pieces).hex().encode()
-            yield Needle(swapped, "hex words")
-            yield Needle(b"".join(b"%d" % one for one in found), "words", reading=Reading.NUMBERS)
-            if size == _WORDS[0]:
-                yield Needle(b"".join(b"%06o" % one for one in found), "octal words")
+            swapped = [piece[::-1] for piece in pieces]
+            yield Needle(b"".join(swapped).hex().encode(), "hex words")
+            for words in (pieces, swapped):
+                found = [int.from_bytes(word, "big") for word in words]
+                decimal = b"".join(b"%d" % one for one in found)
+                yield Needle(decimal, "words", reading=Reading.NUMBERS)
+                if size == _WORDS[0]:
+                    yield Needle(b"".join(b"%06o" % one for one in found), "octal words")
 
 
 def _one_by_one(

@@ -37,9 +37,14 @@ _ALIKE = re.compile(
 )
 _TAG_CHARACTERS = 0xE0000
 _TRUTH = re.compile(rb"(?i)\b(?:true|false)\b")
-# What od, xxd and hexdump write: an address, the dump, and what it looks like as text.
-_DUMP = re.compile(rb"\b0[0-9A-Fa-f]{5,15}(:?)[ \t]+([^\r\n]{2,200})")
-_LOOKS = re.compile(rb"[ \t]+\|[^\r\n]*")
+# What od, xxd, gdb, Wireshark and the like write: an address, the dump, what it looks like as text.
+_DUMP = re.compile(
+    rb"(?:\b0x[0-9A-Fa-f]{4,16}|\b0[0-9A-Fa-f]{3,15}|\b[0-9A-Fa-f]{4,16}(?=[:|]))"
+    rb"(?:[ ]<[^<>\r\n]{1,80}>)?[:|]?[ \t]+([^\r\n]{2,200})"
+)
+_LOOKS = re.compile(
+    rb"[ \t]+[|>][^\r\n]*|[ \t]{2,}(?!-?[0-9]+(?:[ \t]|\Z))[^ \t\r\n](?:[ \t]?[^ \t\r\n]){0,15}\Z"
+)
 _CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
 
@@ -167,13 +172,13 @@ def _ascii(character: bytes) -> bytes:
 
 def _dumped(line: re.Match[bytes]) -> bytes:
     """The dump of a line alone."""
-    return line[2].partition(b"  ")[0] if line[1] else _LOOKS.sub(b"", line[2])
+    return _LOOKS.sub(b"", line[1])
 
 
 _MARKUP: tuple[tuple[bytes, re.Pattern[bytes], Callable[[re.Match[bytes]], bytes]], ...] = (
     (b"=", _QUOTED_PRINTABLE, lambda match: bytes.fromhex((match[1] or b"").decode())),
     (b"<", _TAG, lambda tag: b""),
     (b"rue", _TRUTH, lambda match: b"1" if match[0][0] in b"tT" else b"0"),
-    (b" ", _DUMP, _dumped),
+    (b"0", _DUMP, _dumped),
     (b"", _ALIKE, _alike),
 )
