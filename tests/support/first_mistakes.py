@@ -315,6 +315,15 @@ class HeaderInJsonAnswers(Small):
         return found if binary else (*found, ("Inference-Header-Content-Length", "0"))
 
 
+class BareWords(Small):
+    """`json.dumps` of floats, which writes NaN and Infinity."""
+
+    def output_data(self, tensor: Tensor) -> Any:
+        if tensor.datatype != "FP32":
+            return super().output_data(tensor)
+        return np.frombuffer(tensor.blob, "<f4").tolist()
+
+
 @dataclass(frozen=True)
 class FirstMistake:
     """A mistake, and the requirements any of which explains it."""
@@ -357,4 +366,5 @@ FIRST_MISTAKES = (
     FirstMistake(ContentLengthOfJson, ("P6",)),
     FirstMistake(OtherNames, ("O10", "O13")),
     FirstMistake(HeaderInJsonAnswers, ("P9",)),
+    FirstMistake(BareWords, ("P9",)),
 )

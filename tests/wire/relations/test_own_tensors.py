@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -10,6 +11,7 @@ import pytest
 from v2_conformance.judging.relations.learning import unknown_model
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
+from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.values.samples import Choice, make_samples
@@ -62,11 +64,11 @@ def test_other_inputs_get_as_many_elements_of_their_sample() -> None:
     assert texts[:3] == decode_bytes(REVERSER.samples[0][0].blob)
 
 
-def of_rows(datatype: str, *dims: int) -> ModelContract:
+def of_rows(datatype: str, *dims: int, cases: Sequence[Case] = CASES) -> ModelContract:
     inputs = (TensorSpec("X", datatype, (-1, *dims)),)
     outputs = (TensorSpec("Y", "FP32", (-1,)),)
     learned = unknown_model("m", inputs, outputs, make_samples(inputs, Choice(), 3))
-    return replace(learned, special=special_sets(CASES, learned, {"X"}))
+    return replace(learned, special=special_sets(cases, learned, {"X"}))
 
 
 def test_a_raw_request_is_a_batch_of_one() -> None:
@@ -108,6 +110,45 @@ def test_only_text_that_no_json_holds_may_have_to_be_refused() -> None:
     assert transposed(case, replace(taught(), not_in_json=tuple(every))) is not None
     numbers = tuple((number, 1) for number, _ in every)
     assert transposed(case, replace(taught(), not_in_json=numbers)) is None
+
+
+@pytest.mark.parametrize(
+    ("case_id", "datatype", "dims", "shape"),
+    [
+        ("B4/any-byte-value[all_bytes]", "BYTES", (1,), [4, 1]),
+        ("D1/signed-integers[INT64,extremes]", "INT64", (3,), [3, 3]),
+        ("E1/zero-elements-accepted[INT64]", "INT64", (3,), [0, 3]),
+    ],
+)
+def test_special_values_come_in_the_shape_of_the_model(
+    case_id: str, datatype: str, dims: tuple[int, ...], shape: list[int]
+) -> None:
+    case = SUITE[case_id]
+    made = transposed(case, of_rows(datatype, *dims, cases=[case]))
+    assert made is not None
+    assert [entry["shape"] for entry in made.request["inputs"]] == [shape]
+
+
+def test_special_values_do_not_come_as_an_image() -> None:
+    case = SUITE["P9/infinity-is-not-json[FP32,extremes]"]
+    for size, kept in ((8, True), (224, False)):
+        inputs = (TensorSpec("X", "FP32", (1, 3, size, size)),)
+        image = unknown_model("image", inputs, inputs, make_samples(inputs, Choice(), 1))
+        assert bool(special_sets([case], image, {"X"})) is kept
+
+
+def test_infinities_are_asked_for_as_json_where_the_model_answers_them() -> None:
+    case = SUITE["P9/infinity-is-not-json[FP32,extremes]"]
+    table = of_rows("FP32", 4, cases=[case, SUITE["E1/zero-elements-accepted[FP32]"]])
+    asked = next(n for n, one in enumerate(table.special) if b"\x00\x00\x80\x7f" in one[0].blob)
+    made = transposed(case, replace(table, not_in_json=((1 - asked, 0), (asked, 0))))
+    assert made is not None
+    (entry,) = made.request["inputs"]
+    assert (entry["shape"], entry["special"]) == ([4, 4], asked)
+    other = transposed(case, replace(table, not_in_json=((1 - asked, 0),)))
+    assert other is not None
+    assert other.request["inputs"][0]["special"] == 1 - asked
+    assert transposed(case, table) is None
 
 
 def test_a_case_whose_values_the_model_did_not_answer_is_not_sent() -> None:

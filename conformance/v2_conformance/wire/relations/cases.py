@@ -30,7 +30,7 @@ from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownM
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
 from v2_conformance.wire.encode.requests import check_prepared
 from v2_conformance.wire.relations.changes import adapted, check_changes
-from v2_conformance.wire.relations.fit import NO_JSON, Fit, delivered, input_datatypes
+from v2_conformance.wire.relations.fit import NO_JSON, PLAIN, Fit, delivered, input_datatypes
 from v2_conformance.wire.relations.own_tensors import own_tensors
 from v2_conformance.wire.relations.sizes import (
     MOST_BYTES,
@@ -44,7 +44,6 @@ AT = "@"
 """Between the id of a case and the model that it is sent to."""
 
 _MOST_SETS = 128
-_PLAIN = frozenset({"tensor", "shape", "values", "form"})
 _LARGE_SAMPLE = 8 * 1024  # bytes; a variation that needs a small request is not used beyond this
 _ANYWHERE = Address("host")
 
@@ -227,6 +226,8 @@ def _is_for(case: Case, model: ModelContract) -> bool:
 def _transposed(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
     # What would be exact is known only of the tensors that went in a plain request.
     exact = relation.own_tensors and "exact" in case.expect
+    if _is_free(case) and "json" in case.expect["outputs"].values():
+        return _with_what_no_json_holds(case, model, relation)
     if case.expect.get("about_size"):
         with contextlib.suppress(UnfitError, CaseFileError):
             return _with_own_tensors(case, model, relation)
@@ -250,7 +251,7 @@ def _of_size(made: RelationCase, model: ModelContract, by: int) -> RelationCase:
     try:
         need(made.expects == "success" and not made.request.get("raw"))
         need(len({entry.get("tensor") for entry in entries}) == len(model.inputs))
-        need(all(entry.keys() <= _PLAIN and entry["values"] == SAMPLE for entry in entries))
+        need(all(entry.keys() <= PLAIN and entry["values"] == SAMPLE for entry in entries))
         values = grown_samples(model, by)
         need(values in model.special)
         number = model.special.index(values)
@@ -278,11 +279,44 @@ def _with_own_tensors(case: RequestCase, model: ModelContract, relation: Relatio
 def _with_large_sample(case: RequestCase, model: ModelContract, relation: Relation) -> RelationCase:
     values = large_samples(model)
     need(values in model.special)
-    number = model.special.index(values)
-    inputs = [
-        {"tensor": place, "shape": list(one.shape), "values": SAMPLE, "special": number}
+    inputs = _set_of_values(model, model.special.index(values))
+    return _with_inputs(_for_every_output(case, model), model, relation, inputs, None)
+
+
+def _set_of_values(model: ModelContract, number: int | None) -> list[dict[str, Any]]:
+    """Return the inputs with special set `number`, None for the sample."""
+    values = model.samples[0] if number is None else model.special[number]
+    special = {} if number is None else {"special": number}
+    return [
+        {"tensor": place, "shape": list(one.shape), "values": SAMPLE, **special}
         for place, one in enumerate(values)
     ]
+
+
+def _is_free(case: RequestCase) -> bool:
+    """Return True if any answer in valid JSON will do."""
+    return case.expects == "either" and case.expect.get("compare") == "nothing"
+
+
+def _with_what_no_json_holds(
+    case: RequestCase, model: ModelContract, relation: Relation
+) -> RelationCase:
+    """Return the case with values to which the model answers what JSON cannot express: the case's
+    own, the sample, or any others.
+    """
+    texts = contract()[case.model].outputs[0].datatype == "BYTES"
+    fitting = [
+        number
+        for number, place in model.not_in_json
+        if (model.outputs[place].datatype == "BYTES") == texts
+    ]
+    own: list[int | None] = []
+    with contextlib.suppress(UnfitError, CaseFileError):
+        values = own_tensors(case, model).values
+        own += [number for number, one in enumerate(model.special) if one == values]
+    number = next((one for one in (*own, None, *fitting) if one in fitting), None)
+    need(number in fitting)
+    inputs = _set_of_values(model, number)
     return _with_inputs(_for_every_output(case, model), model, relation, inputs, None)
 
 
@@ -399,4 +433,7 @@ def _check_json_forms(made: RelationCase, model: ModelContract) -> None:
     for key, form in made.expect.get("outputs", {}).items():
         if form != "binary":
             need(model.outputs[int(key)].datatype not in NO_JSON)
-            need(not {(number, int(key)) for number in used} & set(model.not_in_json))
+            need(
+                _is_free(made)
+                or not {(number, int(key)) for number in used} & set(model.not_in_json)
+            )

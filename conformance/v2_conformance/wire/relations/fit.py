@@ -24,7 +24,8 @@ LARGE = 1 << 20
 _MOST_CHUNKS = 2048
 # Patterns that stand for any values of the datatype.
 _ANY_VALUES = frozenset({"counting", "counting_in_json", "ones", "not_json", "ascii"})
-_PLAIN = frozenset({"tensor", "shape", "values", "form"})
+PLAIN = frozenset({"tensor", "shape", "values", "form"})
+"""Members of an entry of `inputs` that tampers with nothing."""
 
 
 def input_datatypes(model: ModelContract) -> list[str]:
@@ -63,7 +64,7 @@ class Fit:
         tampered = {
             entry["tensor"]
             for place, entry in enumerate(entries)
-            if not entry.keys() <= _PLAIN
+            if not entry.keys() <= PLAIN
             or entry.get("form") in ("both", "neither")
             or place <= max(changed, default=-1)
         }
@@ -98,7 +99,7 @@ class Fit:
         values = entry.get("values", "counting")
         self._check_values(entry, spec, own)
         refused = self.case.expects in ("reject", "survives") and entry.get("form") != "nested"
-        need(sample.blob or entry.keys() <= _PLAIN)
+        need(sample.blob or entry.keys() <= PLAIN)
         if len(entry["shape"]) > 1 and not refused:
             need(len(sample.shape) > 1)
         blob = entry.get("blob")

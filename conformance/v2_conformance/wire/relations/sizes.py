@@ -13,6 +13,7 @@ MOST_BYTES = 4 << 20
 """Of all values of their own that cases have for a model."""
 
 _LARGE = 66 << 10
+_MOST_FILLED = 2048  # elements
 _MOST_ROWS = 16_896
 
 
@@ -50,6 +51,21 @@ def large_samples(model: ModelContract) -> tuple[Sample, ...]:
 def _grown(shape: Sequence[int], spec: TensorSpec, by: int) -> tuple[int, ...]:
     place = spec.dims.index(-1)
     return (*shape[:place], shape[place] + by, *shape[place + 1 :])
+
+
+def in_rows(given: Sample, sample: Sample, spec: TensorSpec) -> Sample:
+    """Return the elements of `given`, repeated or cut, in the shape of the model's sample, with as
+    many rows as they need. Raises UnfitError.
+    """
+    count = prod(given.shape)
+    shape = sample.shape
+    if -1 in spec.dims:
+        place = spec.dims.index(-1)
+        row = prod(shape[:place]) * prod(shape[place + 1 :])
+        need(row)
+        shape = (*shape[:place], -(-count // row), *shape[place + 1 :])
+    need(prod(shape) <= max(_MOST_FILLED, count) and (count or not prod(shape)))
+    return _of_shape(given, spec, shape) if count else Sample(shape, b"")
 
 
 def resized(sample: Sample, spec: TensorSpec, variable: int | None) -> Sample:
