@@ -137,6 +137,14 @@ def test_the_first_wrong_byte_is_pointed_at() -> None:
     assert "first differing byte: element 4 of OUTPUT0" in rows[at + 1]
 
 
+def test_a_word_that_is_no_json_is_named_below_the_json() -> None:
+    answered = v2({"outputs": [{"name": "OUT", "data": [1.0, float("-inf")]}]})
+    text = shown(failing("P9/x", exchange(REQUEST, answered)))
+    above, below = text.split("    ^^ not JSON: -Infinity\n")
+    assert above.endswith("-Infinity]}]}\n")
+    assert below
+
+
 def test_a_wrong_byte_far_into_a_blob_is_not_folded_away() -> None:
     text = shown(differing(4000, 8000))
     assert "7f" in text.partition("^^")[0].splitlines()[-2]

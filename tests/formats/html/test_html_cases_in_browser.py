@@ -94,6 +94,17 @@ def test_first_differing_byte_is_marked(browser: Browser, written: Written, offs
     assert len({line.index("  ", 8) for line in shown if len(line) == len(shown[0])}) == 1
 
 
+def test_a_word_that_is_no_json_is_marked(browser: Browser, written: Written) -> None:
+    answered = v2({"outputs": [{"name": "Y", "data": [1.0, float("inf")], "note": "é" * 2500}]})
+    own = exchange(message_with(b"\x01\x02\x03\x04"), answered)
+    opened(browser, written(case("P9/x", "fail", "m", own)))
+    text_of(browser, "P9/x", "▲ not JSON: Infinity")
+    words = "Array.from(document.querySelectorAll('mark.diff')).map(one => one.textContent)"
+    assert browser.evaluate(words) == ["Infinity"]
+    before = browser.evaluate("document.querySelector('mark.diff').previousSibling.textContent")
+    assert before.endswith("[1.0, ")
+
+
 def test_an_offset_that_no_blob_has_marks_nothing(browser: Browser, written: Written) -> None:
     odd = differing(8, body_offset=10**9)
     opened(browser, written(odd))

@@ -44,10 +44,19 @@ var Exchanges = (function () {
     var text = decoded(bytes);
     // A line that ends in LF alone must not look like one that ends in CRLF.
     if (kind === "head") text = text.replace(/(?<!\r)\n/g, "\\\n");
-    return visible(text.replace(/\r\n/g, "\n").replace(/\n+$/, ""));
+    return visible(text.replace(/\r\n/g, "\n"));
   }
 
-  // Rows of a hexdump; the differing byte, `[offset, words]`, is marked, and pointed at from below.
+  // Text; the wrong bytes, `[offset, words, length]`, are marked, and pointed at from below.
+  function text(box, bytes, start, one) {
+    var found = one.differing, from = found ? found[0] - one.base - start : -1;
+    function last(piece) { return asText(piece, one.kind).replace(/\n+$/, ""); }
+    if (from < 0 || from >= bytes.length) { box.append(last(bytes)); return; }
+    box.append(asText(bytes.subarray(0, from), one.kind), made("mark", decoded(bytes.subarray(from, from + found[2])), "diff"),
+      last(bytes.subarray(from + found[2])), "\n", made("span", "▲ " + found[1], "diff"));
+  }
+
+  // Rows of a hexdump; the differing byte, `[offset, words, length]`, is marked, and pointed at from below.
   function hexdump(box, bytes, base, differing) {
     for (var at = 0; at < bytes.length; at += 16) {
       var row = Array.from(bytes.subarray(at, at + 16)), column = differing ? differing[0] - base - at : -1;
@@ -76,7 +85,7 @@ var Exchanges = (function () {
       one.spans.forEach(function (span) {
         var bytes = take(span[1]);
         if (span[2]) lines.append("\n", made("span", "… " + inBytes(span[2]) + " left out", "fold"), "\n");
-        if (one.isText) lines.append(asText(bytes, one.kind));
+        if (one.isText) text(lines, bytes, span[0], one);
         else hexdump(lines, bytes, one.base + span[0], one.differing);
       });
       box.append(lines);
@@ -97,7 +106,7 @@ var Exchanges = (function () {
       piece.style.flexGrow = one.length;
       piece.title = one.title;
       if (one.differing && last && last[0] + last[1] === one.length)
-        marks.push(["first difference", total + one.differing[0] - one.base, "at-difference"]);
+        marks.push([one.isText ? "wrong here" : "first difference", total + one.differing[0] - one.base, "at-difference"]);
       total += one.length;
       if (one.length) box.append(piece);
     });

@@ -254,4 +254,5 @@ def _section(folded: FoldedSection, shown: list[bytes]) -> Iterator[object]:
         spans.append([span.start, len(data), span.left_out])
     yield spans
     if folded.differing:
-        yield [folded.differing.offset, folded.differing.words]
+        found = folded.differing
+        yield [found.offset, found.words, found.length]

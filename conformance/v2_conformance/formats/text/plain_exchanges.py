@@ -66,6 +66,8 @@ def _message(arrow: str, message: FoldedMessage) -> Iterator[str]:
 def _content(section: FoldedSection, span: Span) -> Iterator[str]:
     if section.is_text:
         yield from section.text(span).splitlines()
+        if section.text_around(span)[1] and section.differing:
+            yield f"▲ {section.differing.words}"
         return
     for row in section.rows(span):
         yield row.line

@@ -60,12 +60,30 @@ def _style(section: FoldedSection) -> str:
 
 def _content(section: FoldedSection, span: Span, style: str) -> Iterator[Text]:
     if section.is_text:
-        for line in section.text(span).splitlines():
-            for piece in _cut(plain(line)):
-                yield Text(piece, style=style)
+        yield from _text(section, span, style)
         return
     for row in section.rows(span):
         yield from _row(row, style, section.differing)
+
+
+def _text(section: FoldedSection, span: Span, style: str) -> Iterator[Text]:
+    before, wrong, after = (
+        "\n".join(map(plain, text.split("\n"))) for text in section.text_around(span)
+    )
+    start, end = len(before), len(before) + len(wrong)
+    at = 0
+    for line in f"{before}{wrong}{after}".split("\n"):
+        for piece in _cut(line):
+            shown = Text(piece, style=style)
+            first, last = (len(_INDENT) + place - at for place in (start, end))
+            if wrong and first < len(piece) and last > len(_INDENT):
+                shown.stylize(_WRONG, max(first, len(_INDENT)), last)
+            yield shown
+            at += len(piece) - len(_INDENT)
+        at += 1
+    if wrong and section.differing:
+        for piece in _cut(f"^^ {plain(section.differing.words)}"):
+            yield Text(piece, style="bold red")
 
 
 def _row(row: HexRow, style: str, found: DifferingByte | None) -> Iterator[Text]:

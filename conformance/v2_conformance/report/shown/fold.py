@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from v2_conformance.report.document import CaseResult
@@ -23,10 +24,11 @@ from v2_conformance.report.shown.annotate import (
     annotate_request,
     annotate_response,
 )
+from v2_conformance.report.shown.json_marks import wrong_in_json
 from v2_conformance.report.shown.visible_text import is_visible, short, visible
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
-from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.suite.outcomes import FAILED, Purpose
 from v2_conformance.suite.values.offset_pattern import pattern_bytes
 from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending
@@ -87,10 +89,13 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class DifferingByte:
-    """The first byte of a response that is not as expected: its offset in the body, in words."""
+    """The first byte of a message that is wrong: its offset in the body, in words, and how many
+    are wrong together.
+    """
 
     offset: int
     words: str
+    length: int = 1
 
     def column(self, row: HexRow) -> int | None:
         """The byte's place in a row of a hexdump, None if it is in another one."""
@@ -110,8 +115,8 @@ class FoldedSection:
     """A section of a message and the `spans` of its content that are shown, in order.
 
     They are shown as text if `is_text`, else as rows of a hexdump. `blob` counts the blobs of a
-    message from 0, None for anything else. `differing` is the first differing byte, if it is in
-    this section; it is in one of the spans.
+    message from 0, None for anything else. `differing` is the first wrong byte, if it is in this
+    section; it is in one of the spans.
     """
 
     section: Section
@@ -139,12 +144,25 @@ class FoldedSection:
 
     def text(self, span: Span) -> str:
         """A span as text, with line feeds between its lines."""
-        data = self.section.data[span.start : span.end]
+        return "".join(self.text_around(span))
+
+    def text_around(self, span: Span) -> tuple[str, str, str]:
+        """A span as text: what is before the wrong bytes, these, and what follows."""
+        found = self.differing
+        start = span.end if found is None else found.offset - self.section.base
+        cuts = [span.start, start, start + (found.length if found else 0), span.end]
+        cuts = [min(max(cut, span.start), span.end) for cut in cuts]
+        before, wrong, after = (self._text(a, b) for a, b in pairwise(cuts))
+        if not after:
+            return (before if wrong else before.rstrip("\n")), wrong, after
+        return before, wrong, after.rstrip("\n")
+
+    def _text(self, start: int, end: int) -> str:
+        data = self.section.data[start:end]
         if self.section.kind == "head":
             # A line that ends in LF alone must not look like one that ends in CRLF.
             data = _BARE_LINE_FEED.sub(b"\\\\n\n", data)
-        text = data.decode("utf-8", "backslashreplace").replace("\r\n", "\n").rstrip("\n")
-        return visible(text)
+        return visible(data.decode("utf-8", "backslashreplace").replace("\r\n", "\n"))
 
     def rows(self, span: Span) -> tuple[HexRow, ...]:
         """A span as rows of a hexdump."""
@@ -200,8 +218,7 @@ def folded_exchanges(
     for exchange in case.exchanges:
         used = canaries if exchange.purpose.canary and not case.died else limits
         if used is not None:
-            difference = case.difference if exchange.purpose.own and case.said is None else None
-            folded = _exchange(exchange, used, difference)
+            folded = _exchange(exchange, used, case)
             yield folded if case.said is None else replace(folded, facts=_of_client(exchange))
 
 
@@ -228,10 +245,12 @@ def in_milliseconds(value: float) -> str:
     return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
 
 
-def _exchange(
-    exchange: RecordedExchange, limits: FoldLimits, difference: FirstDifference | None
-) -> FoldedExchange:
+def _exchange(exchange: RecordedExchange, limits: FoldLimits, case: CaseResult) -> FoldedExchange:
+    """Return an exchange with marks in what the server, or the client, said wrongly."""
     sent, came = exchange.request, exchange.response
+    of_client = case.said is not None
+    judged = exchange.purpose.own and case.outcome in FAILED
+    difference = None if of_client else case.difference
     request = annotate_request(sent, exchange.answers)
     response = annotate_response(came, exchange.answers)
     kept = exchange.streamed
@@ -243,8 +262,16 @@ def _exchange(
         facts=tuple(exchange_facts(exchange)),
         complete=exchange.ending is Ending.COMPLETE,
         messages=(
-            _message("Request", sent, notes, request, limits, None),
-            _message("Response", came, answer_notes, response, limits, difference),
+            _message("Request", sent, notes, request, limits, judged and of_client, None),
+            _message(
+                "Response",
+                came,
+                answer_notes,
+                response,
+                limits,
+                judged and not of_client,
+                difference,
+            ),
         ),
     )
 
@@ -315,12 +342,13 @@ def _message(
     notes: Sequence[str],
     annotated: AnnotatedMessage,
     limits: FoldLimits,
+    judged: bool,
     difference: FirstDifference | None,
 ) -> FoldedMessage:
     folded = []
     blobs = 0
     for section in annotated.sections:
-        differing = _differing(section, difference)
+        differing = _differing(section, difference) if judged else None
         at = differing.offset - section.base if differing else None
         folded.append(
             FoldedSection(
@@ -339,7 +367,13 @@ def _message(
 
 
 def _differing(section: Section, difference: FirstDifference | None) -> DifferingByte | None:
-    """The first differing byte, if it is one of this section's, which is a blob."""
+    """The first wrong byte, if it is one of this section's, which is a blob or should be JSON."""
+    data = section.data
+    if section.kind == "json" or (section.kind == "raw" and data.lstrip()[:1] == b"{"):
+        found = wrong_in_json(data, difference)
+        if found is None:
+            return None
+        return DifferingByte(section.base + found.start, found.words, found.end - found.start)
     at = difference.body_offset if difference else None
     if difference is None or at is None or section.kind != "blob":
         return None
