@@ -83,6 +83,19 @@ def test_what_a_client_lacks_excuses_options_and_nothing_basic(basic: bool, hold
     ) is not holds
 
 
+def test_what_a_client_lacks_is_one_reason_whatever_needs_it() -> None:
+    lacking = [
+        msgspec.structs.replace(
+            case(catalogue()[name], Outcome.UNSUPPORTED, 2), cause=ClientLacks("no blobs", True)
+        )
+        for name in ("K1", "K2")
+    ]
+    came = summary(case(TEXT, Outcome.PASS), *lacking, profiles=("client",)).verdict
+    assert came.reasons == (
+        "MUST (blocks conformant) K1 K2 were not tested: the client lacks what 2 cases need",
+    )
+
+
 def test_a_requirement_that_others_replaced_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {**catalogue(), TEXT.id: replace(TEXT, superseded_by=(DERIVED.id,))}
     monkeypatch.setattr(module, "catalogue", lambda: known)

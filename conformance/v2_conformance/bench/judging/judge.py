@@ -253,7 +253,7 @@ def _check_sent(
         if arrived.elsewhere is not None:
             path = f"POST /v2/models/{asked[number].request.model}/infer"
             raise Finding(WrongTarget(path, arrived.elsewhere))
-        raise Finding(NoRequest())
+        raise Finding(NoRequest(None if line.error is None else printable(line.error, _SHOWN)))
     for request in came.tries:
         early = came.answers[0].when == "head" or came.answers[0].status >= 400
         if request.whole:

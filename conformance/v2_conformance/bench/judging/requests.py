@@ -278,6 +278,8 @@ def _forms(sent: Sent) -> None:
         flag = general if own is None else own
         wanted = of_all if output.form is None else output.form == "binary"
         if wanted is not None and (flag is True) != wanted:
+            if output.name not in listed:
+                _outputs(sent)  # raises
             owner = f"output {printable(output.name, 60)}"
             raise _parameter(owner, _BINARY, wanted, own)
 
@@ -305,6 +307,8 @@ def _caller_parameters(sent: Sent) -> None:
         (f"output {printable(o.name, 60)}", o.parameters, outputs.get(o.name, {}))
         for o in task.outputs or ()
     ]
+    if any(one.parameters and one.name not in outputs for one in task.outputs or ()):
+        _outputs(sent)  # raises
     for owner, given, entry in owners:
         got = parameters_of(entry)
         for name, value in given.items():

@@ -3,8 +3,9 @@
 One defect fails many cases. Failures belong together if their typed causes are the same finding and
 one requirement explains the others: the finding is about it (`findings` in requirements.yaml), or
 it is a prerequisite of theirs (`prerequisite_of`), or theirs only combine what others test alone
-(`combines`). Of several requirements that could be it, the one whose failure would look most like
-this run is named: what it explains, compared with what fails and what does not.
+(`combines`), or they read alike and the finding is `telling`. Of several requirements that could be
+it, the one whose failure would look most like this run is named: what it explains, compared with
+what fails and what does not.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ _REORDERING = frozenset({"D14"})
 # What elements in request blobs are, and what has blobs at any place and in a request of any type.
 _ELEMENTS = frozenset({"D1", "D2", "D3", "D5", "D7", "D8", "D9", "B1"})
 _ALL_BLOBS = ("P2", "P13", "P14", "H1")
+# A client that sends as JSON what its caller wants as a blob cannot send what JSON cannot say.
+_IN_JSON, _UNSENT = "wrong_form", "no_request"
 _NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
 
 
@@ -148,6 +151,11 @@ class _Grouping(Generic[Case]):
         for key in self._own:
             if self._combines(key.requirement):
                 self._combining.setdefault(key.finding, set()).add(key.requirement)
+        self._told = {key: _told(found) for key, found in self._own.items()}
+        self._alike: dict[tuple[str, str], set[str]] = {}
+        for key, words in self._told.items():
+            if words:
+                self._alike.setdefault((key.finding, words), set()).add(key.requirement)
         self._would = {key: self._would_fail(key, total) for key in self._own}
 
     def groups(self) -> list[CauseGroup[Case]]:
@@ -157,7 +165,7 @@ class _Grouping(Generic[Case]):
             if self._requirement(key.requirement) is None:  # nothing is known about it
                 found.append((key, self._group(key, [key])))
             else:
-                by_finding.setdefault(key.finding, []).append(key)
+                by_finding.setdefault(self._grouped_as(key), []).append(key)
         for left in by_finding.values():
             while left:
                 rank = self._ranking(left)
@@ -170,6 +178,13 @@ class _Grouping(Generic[Case]):
             found = [*self._pointed_groups(), *self._merged(found)]
         found.sort(key=lambda pair: self._order(*pair))
         return [group for _, group in found]
+
+    def _grouped_as(self, key: _Key) -> str:
+        """Return the finding with which a key is grouped, mostly its own."""
+        for form in self._own if key.finding == _UNSENT else ():
+            if form.finding == _IN_JSON and key.requirement in self._would[form]:
+                return _IN_JSON
+        return key.finding
 
     def _pointed_groups(self) -> Iterator[tuple[_Key, CauseGroup[Case]]]:
         """Yield the causes that findings show by themselves, even without a case of theirs."""
@@ -274,6 +289,7 @@ class _Grouping(Generic[Case]):
             would.update(name for name in known.prerequisite_of if total[name])
         if not self._combines(key.requirement):
             would |= self._combining.get(key.finding, frozenset())
+        would |= self._alike.get((key.finding, self._told[key]), frozenset())
         return frozenset(would)
 
     def _explains(self, root: _Key, key: _Key) -> bool:
@@ -291,7 +307,9 @@ class _Grouping(Generic[Case]):
         def rank(key: _Key) -> tuple[object, ...]:
             return (
                 self._is_foreign(key),
-                -self._likeness(key, failing),
+                # How a telling one reads is all the likeness that it needs.
+                -1 if self._told[key] else -self._likeness(key, failing),
+                _gravest(self._own[key]) if self._told[key] else 0,
                 -len(self._own[key]),
                 -len(self._would[key] & names),
                 self._share[key],
@@ -330,13 +348,27 @@ def _gravest(cases: Iterable[JudgedCase]) -> int:
     return min(GRADES.index(case.grade) for case in cases)
 
 
+def _found(case: JudgedCase) -> Cause | None:
+    """Return what was found, without the causes that are about it."""
+    cause = case.cause
+    while (about := getattr(cause, "about", None)) is not None:
+        cause = getattr(cause, about)
+    return cause
+
+
+def _told(cases: Sequence[JudgedCase]) -> str:
+    """Return how most failures of one kind read if that tells them from others, else ""."""
+    found = _found(cases[0])
+    if found is None or not found.telling:
+        return ""
+    return Counter(map(_reading, cases)).most_common(1)[0][0]
+
+
 def _reading(case: JudgedCase) -> str:
     """Return how a failure reads without its numbers: a server says the same of each request that
     one defect spoils. Values have nothing else to tell them apart, and a request that is answered
     as if it were right is told apart by what it is about."""
-    cause = case.cause
-    while (about := getattr(cause, "about", None)) is not None:
-        cause = getattr(cause, about)
+    cause = _found(case)
     if cause is None or cause.finding_kind in _BY_KIND:
         return ""
     answered = isinstance(cause, AcceptedInvalidRequest) and '"outputs"' in cause.body

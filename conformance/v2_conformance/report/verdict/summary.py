@@ -89,6 +89,7 @@ def concluded(report: Report) -> Report:
         certain = [case for case in of_this if not isinstance(case.cause, AnswersDiffer)]
         found.add_all(_reasons(requirement.id, certain))
         found.add_all(_lost(requirement, of_this, target.unsupported))
+    found.add_all(_lacked(report.cases))
     if soak is not None:
         found.add_all(_under_load(soak, report.cases))
         found.robust += soak_words.blocking(soak)
@@ -234,24 +235,37 @@ def _reasons(requirement: str, cases: Iterable[CaseResult]) -> Iterable[_Reason]
 def _lost(
     requirement: Requirement, cases: Iterable[CaseResult], unsupported: Collection[str]
 ) -> Iterable[_Reason]:
-    """Yield why a requirement was not tested, if it was not.
-
-    The server lacks something that each of its MUST cases needs and that it is not about, or a
-    client lacks what one of them needs that asks for no option.
+    """Yield why a requirement was not tested, if the server lacks something that each of its MUST
+    cases needs and that it is not about.
     """
     musts = [case for case in cases if case.level == "MUST"]
-    blocks = _strictest(musts)
-    what = f"{grade('MUST', blocks)} {requirement.id}"
-    lacking = sum(isinstance(case.cause, ClientLacks) and case.cause.basic for case in musts)
-    if lacking:
-        number = "1 case needs" if lacking == 1 else f"{lacking} cases need"
-        yield blocks, f"{what} was not tested: the client lacks what {number}"
-    if lacking or any(case.outcome is not Outcome.UNSUPPORTED for case in musts):
+    if any(case.outcome is not Outcome.UNSUPPORTED for case in musts):
         return
     needs = dict.fromkeys(need for case in musts for need in _needs(case.cause))
     about = requirement.datatypes
     if needs and not (about and set(about) <= set(unsupported)):
+        blocks = _strictest(musts)
+        what = f"{grade('MUST', blocks)} {requirement.id}"
         yield blocks, f"{what} was not tested: its cases need {', '.join(needs)}"
+
+
+def _lacked(cases: Iterable[CaseResult]) -> Iterable[_Reason]:
+    """Yield what was not tested for a client lacks what a MUST case needs that asks for no option:
+    that it does is one reason, whatever needs it.
+    """
+    lacking = [
+        case
+        for case in cases
+        if case.level == "MUST" and isinstance(case.cause, ClientLacks) and case.cause.basic
+    ]
+    for blocks in BLOCKS:
+        found = [case for case in lacking if case.blocks == blocks]
+        names = list(dict.fromkeys(case.requirement for case in found))
+        if names:
+            were = "was" if len(names) == 1 else "were"
+            number = "1 case needs" if len(found) == 1 else f"{len(found)} cases need"
+            what = f"{grade('MUST', blocks)} {' '.join(names)} {were} not tested"
+            yield blocks, f"{what}: the client lacks what {number}"
 
 
 def _strictest(cases: Iterable[CaseResult]) -> Blocks | None:

@@ -72,6 +72,10 @@ class CauseBase(
     answers was the first to be wrong.
     """
 
+    telling: ClassVar[bool] = False
+    """True if failures that read alike are one defect whatever their cases are about: it names what
+    is missing from a client's request, or is in the client's own words."""
+
     misleads: ClassVar[bool] = False
     """True if a client that relies on the answer continues with it and gets no error."""
 

@@ -60,15 +60,21 @@ class InvalidRequestHttp(CauseBase, frozen=True):
         return f"the request violates HTTP/1.1: {_BROKEN_RULES[self.rule]}: {self.shown or 'none'}"
 
 
-class NoRequest(CauseBase, frozen=True):
-    """No inference request came that belongs to the task's."""
+class NoRequest(CauseBase, frozen=True, omit_defaults=True):
+    """No inference request came that belongs to the task's; `error` is what the user got."""
 
-    says = "the client sent no inference request"
+    telling = True
+    error: str | None = None
+
+    def words(self) -> str:
+        said = "" if self.error is None else f", the user got an error: {_error(self.error, None)}"
+        return f"the client sent no inference request{said}"
 
 
 class UnreadableRequest(CauseBase, frozen=True):
     """The client sent something that no server can read as a request."""
 
+    telling = True
     says = "no server can read the request: {problem}"
     problem: str
 
@@ -115,6 +121,7 @@ class WrongHeaderLength(CauseBase, frozen=True):
 class WrongTarget(CauseBase, frozen=True):
     """A request goes to another method or path."""
 
+    telling = True
     says = "expected {expected}, got {got}"
     expected: str
     got: str
@@ -131,6 +138,7 @@ class WrongInputs(CauseBase, frozen=True):
 class WrongOutputsAsked(CauseBase, frozen=True):
     """A request asks for other outputs than the caller named."""
 
+    telling = True
     says = "expected `outputs` to list {expected:list}, got {got:list}"
     expected: tuple[str, ...]
     got: tuple[str, ...]
@@ -142,6 +150,7 @@ class WrongParameter(CauseBase, frozen=True):
     `owner` says whose it is; `expected` and `got` are JSON, None if the parameter is not there.
     """
 
+    telling = True
     says = "expected the parameter {name} of {owner} to be {expected:none}, got {got:none}"
     owner: str
     name: str
@@ -152,6 +161,7 @@ class WrongParameter(CauseBase, frozen=True):
 class WrongField(CauseBase, frozen=True):
     """A header field of a request is wrong; `got` is None if it is missing."""
 
+    telling = True
     says = "expected {name} {expected}, got {got:none}"
     name: str
     expected: str
@@ -213,6 +223,7 @@ class ExactForError(CauseBase, frozen=True):
 class ErrorForAnswer(CauseBase, frozen=True):
     """The user got an error, but the answer is well-formed."""
 
+    telling = True
     error: str
     status: int | None
 
@@ -306,6 +317,7 @@ class ClientFlooded(CauseBase, frozen=True):
 class ClientDied(CauseBase, frozen=True):
     """The client ended with another exit code than 0, or by a signal if that is negative."""
 
+    telling = True
     exit: int
     stderr: str
 
@@ -318,6 +330,7 @@ class ClientDied(CauseBase, frozen=True):
 class ClientGarbage(CauseBase, frozen=True):
     """The client printed a line that does not have the documented form."""
 
+    telling = True
     says = "the client printed an invalid line: {problem}"
     problem: str
 
@@ -325,6 +338,7 @@ class ClientGarbage(CauseBase, frozen=True):
 class ClientSaidLess(CauseBase, frozen=True):
     """The client said nothing of some requests of its task."""
 
+    telling = True
     expected: Count
     got: Count
     stderr: str
