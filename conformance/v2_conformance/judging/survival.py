@@ -54,6 +54,7 @@ _MOST_WORDS = 64 * 1024  # more than any error message needs, even with a stack 
 _IDLE_TOO_LONG = 408
 MOST_SURPLUS = 128 * 1024 * 1024
 """How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all."""
+_WITHOUT_END = MOST_SURPLUS // 16  # so much does an answer count that was cut off as too large
 
 # A server may take this much longer for a case than for a known-good request, or as long as its
 # bytes take over a slow connection.
@@ -169,8 +170,10 @@ def of_hang(verdict: Verdict, found: Hung | None) -> Verdict:
 
 def surplus(transcript: Transcript, answer: int = 0) -> int:
     """Return how many of a response's kept bytes no server needs for that request, tensors of
-    `answer` bytes and some words.
+    `answer` bytes and some words. What was cut off as too large may have had no end.
     """
+    if transcript.ending is Ending.TOO_LARGE:
+        return max(len(transcript.received), _WITHOUT_END)
     tensors = tensors_as_json(len(transcript.request) + answer)
     return max(0, len(transcript.received) - tensors - _MOST_WORDS)
 

@@ -225,14 +225,12 @@ class CodingsUnsupported(CauseBase, frozen=True):
 
 
 class Flooded(CauseBase, frozen=True):
-    """Not sent: the server has sent `limit` bytes more than its answers can need."""
+    """Not sent: the server has sent `limit` bytes more than its answers can need, where one that
+    was cut off as too large counts as several MiB.
+    """
 
+    says = "not sent: too many answers of the server are far longer than they can need"
     limit: int
-
-    def words(self) -> str:
-        return (
-            f"not sent: the server has sent {self.limit >> 20} MiB more than its answers can need"
-        )
 
 
 class ReadsNoDeeper(CauseBase, frozen=True):

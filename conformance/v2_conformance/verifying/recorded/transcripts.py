@@ -160,7 +160,7 @@ def _ends_so(reader: ResponseReader, transcript: Transcript) -> bool:
     if ending in (Ending.TIMEOUT, Ending.REFUSED):
         return unfinished
     limit = Limits().response_to(len(transcript.request))
-    if ending is Ending.TOO_LARGE and len(transcript.received) > limit:
+    if ending is Ending.TOO_LARGE and reader.cost > limit:
         return unfinished
     if ending is Ending.RESET:
         return unfinished  # not even an answer that ends with the connection is valid

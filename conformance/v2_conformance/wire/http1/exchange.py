@@ -160,8 +160,10 @@ class SocketExchange:
             return self.reader.error_ending, self.reader.error
         if self.reader.done:
             return Ending.COMPLETE, ""
-        if len(self.reader.raw) > self._limit:
-            return Ending.TOO_LARGE, f"the response is longer than {self._limit} bytes"
+        if self.reader.cost > self._limit:
+            return Ending.TOO_LARGE, (
+                f"the response is longer than {self._limit} bytes, or comes in too many chunks"
+            )
         # A reset that was met while sending is found here as an ordinary end.
         reset = self._failed is not None and self.reader.in_body
         ending = Ending.RESET if reset else Ending.CLOSED
@@ -178,7 +180,7 @@ class SocketExchange:
 
     def _ended(self) -> bool:
         reader = self.reader
-        return reader.done or reader.eof or bool(reader.error) or len(reader.raw) > self._limit
+        return reader.done or reader.eof or bool(reader.error) or reader.cost > self._limit
 
     def _send(self, data: memoryview) -> bool:
         """Send all of `data`; return False if the response ended first."""

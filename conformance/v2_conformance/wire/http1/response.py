@@ -6,17 +6,21 @@ Plain ones are read without it, with the same result: see `plain_head`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 
 import h11
 from msgspec.structs import replace
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1.plain_head import PlainResponse, plain_response
+from v2_conformance.wire.http1.small_chunks import SmallChunks
 from v2_conformance.wire.http1.tolerance import tolerated
 from v2_conformance.wire.http2.notation import read_response
 from v2_conformance.wire.transcript import Ending, Limits, Response
 
 _MAX_INFORMATIONAL = 50
+# A server may well write each element of a tensor as a chunk, but not each character.
+_A_CHUNK = 16
 # h11 reads a response only after a request; the real one is written by hand.
 _REQUEST = h11.Request(method="POST", target="/", headers=[("Host", "x")])
 _HEAD_REQUEST = h11.Request(method="HEAD", target="/", headers=[("Host", "x")])
@@ -33,6 +37,7 @@ class _Message:
     length: int = 0
     excess: int = 0
     informational: int = 0
+    chunks: SmallChunks | None = None
     chunked: bytearray | None = None
     whole: bool = False
 
@@ -62,12 +67,20 @@ class ResponseReader:
         self._bodiless = bodiless
         self._plain: PlainResponse | None = None
         self._messages: list[_Message] = []  # what h11 reads
+        self._ahead = BytesIO()  # what h11 gets next
 
     def _message(self) -> _Message:
         parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=self._limits.head)
         parser.send(_HEAD_REQUEST if self._bodiless else _REQUEST)
         parser.send(_END)
         return _Message(parser)
+
+    @property
+    def cost(self) -> int:
+        """How many bytes came, and 16 more for each chunk, to compare with what an answer needs."""
+        return len(self.raw) + _A_CHUNK * sum(
+            one.chunks.count for one in self._messages if one.chunks is not None
+        )
 
     @property
     def in_body(self) -> bool:
@@ -82,7 +95,7 @@ class ResponseReader:
         if len(self._messages) < 2:
             return False
         last = self._messages[-1]
-        return last.head is None and not last.parser.trailing_data[0]
+        return last.head is None and not last.parser.trailing_data[0] and not self._unread()
 
     @property
     def reusable(self) -> bool:
@@ -138,9 +151,35 @@ class ResponseReader:
         return max(0, len(self.raw) - plain.start - plain.length)
 
     def _read(self, data: bytes) -> None:
+        """Let h11 read `data`, or that nothing more comes. It gets a head by lines, which shows
+        where the head ends.
+        """
         if not self._messages:
             self._messages.append(self._message())
-        self._messages[-1].parser.receive_data(data)
+        self._ahead = BytesIO(data)
+        while not (self.done or self.error):
+            current = self._messages[-1]
+            piece = self._ahead.readline() if current.head is None else self._ahead.read()
+            if not piece:
+                break
+            if current.chunks is not None:
+                piece = current.chunks.joined(piece)
+            self._parse(piece)
+        if not data:
+            if self._messages[-1].chunks is not None:
+                self._parse(self._messages[-1].chunks.rest())
+            self._messages[-1].parser.receive_data(b"")
+            self._take_all()
+
+    def _parse(self, piece: bytes) -> None:
+        if piece:  # nothing would say that the peer closed
+            self._messages[-1].parser.receive_data(piece)
+            self._take_all()
+
+    def _unread(self) -> int:
+        return len(self._ahead.getbuffer()) - self._ahead.tell()
+
+    def _take_all(self) -> None:
         while not self.done and self._take(self._messages[-1].parser.next_event()):
             pass
 
@@ -167,9 +206,9 @@ class ResponseReader:
                 return False
         elif isinstance(event, h11.Response):
             current.head = event
-            current.start = len(self.raw) - len(current.parser.trailing_data[0])
+            current.start = len(self.raw) - self._unread() - len(current.parser.trailing_data[0])
             if any(name == b"transfer-encoding" for name, _ in event.headers):
-                current.chunked = bytearray()
+                current.chunks, current.chunked = SmallChunks(self._limits.head), bytearray()
         elif isinstance(event, h11.Data):
             if current.chunked is None:
                 current.length += len(event.data)
@@ -182,9 +221,9 @@ class ResponseReader:
             if not last and (current.parser.their_state is h11.DONE or _kept_alive(current.head)):
                 self._messages.append(self._message())
                 if rest:
-                    self._messages[-1].parser.receive_data(rest)
+                    self._ahead = BytesIO(rest)
                 return True
-            current.excess = len(rest)
+            current.excess = len(rest) + self._unread()
             self.done = True
             return False
         elif isinstance(event, h11.ConnectionClosed):
