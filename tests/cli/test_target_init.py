@@ -148,12 +148,17 @@ def test_how_to_get_in_is_written_but_no_secret(
             seen.append(request.values("authorization") + request.values("host"))
             return super().handle(request)
 
+        def server_metadata(self, request: Request) -> Response:
+            name = "s " + seen[-1][0]
+            return self.json_response({"name": name, "version": "1", "extensions": []})
+
     monkeypatch.setenv("MY_TOKEN", "Zk9-pQ7w_vX2-token")
     path = tmp_path / "target.yaml"
     access = ["--bearer-env", "MY_TOKEN", "--host-header", "model.example", "--rate", "5000"]
     text, printed = written(cli, path, start(Guarded).url, *access)
     assert {tuple(fields) for fields in seen} == {("Bearer Zk9-pQ7w_vX2-token", "model.example")}
     assert "Zk9-pQ7w_vX2-token" not in text + printed
+    assert "wrote this file for s *****" in text
     target = load_target(path)
     assert dict(target.address.fields)["Authorization"] == "Bearer Zk9-pQ7w_vX2-token"
     assert target.address.host == "model.example"

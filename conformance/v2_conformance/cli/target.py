@@ -60,7 +60,7 @@ def init(options: InitOptions) -> int:
     tested = target_of(options)
     with masked_errors(tested.mask):
         found = match_models(tested, options.models)
-    text = _file_text(found, tested.public_url, options)
+    text = tested.mask.text(_file_text(found, tested.public_url, options))
     tested.mask.check(text, str(output))
     write_atomically(output, text)
     command = f"{PROGRAM} run --target {output}"
