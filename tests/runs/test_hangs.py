@@ -16,9 +16,9 @@ from support.servers import Peer, Scripted, served, serving
 from v2_conformance.cli.main import main
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.files import REPORT, load_report
+from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.hangs import Hangs
-from v2_conformance.runs.scheduling.budget import Budget, default_limit_s
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.causes.circumstances import Hung, OutOfTime, TimedOutEarly

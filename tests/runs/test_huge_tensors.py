@@ -24,8 +24,8 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import JsonObject
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
+from v2_conformance.runs.budget import usual_limit_s
 from v2_conformance.runs.result import Result
-from v2_conformance.runs.scheduling.budget import usual_limit_s
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.findings import (
     HeaderLengthMissing,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,16 +11,17 @@ import pytest
 from support.behaviours import Floats, Noisy, OtherFloats
 from support.servers import Start
 from v2_conformance.errors import NothingRanError, UsageError
+from v2_conformance.judging.relations.learning import unknown_model
 from v2_conformance.protocol.datatypes import ElementError, decode_bytes, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.learning import learn_models, listed_models
+from v2_conformance.runs.learning import learn_again, learn_models, listed_models
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.models import ROLE, ModelContract, TensorSpec
 from v2_conformance.suite.values.samples import Choice, make_samples
 from v2_conformance.wire.encode.deployment import Tolerance
 from v2_conformance.wire.relations.cases import special_sets
@@ -202,6 +204,15 @@ def test_what_cannot_be_tested_says_why_and_what_to_do(start: Start) -> None:
             learn_models(target(server), ["../x"], Choice(), None)
     with pytest.raises(NothingRanError, match=r"names no inputs.*--input"):
         learn_models(target(start(Nameless)), ["widener"], Choice(), None)
+
+
+def test_models_are_learned_within_the_time_of_a_run(server: ReferenceServer) -> None:
+    """A server that leaves requests unanswered would take three times --timeout for each model."""
+    brief = replace(target(server), max_time_s=1e-9)
+    with pytest.raises(NothingRanError, match=r"widener: no time was left .*; mixed: .*--max-time"):
+        learn_models(brief, ["widener", "mixed"], Choice(), None)
+    again = learn_again(brief, [unknown_model("widener", (), (), ())], None)
+    assert set(again.server.absent) == {ROLE + "widener"}
 
 
 class Generator(Behaviour):

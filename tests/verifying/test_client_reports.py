@@ -128,6 +128,12 @@ def other_words(case: CaseResult) -> CaseResult:
     return msgspec.structs.replace(case, said=said)
 
 
+def said_twice(case: CaseResult) -> CaseResult:
+    assert case.said is not None
+    said = msgspec.structs.replace(case.said, lines=case.said.lines * 2)
+    return msgspec.structs.replace(case, said=said)
+
+
 def replaced(**members: object) -> Callable[[CaseResult], CaseResult]:
     return lambda case: msgspec.structs.replace(case, **members)
 
@@ -148,6 +154,7 @@ def exchange(**members: object) -> Callable[[CaseResult], CaseResult]:
         ("K3/", other_response),
         ("K2/", other_request),
         ("K3/", other_words),
+        ("K3/", said_twice),
         ("K3/", exchange(purpose=Purpose.DISCOVERY)),
         ("K3/", exchange(ending=Ending.TIMEOUT)),
         ("K3/", exchange(open=True)),

@@ -21,10 +21,10 @@ from v2_conformance.report.evidence import Relations
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import EVERYTHING, Selection, Shard
+from v2_conformance.runs.budget import Budget, usual_limit_s
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.distance import usual_workers
 from v2_conformance.runs.result import CaseFinished
-from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch

@@ -53,9 +53,9 @@ from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.recording.results import calibration, masked_seen
 from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.runs.budget import Budget, usual_limit_s
 from v2_conformance.runs.discovery import discover, server_document, server_from
 from v2_conformance.runs.result import Result
-from v2_conformance.runs.scheduling.budget import Budget, usual_limit_s
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
 from v2_conformance.runs.scheduling.running import in_order, run_beside

@@ -24,6 +24,7 @@ from v2_conformance.judging.relations.learning import (
 from v2_conformance.judging.relations.plan import bindings_of
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import ElementError
+from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import MetadataClient, Server, server_name_of
 from v2_conformance.runs.patience import Patience
 from v2_conformance.runs.targets.target import Target
@@ -46,7 +47,7 @@ _MOST_MODELS = 200
 _NAMED = 5
 _ROOM = 64 << 20  # bytes of answers in a run; its report keeps each answer once
 
-
+_NO_TIME = "no time was left to ask it (--max-time)"
 _TOO_LARGE = (
     f"its answers take more than the {_ROOM >> 20} MiB that a report has for all models: test it "
     "alone, or with less input (--shape NAME=1,3,8,8)"
@@ -107,7 +108,11 @@ def learn_models(
         made: list[LearnedModel] = []
         failed: dict[str, str] = {}
         room = _ROOM
+        budget = _budget(target, len(found))
         for name in found:
+            if budget.spent:
+                failed[name] = _NO_TIME
+                continue
             one = _learned(target, session, name, choice, tolerance, special, room)
             if isinstance(one, str):
                 failed[name] = one
@@ -135,6 +140,12 @@ def learn_models(
     return _found(said, made, failed, asked)
 
 
+def _budget(target: Target, models: int) -> Budget:
+    """Return the time in which to learn so many models: a server may leave each request unanswered
+    for as long as --timeout."""
+    return Budget(target.max_time_s or default_limit_s(models, target.limits.exchange_s))
+
+
 def learn_again(
     target: Target, models: Sequence[ModelContract], tolerance: Tolerance | None
 ) -> LearnedServer:
@@ -145,7 +156,11 @@ def learn_again(
         said = server_name_of(target, session.get(SERVER))
         made: list[LearnedModel] = []
         failed: dict[str, str] = {}
+        budget = _budget(target, len(models))
         for model in models:
+            if budget.spent:
+                failed[model.model] = _NO_TIME
+                continue
             described_now = described(session.get(_path(model.model)), model.model)
             if isinstance(described_now, str):
                 failed[model.model] = described_now

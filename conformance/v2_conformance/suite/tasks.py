@@ -170,6 +170,11 @@ def read_lines(text: bytes, most: int) -> tuple[tuple[Line, ...], str | None]:
     return checked_lines((line for line in stripped if is_meant(line, ONE_OF)), most)
 
 
+def more_lines_than(requests: int) -> str:
+    """Return what is wrong with the lines of a client that says more than it was asked."""
+    return f"more lines than the {requests} requests"
+
+
 def stripped_line(raw: bytes) -> bytes:
     """Return a printed line without a byte order mark and the white space around it."""
     return raw.removeprefix(_BYTE_ORDER_MARK).strip()
@@ -194,7 +199,7 @@ def checked_lines(lines: Iterable[bytes], most: int) -> tuple[tuple[Line, ...], 
     found: list[Line] = []
     for line in lines:
         if len(found) == most:
-            return tuple(found), f"more lines than the {most} requests"
+            return tuple(found), more_lines_than(most)
         problem = _problem(line)
         if problem is not None:
             shown = ascii(line[:_SHOWN].decode("latin-1"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from support.runs import chosen, engine_for, target_of
+from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.scheduling.budget import Budget
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import in_order, run
 from v2_conformance.suite.cases import Case, RequestCase

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from support.servers import free_port
 from v2_conformance.errors import UsageError
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.budget import default_limit_s
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.scheduling.budget import default_limit_s
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.wire.pace import Pace

@@ -57,7 +57,7 @@ from v2_conformance.suite.causes.client_findings import (
 )
 from v2_conformance.suite.causes.output_findings import InvalidTensor, WrongDatatype
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.tasks import Line, Said, SaidTensor
+from v2_conformance.suite.tasks import Line, Said, SaidTensor, more_lines_than
 from v2_conformance.wire.encode.inputs import declared_part
 
 MOST_OUTPUT = 32 * 1024 * 1024
@@ -222,6 +222,8 @@ def _check_process(said: Said, requests: int) -> None:
         raise Finding(ClientDied(said.exit, tail))
     if said.garbage is not None:
         raise Finding(ClientGarbage(printable(said.garbage, 2 * _SHOWN)))
+    if len(said.lines) > requests:  # functions and forgers say what no output is read for
+        raise Finding(ClientGarbage(more_lines_than(requests)))
     if len(said.lines) < requests and said.ended != "unsaid":
         raise Finding(ClientSaidLess(requests, len(said.lines), tail))
 

@@ -32,6 +32,7 @@ from v2_conformance.judging.survival import (
     surplus,
 )
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.canary import Canary, DisturbedError
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.distance import round_trip_s
@@ -45,7 +46,6 @@ from v2_conformance.runs.live import Begun, Live
 from v2_conformance.runs.patience import Patience
 from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.scheduling.blame import Blame, Killing
-from v2_conformance.runs.scheduling.budget import Budget
 from v2_conformance.runs.scheduling.deaths import Deaths, DeathsHere, Recovery
 from v2_conformance.runs.scheduling.repeating import Repeats
 from v2_conformance.runs.targets.target import Target
