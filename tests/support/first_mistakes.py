@@ -10,7 +10,7 @@ import json
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -324,6 +324,44 @@ class BareWords(Small):
         return np.frombuffer(tensor.blob, "<f4").tolist()
 
 
+class BigEndianPrefixes(Small):
+    """`int.from_bytes(blob[:4], "big")`: network order."""
+
+    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        return super().bytes_blob(entry, turned_prefixes(bytes(blob), "big"))
+
+
+class BigEndianTexts(BigEndianPrefixes):
+    """The same in both directions, so that texts come back."""
+
+    def output_blob(self, tensor: Tensor) -> Buffer:
+        if tensor.datatype != "BYTES":
+            return tensor.blob
+        return turned_prefixes(bytes(tensor.blob), "little")
+
+
+def turned_prefixes(blob: bytes, order: Literal["little", "big"]) -> bytes:
+    """Return BYTES elements with prefixes in the other order; `order` is that of `blob`."""
+    other: Literal["little", "big"] = "big" if order == "little" else "little"
+    made, at = b"", 0
+    while at < len(blob):
+        size = int.from_bytes(blob[at : at + 4], order)
+        if at + 4 + size > len(blob):
+            raise Rejected(f"element of {size} bytes, but {len(blob) - at - 4} are left")
+        made += size.to_bytes(4, other) + blob[at + 4 : at + 4 + size]
+        at += 4 + size
+    return made
+
+
+class NoVersions(Small):
+    """`@app.post("/v2/models/{name}/infer")` alone."""
+
+    def find_model(self, name: str, version: str | None) -> ModelContract:
+        if version is not None:
+            raise Rejected("Not Found", 404)
+        return super().find_model(name, version)
+
+
 @dataclass(frozen=True)
 class FirstMistake:
     """A mistake, and the requirements any of which explains it."""
@@ -344,7 +382,7 @@ FIRST_MISTAKES = (
     FirstMistake(NoHeaderLength, ("P3",)),
     FirstMistake(LengthOfBody, ("P5",)),
     FirstMistake(BigEndian, ("D3",)),
-    FirstMistake(BigEndianInputs, ("D3",)),
+    FirstMistake(BigEndianInputs, ("D1", "D3")),
     FirstMistake(CharactersCounted, ("P10",)),
     FirstMistake(OrderOfTheModel, ("M2",)),
     FirstMistake(BlobsInOrderOfTheModel, ("O12",)),
@@ -367,4 +405,7 @@ FIRST_MISTAKES = (
     FirstMistake(OtherNames, ("O10", "O13")),
     FirstMistake(HeaderInJsonAnswers, ("P9",)),
     FirstMistake(BareWords, ("P9",)),
+    FirstMistake(BigEndianPrefixes, ("B1",), "reverser"),
+    FirstMistake(BigEndianTexts, ("B1", "B2"), "reverser"),
+    FirstMistake(NoVersions, ("V2",)),
 )

@@ -29,6 +29,7 @@ REQUESTS_FILE = "generated_requests.yaml"
 # Members that only people read: they decide neither what is sent nor the verdict.
 _WORDS_OF_REQUIREMENTS = frozenset(
     {
+        "blobs",
         "cite",
         "combines",
         "findings",

@@ -76,7 +76,8 @@ class Requirement:
     that replaced it; it is then no longer judged.
     `findings` are kinds of causes: whatever case shows one of them, it is about this requirement.
     `prerequisite_of` are the requirements that cannot hold if this one does not. `combines` says
-    that its cases only combine what others test alone. `report.causes.root_causes` reads all three.
+    that its cases only combine what others test alone. `blobs` says how they tell what is wrong
+    with the blobs of requests (cases/requirements.yaml). `report.causes.root_causes` reads all.
     """
 
     id: str
@@ -99,6 +100,7 @@ class Requirement:
     findings: tuple[str, ...] = ()
     prerequisite_of: tuple[str, ...] = ()
     combines: bool = False
+    blobs: Literal["elements", "everywhere", "typed", "reordered"] | None = None
 
     @property
     def family(self) -> str:

@@ -140,6 +140,14 @@ def test_elements_are_misread_if_all_blobs_give_wrong_values() -> None:
     assert root_causes(of_one_type, of_any_model=True)[0].requirement == "P12"
 
 
+def test_lengths_of_texts_are_misread_if_only_requests_with_blobs_are_refused() -> None:
+    cases = [case for name in ("P2", "H1", "B1") for case in some(name, 2, REFUSED)]
+    without_blobs = [*cases, *some("P12", 2, REFUSED, 3)]
+    assert root_causes(without_blobs, of_any_model=True)[0].requirement == "B1"
+    every_one = [*cases, *some("P12", 2, REFUSED)]
+    assert root_causes(every_one, of_any_model=True)[0].requirement == "P12"
+
+
 def test_what_fails_for_another_reason_is_a_cause_of_its_own() -> None:
     cases = [*some("P5", 5, NOT_JSON), *some("D1", 12, NOT_JSON), *some("H6", 2, ACCEPTED, 13)]
     assert set(named(root_causes(cases))) == {("P5", 17), ("H6", 2)}

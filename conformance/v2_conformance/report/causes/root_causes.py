@@ -22,6 +22,7 @@ from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, finding_of
 from v2_conformance.suite.causes.circumstances import KilledBy
 from v2_conformance.suite.causes.findings import AcceptedInvalidRequest, AnsweredExactly
+from v2_conformance.suite.causes.passes import Rejected
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Harm, Requirement, catalogue
 
@@ -36,11 +37,6 @@ _LEADS = "extension_not_listed"
 _POINTED = "shown by "
 # Families of requirements that vary what others are about.
 _VARYING = "VX"
-# With any model, blobs are at odd offsets only if the inputs are listed in another order.
-_REORDERING = frozenset({"D14"})
-# What elements in request blobs are, and what has blobs at any place and in a request of any type.
-_ELEMENTS = frozenset({"D1", "D2", "D3", "D5", "D7", "D8", "D9", "B1"})
-_ALL_BLOBS = ("P2", "P13", "P14", "H1")
 # A client that sends as JSON what its caller wants as a blob cannot send what JSON cannot say.
 _IN_JSON, _UNSENT = "wrong_form", "no_request"
 _NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
@@ -101,7 +97,10 @@ def root_causes(
     total = Counter(
         case.requirement
         for case in all_cases
-        if case.outcome in FAILED or case.outcome is Outcome.PASS
+        if case.outcome in FAILED
+        or (
+            case.outcome is Outcome.PASS and not (of_any_model and isinstance(case.cause, Rejected))
+        )
     )
     return (
         *_Grouping(failed, total, waiting, of_any_model).groups(),
@@ -128,9 +127,14 @@ class _Grouping(Generic[Case]):
         of_any_model: bool,
     ) -> None:
         self._waiting = waiting
+        self._total = total
         self._of_any_model = of_any_model
         self._known = catalogue()
         self._place = {name: place for place, name in enumerate(self._known)}
+        self._by_blobs = {
+            what: [known.id for known in self._known.values() if known.blobs == what]
+            for what in ("everywhere", "typed")
+        }
         self._own: dict[_Key, list[Case]] = {}
         self._pointed: dict[_Key, list[Case]] = {}
         for case in cases:
@@ -226,24 +230,30 @@ class _Grouping(Generic[Case]):
         """Return the sort key of a cause among failures that read alike: first what none of the
         others explains (`explained` are those that one does)."""
         about = self._is_about(key)
-        varied = key.requirement[:1] in _VARYING or self._combines(key.requirement)
-        varied = varied or key.requirement in _REORDERING
+        varied = (key.requirement[:1] in _VARYING) + self._combines(key.requirement)
         known = self._requirement(key.requirement)
+        # With any model, blobs are at odd offsets only if inputs are listed in another order.
+        varied += known is not None and known.blobs == "reordered"
         other = not about and known is not None and bool(known.findings)  # it is about others
         likeness = self._likeness(key, self._failing)
         like = likeness if likeness > _LIKE else 0
-        likely = not self._is_misread(key), -like, -self._share[key]
-        return varied, not about, key.requirement in explained, *likely, other
+        likely = not self._is_misread(key), self._share[key] < 1, -like, -self._share[key]
+        explained_by_another = key.requirement in explained
+        return varied, not about, explained_by_another, bool(varied) and other, *likely, other
 
     def _is_misread(self, key: _Key) -> bool:
-        """Return True if elements are misread: all blobs give wrong values, wherever they are and
-        whatever the type of the request."""
-        return (
-            key.finding == "wrong_value"
-            and key.requirement in _ELEMENTS
-            and self._share[key] == 1
-            and all(_Key(name, key.finding) in self._own for name in _ALL_BLOBS)
-        )
+        """Return True if elements are misread: all blobs give wrong values, or those of BYTES an
+        error, wherever they are, whatever the type of the request, and not if there is no blob."""
+        known = self._requirement(key.requirement)
+        if known is None or known.blobs != "elements" or self._share[key] < 1:
+            return False
+        told = [name for name in self._by_blobs["everywhere"] if self._total[name]]
+        if not told or any(_Key(name, key.finding) not in self._own for name in told):
+            return False
+        typed = [_Key(name, key.finding) for name in self._by_blobs["typed"]]
+        of_bytes = known.datatypes == ("BYTES",)
+        refused = of_bytes and all(self._share.get(one, 0) < 1 for one in typed)
+        return key.finding == "wrong_value" or refused
 
     def _group(self, root: _Key, taken: list[_Key]) -> CauseGroup[Case]:
         cases = [case for key in taken for case in self._own[key]]

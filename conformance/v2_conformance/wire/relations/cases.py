@@ -213,7 +213,8 @@ def _renamed(id: str, model: ModelContract) -> str:
 
 def _unbound(model: ModelContract) -> DeployedModel:
     inputs, outputs = (tuple(s.name for s in specs) for specs in (model.inputs, model.outputs))
-    return DeployedModel(model.role, model.model, inputs, outputs, known=KnownModel(model))
+    known = KnownModel(model)
+    return DeployedModel(model.role, model.model, inputs, outputs, version="1", known=known)
 
 
 def _is_for(case: Case, model: ModelContract) -> bool:
