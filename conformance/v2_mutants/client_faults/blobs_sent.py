@@ -100,6 +100,10 @@ client_fault("line-end-before-blobs", "K2", PlainClient.body)(
     "A line end stands between the JSON and the blobs.",
     lambda right, text, blobs: b"\n".join([text, b"".join(blobs)]) if blobs else text,
 )
+client_fault("line-end-behind-blobs", "K2", PlainClient.body)(
+    "A line ends behind the blobs.",
+    lambda right, text, blobs: right() + (b"\n" if blobs else b""),
+)
 client_fault("size-in-elements", "K2", PlainClient.size)(
     "binary_data_size is the number of elements.",
     lambda right, tensor, blob: tensor.array.size,

@@ -189,7 +189,8 @@ def _blobs(sent: Sent) -> None:
         if {"name", "datatype", "shape"} <= set(entry) and isinstance(entry["shape"], list):
             tensor, at = tensor_of(entry, body, at)
             tensors.append(tensor)
-    if at < len(body) and body[at:].strip(b" \t\r\n"):
+    # White space may follow JSON, but no blob.
+    if at < len(body) and (at > start or body[at:].strip(b" \t\r\n")):
         raise Finding(LeftoverBytes(start, at - start, len(body)))
     _compare(sent, tensors)
 
