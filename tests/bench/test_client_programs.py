@@ -114,6 +114,30 @@ def test_lines_are_read_as_languages_print_them(printed: bytes) -> None:
     assert read_lines(printed + b"\n", 1) == ((Line(error="no"),), None)
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [
+        '{"error": "no"}'.encode("utf-16"),
+        b'{\n  "error": "no"\n}',
+        b'[{"error": "no"}]',
+        b'"{\\"error\\": \\"no\\"}"',
+        b"{'error': 'no'}",
+        b'INFO: {"error": "no"}',
+        b'\x1b[32m{"error": "no"}\x1b[0m',
+    ],
+)
+def test_a_line_of_another_form_is_told_if_one_is_missing(printed: bytes) -> None:
+    lines, garbage = read_lines(printed + b"\n", 1)
+    assert not lines
+    assert garbage is not None
+    assert garbage.startswith('expected a line that begins with {"')
+    assert read_lines(printed + b'\n{"error": "no"}', 1) == ((Line(error="no"),), None)
+
+
+def test_a_log_is_no_line() -> None:
+    assert read_lines(b"error: no outputs\n", 1) == ((), None)
+
+
 def test_a_log_on_standard_output_is_told_where_it_belongs() -> None:
     lines, garbage = read_lines(b'{"level": "info"}\n{"error": "no"}', 1)
     assert not lines

@@ -8,6 +8,7 @@ elements each after a 4-byte length, BF16 as two bytes; as JSON they are base64.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import Annotated, Literal
 
@@ -156,6 +157,7 @@ def checked_line(line: Line) -> Line:
 
 
 _LINES = msgspec.json.Decoder(Line)
+_QUOTED = re.compile(b"|".join(rb"[\"']%b\\?[\"']" % name.encode() for name in ONE_OF))
 _SHOWN = 120
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -166,8 +168,22 @@ def read_lines(text: bytes, most: int) -> tuple[tuple[Line, ...], str | None]:
     What does not begin with `{"` is ignored unless it is a line all the same: some languages print
     a byte order mark, or spaces in JSON. Nothing is read after a bad line.
     """
-    stripped = map(stripped_line, text.split(b"\n"))
-    return checked_lines((line for line in stripped if is_meant(line, ONE_OF)), most)
+    stripped = [stripped_line(line) for line in text.split(b"\n")]
+    lines, garbage = checked_lines((line for line in stripped if is_meant(line, ONE_OF)), most)
+    if garbage is None and len(lines) < most:
+        garbage = next((_unlike(line) for line in stripped if _is_almost_meant(line)), None)
+    return lines, garbage
+
+
+def _is_almost_meant(line: bytes) -> bool:
+    """Return True for a line that is not read, but has a member of those that are: in an array or
+    a string, printed over several lines or by another program's rules, in UTF-16, behind a word."""
+    return not is_meant(line, ONE_OF) and _QUOTED.search(line.replace(b"\0", b"")) is not None
+
+
+def _unlike(line: bytes) -> str:
+    shown = ascii(line[:_SHOWN].decode("latin-1"))
+    return f'expected a line that begins with {{" and ends with }}, in UTF-8, got {shown}'
 
 
 def more_lines_than(requests: int) -> str:
