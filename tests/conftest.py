@@ -112,7 +112,7 @@ def _arrivals_are_noted() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _outside_of_ci(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs inside tests have nothing to tell the CI service that runs the tests."""
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "TF_BUILD", "TEAMCITY_VERSION"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 import shutil
 import textwrap
 
 WIDTH = 80
+# GitHub Actions, Azure Pipelines, TeamCity.
+_READERS = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
+_COMMAND = re.compile(r"##(\w*)\[")
 _NARROWEST = 40
 
 
@@ -19,14 +23,16 @@ def plain(text: str) -> str:
 
 
 def defused(text: str) -> str:
-    """Under GitHub Actions, `text` without what its runner takes for a command.
+    """Under a CI service that reads commands from what is printed, `text` without them.
 
-    That is "::" at the start of a line, after any spaces, and "##[" anywhere. Where a line will be
-    broken is not known yet, so "::" is spelled out wherever it stands.
+    That is "##[", "##vso[" and the like anywhere and, for GitHub's runner, "::" at the start of a
+    line, after any spaces. Where a line will be broken is not known yet, so "::" is spelled out
+    wherever it stands.
     """
-    if not in_github_actions():
+    if not any(map(os.environ.get, _READERS)):
         return text
-    return text.replace("::", r":\x3a").replace("##[", r"##\x5b")
+    text = _COMMAND.sub(r"##\1\\x5b", text)
+    return text.replace("::", r":\x3a") if in_github_actions() else text
 
 
 def in_github_actions() -> bool:

@@ -213,10 +213,15 @@ class TestPublish:
 
 class TestForgedCommands:
     def test_text_is_defused_in_ci_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        text = "::error::x ##[error]y a:::b"
+        text = "::error::x ##[error]y a:::b ##vso[task.complete] ##teamcity[x]"
         assert plain(text) == text
+        rest = r"##\x5berror]y {} ##vso\x5btask.complete] ##teamcity\x5bx]"
+        for name in ("TF_BUILD", "TEAMCITY_VERSION"):
+            monkeypatch.setenv(name, "True")
+            assert plain(text) == "::error::x " + rest.format("a:::b")
+            monkeypatch.delenv(name)
         monkeypatch.setenv("GITHUB_ACTIONS", "true")
-        assert plain(text) == r":\x3aerror:\x3ax ##\x5berror]y a:\x3a:b"
+        assert plain(text) == r":\x3aerror:\x3ax " + rest.format(r"a:\x3a:b")
 
     def test_no_line_of_a_summary_is_a_command(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GITHUB_ACTIONS", "true")
