@@ -274,6 +274,15 @@ def test_the_whole_report_has_every_member_of_the_schema(tmp_path: Path) -> None
     assert {c["outcome"] for c in WHOLE["cases"]} <= {o.value for o in Outcome}
 
 
+@pytest.mark.parametrize("name", ["Relations.rtol", "Relations.atol", "ClientInfo.timeout_s"])
+def test_a_negative_number_that_no_run_has_is_refused(name: str, tmp_path: Path) -> None:
+    place = PLACES[name]
+    with changing(place) as inside:
+        for number, allowed in ((0.5, True), (-1.0, False)):
+            inside[place[-1]] = number
+            assert is_report(WHOLE, tmp_path / "report.json") is allowed
+
+
 def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: Path) -> None:
     left_out = set()
     for name, place in PLACES.items():

@@ -230,6 +230,19 @@ def test_a_case_that_failed_beside_others_is_judged_even_if_the_time_is_spent() 
     assert engine.out_of_time
 
 
+def test_no_known_good_answers_are_asked_for_once_the_time_is_spent() -> None:
+    found = []
+    for limit_s in (10, 0):
+        with answering(lambda request, _: served(request)) as server:
+            target = target_of(server.url)
+            engine = Engine(target, discover(target), budget=Budget(limit_s, clock=lambda: 0.0))
+            engine.calibrate(chosen("P2/blob-follows-json[INT32]"))
+            found.append(len(engine.calibrations()))
+            engine.close()
+    assert found[0] > 0
+    assert found[1] == 0
+
+
 def wrong(request: bytes) -> bytes:
     answer = served(request)
     if b"/infer " not in request or b'"shape":[3]' in request:

@@ -169,8 +169,12 @@ class Relations(Part, frozen=True):
     """The subject of a run that compared the answers of models with each other."""
 
     models: tuple[AskedModel, ...]
-    rtol: Annotated[float, Meta(description="How far two floats may differ, relatively.")] = 0.0
-    atol: Annotated[float, Meta(description="How far two floats may differ, absolutely.")] = 0.0
+    rtol: Annotated[float, Meta(ge=0, description="How far two floats may differ, relatively.")] = (
+        0.0
+    )
+    atol: Annotated[float, Meta(ge=0, description="How far two floats may differ, absolutely.")] = (
+        0.0
+    )
 
     def words(self, needs_identity: Collection[str]) -> tuple[str, ...]:
         """Return what a verdict about relations covers, as clauses of its claim."""

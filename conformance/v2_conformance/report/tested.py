@@ -93,7 +93,9 @@ class ClientInfo(Part, frozen=True):
         tuple[str, ...],
         Meta(description="The program and its arguments; none if it was not run as a command."),
     ]
-    timeout_s: Annotated[float, Meta(description="Seconds that the client had for a request.")]
+    timeout_s: Annotated[
+        float, Meta(gt=0, description="Seconds that the client had for a request.")
+    ]
     one_process: Annotated[
         bool, Meta(description="Whether it was run once for all scenarios, not once for each.")
     ] = False

@@ -266,9 +266,12 @@ class Engine:
         return isinstance(case, RequestCase | GetCase) and self._skip(case) is None
 
     def calibrate(self, cases: Sequence[Case]) -> None:
-        """Find the canaries of all these cases that are sent, concurrently, before any case is."""
+        """Find the canaries of all these cases that are sent, concurrently, before any case is, as
+        far as the time of the run goes."""
         connection = self.live.connection()
         for case in cases:
+            if self._budget is not None and self._budget.spent:
+                return
             if not isinstance(case, RequestCase) or skipped(case, self._claims) is not None:
                 continue
             with contextlib.suppress(DisturbedError):
