@@ -306,6 +306,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "CaseResult.expected",
         "RequirementResult.blocks",
         "ClientLacks.basic",
+        "NoRequest.error",
         "DidNotSurvive.beside",
         "ExpectedFailure.link",
         "TargetInfo.masked",
