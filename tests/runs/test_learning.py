@@ -154,6 +154,16 @@ def test_all_stands_for_the_repository_index(start: Start, server: ReferenceServ
         learn_models(without, ["all"], Choice(), None)
 
 
+@pytest.mark.parametrize("listed", [[], [{"name": "a\n::error::b"}, {"name": "c", "state": "X"}]])
+def test_a_list_without_a_model_that_can_be_tested_is_told(start: Start, listed: object) -> None:
+    class Lists(Behaviour):
+        def repository_index(self, request: Request) -> Response:
+            return self.json_response(listed)
+
+    with pytest.raises(NothingRanError, match="lists no model that is ready"):
+        learn_models(target(start(Lists)), ["all"], Choice(), None)
+
+
 @pytest.mark.parametrize(
     ("model", "given", "problem"),
     [

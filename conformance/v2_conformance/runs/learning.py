@@ -221,6 +221,10 @@ def _names(session: MetadataClient, names: Sequence[str]) -> list[str]:
                 "what `all` is: name each model with --model"
             )
         wanted = [name for name in wanted if name != ALL] + listed
+        if not wanted:
+            raise NothingRanError(
+                "the server lists no model that is ready and that can be tested by name"
+            )
     for name in wanted:
         if not NAME.fullmatch(name):
             raise UsageError(f"a model called {name[:60]!a} cannot be tested by name")
