@@ -130,6 +130,10 @@ class Canary:
         """Return True if the canary for `role` was answered exactly in `form`."""
         return self.answered(role, form) and self._known[role, form].expected is None
 
+    def knows(self, role: str, form: Form) -> bool:
+        """Return True if the canary for `role` was calibrated in this form."""
+        return (role, form) in self._known
+
     def forms(self, role: str) -> list[Form]:
         """Return the forms in which the canary for `role` was answered exactly."""
         return [form for one, form in list(self._known) if one == role and self.serves(role, form)]
