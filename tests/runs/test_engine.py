@@ -191,6 +191,22 @@ class TestConnections:
         cause = found["H6/not-a-number[letters]"].cause
         assert cause == Hung(ANY, 0, ANY)
 
+    def test_known_good_requests_in_vain_are_not_repeated_for_each_case(self, start: Start) -> None:
+        asked: list[Request] = []
+
+        class Broken(Behaviour):
+            def handle(self, request: Request) -> Response:
+                if not request.target.endswith("/infer"):
+                    return super().handle(request)
+                asked.append(request)
+                return Response(500, body=(b"{}",))
+
+        counts: list[int] = []
+        for workers in (1, 3):
+            results(target_of(start(Broken).url), chosen("S2/", "H1/", "O"), workers=workers)
+            counts.append(len(asked) - sum(counts))
+        assert counts[1] <= 2.2 * counts[0], counts
+
     def test_a_model_that_never_answers_leaves_its_cases_unsent(self, start: Start) -> None:
         release = threading.Event()
 

@@ -236,7 +236,8 @@ def test_no_known_good_answers_are_asked_for_once_the_time_is_spent() -> None:
         with answering(lambda request, _: served(request)) as server:
             target = target_of(server.url)
             engine = Engine(target, discover(target), budget=Budget(limit_s, clock=lambda: 0.0))
-            engine.calibrate(chosen("P2/blob-follows-json[INT32]"))
+            (case,) = chosen("P2/blob-follows-json[INT32]")
+            engine.calibrate(case)
             found.append(len(engine.calibrations()))
             engine.close()
     assert found[0] > 0

@@ -36,9 +36,9 @@ def calibration(ways: Sequence[Prepared]) -> Calibration:
     """Send each of `ways`, on a fresh connection each, up to the first that is answered exactly.
 
     If none is, the one with the clearest answer counts. A server that cannot serve now is not asked
-    again, nor is one that does not answer in less time than usual. What was answered with wrong
-    tensors is sent again at the end: that a server never gets a form right, its cases show, but
-    that its first answers are wrong, only this.
+    again, nor is one that does not answer in less time than usual, or whose answer does not end.
+    What was answered with wrong tensors is sent again at the end: that a server never gets a form
+    right, its cases show, but that its first answers are wrong, only this.
     """
     tried: list[tuple[Transcript, FirstAnswer]] = []
     wrong: list[tuple[Prepared, Cause]] = []
@@ -53,7 +53,8 @@ def calibration(ways: Sequence[Prepared]) -> Calibration:
         silence = describe(problem) if away else rank(transcript)[1]
         lasting = not (away or transcript.ending is Ending.REFUSED)
         found = FirstAnswer(way, answer(transcript), silence, lasting)
-        if away or (silence and transcript.shortened_s is not None):
+        endless = transcript.ending is Ending.TOO_LARGE
+        if away or (silence and (endless or transcript.shortened_s is not None)):
             return found
         tried.append((transcript, found))
         if wrong_output(problem) is not None:

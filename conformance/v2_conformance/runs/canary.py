@@ -42,8 +42,8 @@ class Canary:
     """Known-good requests. Each is calibrated: the first form that this server answers exactly,
     before any case has touched the model, so that a canary's failure is news.
 
-    A server that left several of them in a row without an answer has little time for the next: a
-    run of one that answers none would else wait for hours."""
+    A server that left several of them in a row without an answer, or with one that does not end,
+    has little time for the next: a run of one that answers none would else wait for hours."""
 
     def __init__(self, target: Target, server: Server, patience: Patience) -> None:
         self._patience = patience
@@ -115,11 +115,13 @@ class Canary:
 
     def _note(self, transcript: Transcript) -> None:
         with self._lock:
-            if transcript.response is not None:
+            answered, ending = transcript.response is not None, transcript.ending
+            if answered:
                 self.slowest_s = max(self.slowest_s, transcript.duration_s)
-                self._unanswered = 0
-            elif transcript.ending is Ending.TIMEOUT:
+            if ending is Ending.TOO_LARGE or (ending is Ending.TIMEOUT and not answered):
                 self._unanswered += 1
+            elif answered:
+                self._unanswered = 0
 
     def answered(self, role: str, form: Form) -> bool:
         """Return True if the canary for `role` is known in `form` and gets an answer."""

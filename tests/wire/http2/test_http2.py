@@ -6,6 +6,7 @@ import ssl
 
 import pytest
 import trustme
+from hyperframe.frame import DataFrame
 
 from support.http2_servers import GET, OK, Http2Peer, exchanged, http2, http2_request, over_http2
 from support.servers import PATIENT, Peer, free_port, response, serving, steps
@@ -115,6 +116,24 @@ def test_a_response_without_a_length_ends_with_its_stream_and_trailers_are_facts
     assert bytes(response(came).body) == b"{}"
     assert came.http2 is not None
     assert came.http2.trailers == (("x-sum", "1"), ("x-odd", "\\xc3\\xa9"))
+
+
+@pytest.mark.parametrize("sizes", [[1] * 3000, [1, 0, 2, 16384, 3], [9000, 9000, 1]])
+def test_data_in_any_frames_is_one_body(sizes: list[int]) -> None:
+    def script(peer: Http2Peer) -> None:
+        asked = peer.request()
+        peer.fields(asked, OK)
+        pieces = [bytes((number % 251,)) * size for number, size in enumerate(sizes)]
+        peer.peer.send(b"".join(DataFrame(asked.stream, piece).serialize() for piece in pieces))
+        ended = DataFrame(asked.stream, b"z", pad_length=3, flags=["END_STREAM", "PADDED"])
+        peer.peer.send(ended.serialize())
+        peer.answer(peer.request())
+
+    with serving(http2(script)) as server, over_http2(server) as connection:
+        body = bytes(response(connection.exchange(http2_request(b"abc"))).body)
+        assert body == b"".join(bytes((n % 251,)) * size for n, size in enumerate(sizes)) + b"z"
+        again = connection.exchange(http2_request(b"abc"))
+        assert (again.reused, again.ending) == (True, Ending.COMPLETE)
 
 
 def test_a_connection_is_used_for_one_stream_after_the_other() -> None:

@@ -79,12 +79,16 @@ class SideBySide:
         self._known: dict[str, Result] = {}
         self._passed: set[str] = set()  # ids of cases that passed concurrently
         self._lingers = False
+        self._closed = False
         # A known-good request after a case is on its way while the next case is.
         self.shared = workers > 1 and engine.live.serves_together(2 * workers)
 
     def close(self) -> None:
-        """End its threads, none of which is running a case."""
-        self._pool.shutdown()
+        """End its threads. None is running a case; if the run was stopped, some may still look for
+        canaries, and end after the next.
+        """
+        self._closed = True
+        self._pool.shutdown(cancel_futures=True)
 
     def calibrate(self, cases: Sequence[Case]) -> None:
         """Find the canaries of all models that `cases` need, several models at once.
@@ -96,8 +100,13 @@ class SideBySide:
         of_model: dict[str | None, list[Case]] = {}
         for case in cases:
             of_model.setdefault(case.role, []).append(case)
-        list(self._pool.map(self._engine.calibrate, of_model.values()))
+        list(self._pool.map(self._calibrate, of_model.values()))
         self._engine.live.hang_up()  # a server may serve one connection at a time
+
+    def _calibrate(self, cases: Sequence[Case]) -> None:
+        for case in cases:
+            if not self._closed:
+                self._engine.calibrate(case)
 
     def find_interference(self, cases: Sequence[Case]) -> None:
         """Run these cases one by one before any other; `run` gives their results in their place.
