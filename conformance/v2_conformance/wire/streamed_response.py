@@ -36,6 +36,11 @@ class StreamedReader(ResponseReader):
         self._came = 0
         self._body = 0
 
+    @property
+    def cost(self) -> int:
+        """Just what is kept: a tensor of 2 GiB may well come in half a million chunks."""
+        return len(self.raw)
+
     def feed(self, data: bytes) -> None:
         """See ResponseReader."""
         self._came += len(data)
