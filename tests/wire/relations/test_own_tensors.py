@@ -58,7 +58,8 @@ def test_a_case_about_special_values_is_sent_with_its_own(case_id: str) -> None:
 def test_other_inputs_get_as_many_elements_of_their_sample() -> None:
     made = transposed(SUITE["D1/signed-integers[INT32,extremes]"], taught())
     assert made is not None
-    own, other = made.request["inputs"]
+    other, own = made.request["inputs"]  # in the order of the model
+    assert (other["tensor"], own["tensor"]) == (0, 1)
     assert own["shape"] == other["shape"]
     texts = decode_bytes(taught().special[other["special"]][other["tensor"]].blob)
     assert texts[:3] == decode_bytes(REVERSER.samples[0][0].blob)
