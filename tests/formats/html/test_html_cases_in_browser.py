@@ -102,7 +102,7 @@ def test_a_word_that_is_no_json_is_marked(browser: Browser, written: Written) ->
     words = "Array.from(document.querySelectorAll('mark.diff')).map(one => one.textContent)"
     assert browser.evaluate(words) == ["Infinity"]
     before = browser.evaluate("document.querySelector('mark.diff').previousSibling.textContent")
-    assert before.endswith("[1.0, ")
+    assert before.endswith("[1.0,")
 
 
 def test_an_offset_that_no_blob_has_marks_nothing(browser: Browser, written: Written) -> None:
@@ -194,7 +194,8 @@ def test_passes_have_the_same_sections(browser: Browser, written: Written) -> No
         if name.startswith(("chunked", "coded")):  # only as a whole
             assert [part[0] for part in bar] == ["k-head", "k-raw"]
         else:
-            assert bar == bars["fail"][name]
+            # What is wrong in the JSON is marked only where the case did not pass.
+            assert bar == [part for part in bars["fail"][name] if "at-difference" not in part[0]]
 
 
 @pytest.mark.parametrize("outcome", ["fail", "pass", "not_run"])
