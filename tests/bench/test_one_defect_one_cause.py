@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,15 +14,14 @@ from v2_conformance.bench.features import needed
 from v2_conformance.bench.scenarios import run_scenario
 from v2_conformance.bench.tasks import asked_of
 from v2_conformance.maintenance.selftest.clients import plain_client
+from v2_conformance.maintenance.selftest.servers import Judged, judged
 from v2_conformance.reference.client import PlainClient, run_task
 from v2_conformance.reference.client.responses_read import Inference
 from v2_conformance.reference.client.task import Call, ClientError
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
-from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
 from v2_conformance.suite.library import client_cases
-from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Task
 
 # Scenarios that wait or send much, or are many of one kind.
@@ -34,29 +33,12 @@ SOME = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A result as `root_causes` reads it."""
-
-    id: str
-    requirement: str
-    outcome: Outcome
-    cause: Cause | None
-    grade: str
-
-
-def judged(result: Result) -> Judged:
-    case = result.case
-    facts = case.facts(("client", "bf16"), result.cause)
-    return Judged(case.id, case.requirement, result.outcome, result.cause, facts.grade)
-
-
 def causes(
     client: InProcessClient, needs: Callable[[ClientCase], bool]
 ) -> tuple[CauseGroup[Judged], ...]:
     """The causes of what fails in scenarios."""
     found = [case for case in client_cases() if isinstance(case, ClientCase) and needs(case)]
-    return root_causes([judged(run_scenario(case, client)) for case in found])
+    return root_causes([judged(run_scenario(case, client), CLIENT_PROFILES) for case in found])
 
 
 def requirements(groups: Iterable[CauseGroup[Judged]]) -> list[tuple[str, str]]:

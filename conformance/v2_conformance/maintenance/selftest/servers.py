@@ -189,7 +189,7 @@ def _try_all(workers: int | None, *, full: bool, seed: int | None) -> Iterator[F
 
 
 @dataclass(frozen=True)
-class _Judged:
+class Judged:
     """A result as `root_causes` reads it."""
 
     id: str
@@ -199,17 +199,16 @@ class _Judged:
     cause: Cause | None
 
 
+def judged(result: Result, profiles: Sequence[str]) -> Judged:
+    """Return a result as `root_causes` reads it, of a target that claims these profiles."""
+    case, cause = result.case, result.cause
+    grade = case.facts(profiles, cause).grade
+    return Judged(case.id, case.requirement, grade, result.outcome, cause)
+
+
 def _first_cause(results: Sequence[Result]) -> str:
     """The requirement that a run with these results names first, "" if nothing fails."""
-    judged = []
-    for result in results:
-        facts = result.case.facts(SERVER_PROFILES, result.cause)
-        judged.append(
-            _Judged(
-                result.case.id, result.case.requirement, facts.grade, result.outcome, result.cause
-            )
-        )
-    causes = root_causes(judged)
+    causes = root_causes([judged(result, SERVER_PROFILES) for result in results])
     return causes[0].requirement if causes else ""
 
 
