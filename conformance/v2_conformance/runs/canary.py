@@ -50,6 +50,7 @@ class Canary:
         self._target = target
         self._server = server
         self._known: dict[tuple[str, Form], FirstAnswer] = {}
+        self._in_vain: dict[tuple[str, Form], str] = {}  # beside others, and why
         self._right: dict[tuple[str, Form], bytes] = {}
         self._lock = threading.Lock()
         self._finding: dict[tuple[str, Form], threading.Lock] = {}
@@ -71,7 +72,8 @@ class Canary:
 
         `connection` is the caller's own, opened anew and closed afterwards: a second open
         connection would wait forever for a server that serves one at a time. Unless nothing else
-        runs (`alone`) only an exact answer is kept, and any other raises DisturbedError.
+        runs (`alone`) only an exact answer is kept, and any other raises DisturbedError; then it is
+        looked for again only alone.
 
         Returns why the model cannot be tested, or "" if it answers known-good requests, even if not
         well.
@@ -82,6 +84,8 @@ class Canary:
             known = self._known.get((role, form))
             if known is not None:
                 return known.silence
+            if not alone and (role, form) in self._in_vain:
+                raise DisturbedError(silence=self._in_vain[role, form])
             binding = self._server.present[role]
             exchanges: list[Exchange] = []
 
@@ -100,7 +104,8 @@ class Canary:
             finally:
                 connection.close()
             if not alone and first.expected is not None:
-                raise DisturbedError(silence=first.silence or _UNCLEAR)
+                self._in_vain[role, form] = first.silence or _UNCLEAR
+                raise DisturbedError(silence=self._in_vain[role, form])
             if first.lasting:
                 self._known[role, form] = first
                 with self._lock:
@@ -147,6 +152,7 @@ class Canary:
     def forget(self) -> None:
         """Forget every canary: each is calibrated again when it is needed."""
         self._known.clear()
+        self._in_vain.clear()
 
     def begin(self, role: str, connection: Connection, form: Form) -> None:
         """Send the canary if it can be sent ahead of time; `send` reads the answer."""

@@ -19,7 +19,6 @@ from v2_conformance.conversations.case import known_good_needed
 from v2_conformance.conversations.generated import generated, sendable
 from v2_conformance.conversations.steps import AskApart, Concluded, Known, play
 from v2_conformance.errors import CaseFileError
-from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.survival import (
     FLOODED,
@@ -122,7 +121,6 @@ class Engine:
         self._blame = Blame(target, self._canary, self._deaths, recovery or Recovery())
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
-        self._looked_for: set[tuple[str, Form]] = set()  # canaries, beside others
         self._ahead: _Ahead | None = None
         self._budget = budget
 
@@ -268,17 +266,15 @@ class Engine:
         return isinstance(case, RequestCase | GetCase) and self._skip(case) is None
 
     def calibrate(self, case: Case) -> None:
-        """Look once for each canary that a case needs, if it is sent, while others are found; not
-        beyond the time of the run.
+        """Look for the canaries that a case needs, if it is sent, while others are found. Once the
+        time of the run is spent, look for none.
         """
         spent = self._budget is not None and self._budget.spent
         if spent or not isinstance(case, RequestCase) or skipped(case, self._claims) is not None:
             return
         for role, form in known_good_needed(case):
-            if (role, form) not in self._looked_for:
-                self._looked_for.add((role, form))
-                with contextlib.suppress(DisturbedError):
-                    self._canary.calibrate(role, self.live.connection(), form=form, alone=False)
+            with contextlib.suppress(DisturbedError):
+                self._canary.calibrate(role, self.live.connection(), form=form, alone=False)
 
     def start_over(self) -> bool:
         """Forget what was learned of the server, as if no case had run. Return False if a case has
