@@ -133,7 +133,8 @@ class Peer:
         return bool(select.select([self._sock], [], [], within_s)[0])
 
     def forever(self, piece: bytes) -> None:
-        """Send `piece` again and again until the client has gone."""
+        """Send `piece` again and again until the client has gone, however slowly it reads."""
+        self._sock.settimeout(None)
         while True:
             self._sock.sendall(piece)
 
