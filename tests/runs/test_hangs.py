@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from support.cases import REJECT, make_case, prepared
+from support.responses import http, transcript
 from support.runs import chosen, made, results, target_of
 from support.servers import Peer, Scripted, served, serving
 from v2_conformance.cli.main import main
@@ -23,13 +24,14 @@ from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.causes.circumstances import Hung, OutOfTime, TimedOutEarly
 from v2_conformance.suite.causes.output_findings import WrongValue
-from v2_conformance.suite.causes.transport_findings import TimedOut
+from v2_conformance.suite.causes.transport_findings import ConnectionClosed, TimedOut
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
-from v2_conformance.wire.transcript import Limits
+from v2_conformance.wire.transcript import Ending, Limits, Transcript
 
 SHORT_S = 0.3
+FAILED = Verdict(Outcome.FAIL, ConnectionClosed(0, ""))
 Answers = Callable[[bytes, Peer], bytes | None]
 """The answer to a request, None to leave it without one."""
 
@@ -190,6 +192,54 @@ def test_a_server_that_answers_no_known_good_request_has_little_time_for_the_las
         "identity/INT16": [True],
     }
     assert verify(tmp_path / "report" / REPORT, suite_cases()).exit_code == 0
+
+
+@pytest.mark.parametrize("gave_up", [b"", http(b"no", 504)], ids=["closes", "says so"])
+def test_a_server_or_gateway_that_gives_up_first_keeps_a_run_no_longer_than_a_hang(
+    gave_up: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("v2_conformance.judging.availability._NO_REFUSAL_S", SHORT_S)
+    monkeypatch.setattr("v2_conformance.runs.canary._HURRIED_S", 0.02)
+    monkeypatch.setattr("v2_conformance.runs.patience._LONGEST_UNASKED_S", SHORT_S)
+
+    def talk(peer: Peer) -> None:
+        while True:
+            request = peer.request()
+            if b"/infer " not in request:
+                peer.send(served(request))
+            elif not peer.left(within_s=2 * SHORT_S):
+                peer.send(gave_up)
+                return
+
+    names = [f"P2/blob-follows-json[{name}]" for name in ("BOOL", "INT8", "INT16")]
+    with serving(talk) as server:
+        report = load_report(made(tmp_path / "report", target_of(server.url), chosen(*names)))
+    sent = [e.shortened_ms is not None for one in report.calibration for e in one.exchanges]
+    assert sent == [False] * 4 + [True] * 2
+    assert {case.outcome for case in report.cases} == {Outcome.INCONCLUSIVE}
+    assert "after 0.6 s" in report.cases[0].message
+    assert verify(tmp_path / "report" / REPORT, suite_cases()).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("came", "counts"),
+    [
+        (transcript(b"", Ending.CLOSED), True),
+        (transcript(b"", Ending.RESET), True),
+        (transcript(http(b"no", 504)), True),
+        (transcript(http(b"no", 400)), False),
+    ],
+)
+def test_what_ended_without_an_answer_after_seconds_counts_as_a_hang(
+    came: Transcript, counts: bool
+) -> None:
+    hangs = Hangs(Limits(exchange_s=30))
+    case = make_case(REJECT)
+    usual = prepared(case).request
+    for seconds, hurries in ((0.5, False), (5.0, counts)):
+        for _ in range(2):
+            hangs.note(case, FAILED, [replace(came, duration_s=seconds)])
+        assert (hangs.hurried(True, usual, 0.001) is not usual) is hurries
 
 
 # The budget.

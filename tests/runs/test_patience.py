@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from support.connections import FakeConnection, instant_patience
 from support.responses import http, transcript
@@ -42,6 +43,15 @@ def test_a_gateway_that_lost_its_connection_is_asked_again_at_once_on_fresh_ones
     server = Server(GATEWAY, GATEWAY, GATEWAY, GOOD)
     assert server.ask(unasked=False) == (GOOD, True)
     assert (server.fresh, server.pauses) == ([False, True, True, True], [])
+
+
+def test_a_gateway_that_gave_up_after_seconds_is_not_asked_again_at_once() -> None:
+    late = replace(GATEWAY, duration_s=15.0)
+    server = Server(late, late, GOOD)
+    assert server.ask(unasked=False) == (late, True)
+    assert (len(server.fresh), server.pauses) == (1, [])
+    assert server.ask() == (GOOD, True)
+    assert (len(server.fresh), server.pauses) == (3, [0.05])
 
 
 def test_a_server_that_does_not_ask_is_waited_for_a_second_if_that_is_wanted() -> None:

@@ -14,6 +14,7 @@ _GATEWAY = frozenset({502, 503, 504})
 _TOO_MANY = 429
 _RETRY_AFTER = "retry-after"
 _SECONDS = re.compile("[0-9]{1,9}")
+_NO_REFUSAL_S = 4.0
 
 
 def unavailable(transcript: Transcript) -> bool:
@@ -25,6 +26,14 @@ def unavailable(transcript: Transcript) -> bool:
             return True
         response = response.following
     return False
+
+
+def kept_waiting(transcript: Transcript) -> bool:
+    """Return True if a server took seconds and then closed, or a gateway gave up on it: the request
+    hung, but somebody had less patience than a run has."""
+    if transcript.duration_s < _NO_REFUSAL_S:
+        return False
+    return transcript.response is None or unavailable(transcript)
 
 
 def asks_to_wait(response: Response) -> bool:

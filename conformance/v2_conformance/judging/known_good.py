@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
-from v2_conformance.judging.availability import asks_to_wait, plea
+from v2_conformance.judging.availability import asks_to_wait, kept_waiting, plea
 from v2_conformance.judging.judge import canary_problem
 from v2_conformance.judging.relations.rounding import with_rounding
 from v2_conformance.protocol.content_codings import known
@@ -116,8 +116,12 @@ def plain_case(
 
 def rank(transcript: Transcript) -> tuple[bool, str]:
     """Return the rank of an inexact answer; of several, the one with the lowest rank counts."""
-    silent = transcript.ending in (Ending.TIMEOUT, Ending.REFUSED)
-    return transcript.ending is not Ending.COMPLETE, transcript.detail if silent else ""
+    silence = ""
+    if transcript.ending in (Ending.TIMEOUT, Ending.REFUSED):
+        silence = transcript.detail
+    elif kept_waiting(transcript):
+        silence = f"{answer(transcript)} after {transcript.duration_s:.1f} s"
+    return transcript.ending is not Ending.COMPLETE, silence
 
 
 def problem_with(prepared: Prepared, expected: str | None, transcript: Transcript) -> Cause | None:

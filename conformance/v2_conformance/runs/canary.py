@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from v2_conformance.conversations.calibration import FirstAnswer, calibration
 from v2_conformance.conversations.steps import Exchange, Heard, exchange_of, play
+from v2_conformance.judging.availability import kept_waiting
 from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.runs.discovery import Server
@@ -123,7 +124,8 @@ class Canary:
             answered, ending = transcript.response is not None, transcript.ending
             if answered:
                 self.slowest_s = max(self.slowest_s, transcript.duration_s)
-            if ending is Ending.TOO_LARGE or (ending is Ending.TIMEOUT and not answered):
+            silent = ending is Ending.TIMEOUT and not answered
+            if silent or ending is Ending.TOO_LARGE or kept_waiting(transcript):
                 self._unanswered += 1
             elif answered:
                 self._unanswered = 0

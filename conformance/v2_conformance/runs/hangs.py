@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from v2_conformance.judging.availability import kept_waiting
 from v2_conformance.judging.survival import time_needed_s
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.circumstances import Hung, TimedOutEarly
-from v2_conformance.wire.transcript import Limits
+from v2_conformance.wire.transcript import Limits, Transcript
 from v2_conformance.wire.transport import Request
 
 _ONE = 1.0
@@ -47,11 +49,12 @@ class Hangs:
             return request
         return replace(request, limit_s=limit)
 
-    def note(self, case: RequestCase, verdict: Verdict) -> None:
-        """Count the result of a case that was sent."""
+    def note(self, case: RequestCase, verdict: Verdict, came: Iterable[Transcript] = ()) -> None:
+        """Count the result of a case that was sent, and for which this `came`."""
         cause = verdict.cause
         early = isinstance(cause, TimedOutEarly)
-        change = _ONE if isinstance(cause, Hung) else _EARLY if early else -_FADE
+        hung = isinstance(cause, Hung) or any(kept_waiting(one) for one in came)
+        change = _ONE if hung else _EARLY if early else -_FADE
         self._count(case.negative, change)
 
     def note_before(self) -> None:

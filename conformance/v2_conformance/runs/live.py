@@ -24,6 +24,7 @@ from v2_conformance.conversations.steps import (
     exchange_of,
     play,
 )
+from v2_conformance.judging.availability import kept_waiting
 from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.survival import stale, unused
 from v2_conformance.runs.canary import Canary, DisturbedError
@@ -287,10 +288,10 @@ class _One:
         if request is None:
             request = self._live.in_time(self._case, step)
         transcript, purpose = self._live.exchange(self._connection, request)
-        if step.purpose is Purpose.BEFORE and transcript.ending is Ending.TIMEOUT:
+        if step.purpose is Purpose.BEFORE and _hung(transcript):
             self._live.hangs.note_before()
         for _ in range(1, step.times):
-            if transcript.ending is Ending.TIMEOUT:
+            if _hung(transcript):
                 break  # one is enough
             transcript, purpose = self._live.exchange(self._connection, request)
         if step.then is not None and transcript.sent and self._live.turns is None:
@@ -329,3 +330,7 @@ class _One:
         if self._opened_ahead and unused(heard.transcript):
             heard = self._live.canary.send_patiently(step.role, self._connection)
         return heard
+
+
+def _hung(transcript: Transcript) -> bool:
+    return transcript.ending is Ending.TIMEOUT or kept_waiting(transcript)

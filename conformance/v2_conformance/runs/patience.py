@@ -67,7 +67,9 @@ class Patience:
         transcript = connection.exchange(request, fresh=fresh)
         if not unavailable(transcript):
             return transcript, False
-        started, tries = self._clock(), 0
+        # A gateway that took its time for this did not find a closed connection.
+        hasty = transcript.duration_s < _LONGEST_UNASKED_S
+        started, tries = self._clock(), 0 if hasty else _AT_ONCE
         while unavailable(transcript):
             pause = self._before_next(transcript, tries, started, unasked=unasked)
             if tries == _AT_ONCE and not _asks(transcript):
