@@ -10,10 +10,11 @@ from msgspec.structs import replace
 
 from v2_conformance.protocol.datatypes import DATATYPES, Shape, decode_bytes, encode_bytes
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.reference.client.connection import Answer
 from v2_conformance.reference.client.plain_client import PlainClient
 from v2_conformance.reference.client.requests_made import JsonObject
-from v2_conformance.reference.client.responses_read import Blobs
-from v2_conformance.reference.client.task import Array
+from v2_conformance.reference.client.responses_read import Blobs, Inference
+from v2_conformance.reference.client.task import Array, Call, CallerInput
 from v2_mutants.changes import byteswapped
 from v2_mutants.registry import Right, What, client_fault
 
@@ -129,6 +130,29 @@ def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes)
     return replace(right(), shape=shape if datatype == "BYTES" else (prod(shape),))
 
 
+def _as_sent(alike: Callable[[Tensor, CallerInput], Tensor]) -> What[Inference]:
+    """Return what gives outputs a quality of the input that has as many elements."""
+
+    def what(right: Right[Inference], call: Call, answer: Answer) -> Inference:
+        read = right()
+        sent = {prod(one.shape): one for one in reversed(call.inputs)}
+        outputs = [
+            alike(one, sent[prod(one.shape)]) if prod(one.shape) in sent else one
+            for one in read.outputs
+        ]
+        return Inference(tuple(outputs), read.model_name, read.model_version, read.id)
+
+    return what
+
+
+client_fault("output-in-the-shape-sent", "K14", PlainClient.read)(
+    "An output gets the shape of the input that has as many elements.",
+    _as_sent(lambda output, sent: replace(output, shape=sent.shape)),
+)
+client_fault("output-in-the-datatype-sent", "K14", PlainClient.read)(
+    "An output gets the datatype of the input that has as many elements.",
+    _as_sent(lambda output, sent: replace(output, datatype=sent.datatype)),
+)
 client_fault("read-json-integers-as-doubles", "K14", PlainClient.json_output)(
     "JSON integers are read as doubles, which lose digits beyond 2^53, as JavaScript does.",
     json_values(_through_doubles, "INT64", "UINT64"),
