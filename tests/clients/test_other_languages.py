@@ -1,4 +1,4 @@
-"""Clients of other makes on the bench: the kit's in Python, JavaScript, Go, C++ and Java.
+"""Clients of other makes on the bench: the kit's in Python, JavaScript, Go, C++, Java and Rust.
 
 None of them shares code with the suite. They have to pass everything, so a scenario that only the
 suite's own client could pass fails here.
@@ -7,6 +7,7 @@ suite's own client could pass fails here.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,8 @@ from v2_conformance.suite.outcomes import Outcome
 pytestmark = pytest.mark.long
 
 HERE = Path(__file__).parent
+CRATES = Path("/usr/share/cargo/registry")
+"""Where Debian's packages put them, so that no test loads anything."""
 CPP_HEADERS = b"#include <curl/curl.h>\n#include <zlib.h>\n#include <nlohmann/json.hpp>\n"
 
 OF_FETCH = {
@@ -118,6 +121,39 @@ def go_client(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(program)
 
 
+@pytest.fixture(scope="session")
+def rust_client(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The Rust client, compiled with Debian's packages of its crates."""
+    cargo = shutil.which("cargo")
+    if cargo is None:
+        pytest.skip("no Rust is installed (Debian: cargo)")
+    version = subprocess.run([cargo, "--version"], capture_output=True, text=True).stdout
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < (1, 63):
+        pytest.skip(f"{version.strip() or 'this cargo, which says no version,'} is older than 1.63")
+    if not all(list(CRATES.glob(name)) for name in ("curl-0.4*", "flate2-1*", "serde_json-1*")):
+        pytest.skip(
+            f"{CRATES} does not have the crates "
+            "(Debian: librust-curl-dev, librust-flate2-dev, librust-serde-json-dev)"
+        )
+    folder = tmp_path_factory.mktemp("rust")
+    for name in ("Cargo.toml", "client.rs"):
+        shutil.copyfile(ADAPTERS / name, folder / name)
+    settings = (
+        'source.crates-io.replace-with="debian"',
+        f'source.debian.directory="{CRATES}"',
+        "profile.dev.package.client.opt-level=1",  # the crates take twice as long with it
+    )
+    options = [word for setting in settings for word in ("--config", setting)]
+    done = subprocess.run(
+        [cargo, "build", "--offline", "--target-dir", "built", *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return str(folder / "built" / "debug" / "client")
+
+
 def failures(
     folder: Path, *command: str, scenarios: tuple[str, ...] = (), once: bool = False
 ) -> dict[str, str]:
@@ -146,6 +182,12 @@ def test_the_plain_client_passes(tmp_path: Path) -> None:
 def test_a_client_in_cpp_passes(tmp_path: Path, cpp_client: str) -> None:
     assert not failures(tmp_path, cpp_client, scenarios=SOME, once=True)
     assert not failures(tmp_path, cpp_client, scenarios=("K3",))
+
+
+@pytest.mark.timeout(1200)
+def test_a_client_in_rust_passes(tmp_path: Path, rust_client: str) -> None:
+    assert not failures(tmp_path, rust_client, scenarios=SOME, once=True)
+    assert not failures(tmp_path, rust_client, scenarios=("K3",))
 
 
 @pytest.mark.timeout(1200)

@@ -1,6 +1,7 @@
 """Adapters that put public clients on the client bench, and a plain client as an example.
 
 Each is a script of its own, without v2-conformance: it runs in the environment of its client.
+Cargo.toml is for client.rs.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ ADAPTERS = Path(__file__).resolve().parent
 """The folder with the scripts."""
 
 NAMES = (
+    "Cargo.toml",
     "Client.java",
     "client.cpp",
     "client.go",
+    "client.rs",
     "kserve_rest.py",
     "node.mjs",
     "plain.py",
