@@ -92,6 +92,7 @@ def verdict(folder: Path, check: str, *sent: bytes, **members: Any) -> Verdict:
     return judge_client(made, sent, SILENT)
 
 
+SIZE_0 = {"binary_data_size": 0}
 KINDS_OF_CHECKS: list[tuple[str, str, bytes]] = [
     ("header_length", "no_header_length_sent", request(length=None)),
     ("header_length", "wrong_header_length", request(length="3")),
@@ -108,6 +109,10 @@ KINDS_OF_CHECKS: list[tuple[str, str, bytes]] = [
     ("blobs", "wrong_value", request(blobs=BLOBS[4:8] + BLOBS[:4] + BLOBS[8:])),
     ("data_or_size", "data_and_size", request(first_input(data=[1]))),
     ("data_or_size", "no_data_no_size", request(first_input(parameters={}))),
+    *(
+        (check, "data_and_size", request(first_input(data=[1, 2], parameters=SIZE_0), BLOBS[8:]))
+        for check in ("blobs", "readable")
+    ),
     ("json", "repeated_member", request().replace(PRIORITY, b'"a": 1, "a": 1'.ljust(29))),
     ("json", "header_length_not_json", request().replace(b'{"id"', b"{'id'")),
     ("coded_length", "wrong_header_length", request(length="7")),

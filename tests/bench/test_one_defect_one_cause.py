@@ -16,8 +16,9 @@ from v2_conformance.bench.tasks import asked_of
 from v2_conformance.maintenance.selftest.clients import plain_client
 from v2_conformance.maintenance.selftest.servers import Judged, judged
 from v2_conformance.reference.client import PlainClient, run_task
+from v2_conformance.reference.client.requests_made import JsonObject
 from v2_conformance.reference.client.responses_read import Inference
-from v2_conformance.reference.client.task import Call, ClientError
+from v2_conformance.reference.client.task import Call, CallerInput, ClientError
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
@@ -140,3 +141,21 @@ def test_what_a_client_leaves_out_is_one_cause(
         return case.id.startswith(FORMS)
 
     assert requirements(causes(without(change), needs)) == [cause]
+
+
+@pytest.mark.parametrize("size", [0, 3, None], ids=["of_nothing", "wrong", "of_the_data"])
+def test_a_size_beside_data_without_its_blob_is_one_cause(size: int | None) -> None:
+    class Sizes(PlainClient):
+        def input_object(self, tensor: CallerInput, blob: bytes | None) -> JsonObject:
+            entry = super().input_object(tensor, blob)
+            if blob is None:
+                given = len(self.blob(tensor)) if size is None else size
+                entry["parameters"] = {**entry.get("parameters", {}), "binary_data_size": given}
+            return entry
+
+    def needs(case: ClientCase) -> bool:
+        return case.id.startswith((*FORMS, "K2/", "K12/", "K13/", "K17/"))
+
+    (group,) = causes(plain_client(Sizes), needs)
+    assert requirements([group]) == [("K13", "data_and_size")]
+    assert {"K2", "K12", "K16", "K18"} <= set(group.requirements)

@@ -96,8 +96,8 @@ class Sent:
 
     @property
     def has_blobs(self) -> bool:
-        """True if an input says so, or bytes follow the JSON."""
-        sized = any(size_of(entry) is not None for entry in self.inputs)
+        """True if an input without data says so, or bytes follow the JSON."""
+        sized = any(size_of(one) is not None and not one.get("data") for one in self.inputs)
         rest = self.body[self.request.json_end :]
         return sized or bool(self.request.json_end and rest.strip(b" \t\r\n"))
 
@@ -267,6 +267,7 @@ def _forms(sent: Sent) -> None:
         if entry is not None:
             got = "json" if size_of(entry) is None else "binary"
             if got != asked.form:
+                check_data_or_size([entry])
                 raise Finding(WrongForm(printable(asked.name, 60), asked.form, got))
     task = sent.asked.request
     general = parameters_of(sent.request.document).get(_BINARY_OUTPUT)

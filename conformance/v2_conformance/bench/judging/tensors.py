@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from v2_conformance.bench.requests import ClientRequest
+from v2_conformance.judging.checks import check_data_or_size
 from v2_conformance.judging.messages.response import (
     MAX_DIMENSIONS,
     json_end,
@@ -77,14 +78,22 @@ def strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
 
 
 def tensor_of(entry: Mapping[str, Any], body: bytes, at: int) -> tuple[Tensor, int]:
-    """Return an input's value, and where its blob ends. Raises Finding."""
+    """Return an input's value, and where its blob ends. Raises Finding.
+
+    Of an input with data and a size, the blob has to be right. If it is not, that it says both is
+    what is wrong.
+    """
     name, datatype, size = str(entry["name"]), str(entry["datatype"]), size_of(entry)
     label = printable(name, 60)
     if not is_shape(entry["shape"]) or datatype not in DATATYPES:
         raise Finding(InvalidTensor(label, printable(datatype, 20), "", "no tensor of V2"))
     if size is None and "data" not in entry:
         raise Finding(NoDataNoSize(label))
-    tensor = read_tensor({**entry, "name": name, "datatype": datatype}, size, body, at)
+    try:
+        tensor = read_tensor({**entry, "name": name, "datatype": datatype}, size, body, at)
+    except Finding:
+        check_data_or_size([entry])
+        raise
     return tensor, at + (size or 0)
 
 
