@@ -51,10 +51,10 @@ class Fit:
             {"tensor": position, **entry}
             for position, entry in enumerate(input_entries(self.case.request))
         ]
-        if self.case.request.get("raw"):
-            return self._raw(entries)
         if not entries:
             return []
+        if self.case.request.get("raw"):
+            return self._raw(entries)
         used = sorted({entry["tensor"] for entry in entries})
         left_out = len(self.role.inputs) - len(used)
         room = len(self.model.inputs) - left_out
