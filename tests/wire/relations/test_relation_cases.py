@@ -226,3 +226,10 @@ def test_requests_to_several_models_at_once_go_to_several() -> None:
         assert member.of.role == member.model
     (alone,) = relation_cases([SUITE["C6/unlike-models"]], [PRODUCT])
     assert alone.roles == ("model/matrix_product",)
+
+
+def test_requests_of_a_case_draw_the_same_so_that_it_knows_the_ids_of_the_others() -> None:
+    made = relation_cases([SUITE["C7/id-does-not-stick"], SUITE["C6/unlike-ids"]], ALL)
+    assert {case.model for case in made} == {known.role for known in ALL}
+    for case in made:
+        assert {one.id for one in case.others} == {case.id}

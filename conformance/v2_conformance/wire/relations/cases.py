@@ -183,14 +183,17 @@ def _in_company(
         for number, role in enumerate(foreign)
     }
 
+    # Of all requests of a case: what a run draws for them depends on it.
+    named = f"{_renamed(case.id, model)}{AT}{model.role.removeprefix(ROLE)}"
+
     def moved(one: RequestCase) -> RelationCase:
         to = models[one.model]
-        return _of_size(_transposed(one, to, relation), to, sizes.get(_shapes(one), 0))
+        made = _of_size(_transposed(one, to, relation), to, sizes.get(_shapes(one), 0))
+        return replace(made, id=named)
 
-    named = f"{_renamed(case.id, model)}{AT}{model.role.removeprefix(ROLE)}"
     first = None if case.first is None else moved(case.first)
     members = tuple(map(moved, case.members))
-    made = replace(moved(case), id=named, first=first, members=members)
+    made = replace(moved(case), first=first, members=members)
     for one in (made, *made.others):
         # A place in the body may not be there.
         to = one.of if isinstance(one, RelationCase) else model
