@@ -15,6 +15,23 @@ def test_variable_dimensions_are_small_and_fixed_ones_kept() -> None:
     assert first[0].blob != second[0].blob
 
 
+@pytest.mark.parametrize("datatype", ["BOOL", "INT64", "UINT8", "FP16", "FP32", "BYTES"])
+def test_inputs_of_one_kind_have_unlike_values(datatype: str) -> None:
+    inputs = [TensorSpec(name, datatype, (-1, 3)) for name in "ABC"]
+    for values in make_samples(inputs, Choice(), 3):
+        assert len({sample.blob for sample in values}) == 3
+    ranged = Choice(ranges={"B": (0, 1)}) if datatype == "INT64" else Choice()
+    for values in make_samples(inputs[:2], ranged, 3):
+        assert len({sample.blob for sample in values}) == 2
+
+
+def test_inputs_with_a_single_value_are_alike() -> None:
+    inputs = [TensorSpec(name, "INT64", (-1,)) for name in "AB"]
+    ranges = Choice(ranges={"A": (1, 1), "B": (1, 1)})
+    for values in make_samples(inputs, ranges, 3):
+        assert values[0] == values[1]
+
+
 def test_values_are_in_their_range_and_exact_in_fp16() -> None:
     spec = TensorSpec("A", "FP16", (16,))
     values = to_values("FP16", make_samples([spec], Choice(), 3)[0][0].blob)

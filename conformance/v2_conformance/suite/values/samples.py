@@ -75,13 +75,26 @@ def make_samples(
         _check(spec, choice)
     given = [choice.tensors.get(spec.name) for spec in inputs]
     sets = 1 if all(given) else _SETS
-    return tuple(
-        tuple(
-            _sample(spec, choice, variable, number) if own is None else Sample(own.shape, own.blob)
-            for spec, own in zip(inputs, given, strict=True)
-        )
-        for number in range(sets)
-    )
+    return tuple(_set(inputs, choice, variable, number) for number in range(sets))
+
+
+def _set(
+    inputs: Sequence[TensorSpec], choice: Choice, variable: int, number: int
+) -> tuple[Sample, ...]:
+    """Return set `number`. Inputs of one datatype and shape get unlike values, if there are any: a
+    server that takes one for the other gives itself away by nothing else."""
+    found: list[Sample] = []
+    for spec in inputs:
+        own = choice.tensors.get(spec.name)
+        if own is not None:
+            found.append(Sample(own.shape, own.blob))
+            continue
+        for turn in range(_STEPS):
+            sample = _sample(spec, choice, variable, 5 * number + turn)
+            if sample not in found:
+                break
+        found.append(sample)
+    return tuple(found)
 
 
 def _check(spec: TensorSpec, choice: Choice) -> None:
@@ -124,16 +137,16 @@ def _fits(dims: Shape, shape: Shape) -> bool:
     )
 
 
-def _sample(spec: TensorSpec, choice: Choice, variable: int, number: int) -> Sample:
+def _sample(spec: TensorSpec, choice: Choice, variable: int, turn: int) -> Sample:
     usual = tuple(variable if size == -1 else size for size in spec.dims)
     shape = choice.shapes.get(spec.name, usual)
     count = prod(shape)
     if count > _MOST_ELEMENTS:
         raise ElementError(f"{spec.name}: {count} elements are too many for a sample")
-    steps = [(7 * index + 3 + 5 * number) % _STEPS for index in range(count)]
+    steps = [(7 * index + 3 + turn) % _STEPS for index in range(count)]
     if spec.datatype == "BYTES":
         words = [_WORDS[index % len(_WORDS)] for index in range(count)]
-        if number:
+        for _ in range(turn):
             words = [word.translate(_OTHER_LETTERS) for word in words]
         return Sample(shape, from_values("BYTES", words))
     if spec.datatype == "BOOL":
