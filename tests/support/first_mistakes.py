@@ -362,6 +362,22 @@ class NoVersions(Small):
         return super().find_model(name, version)
 
 
+class IdKept(Small):
+    """One dictionary for all responses: its id stays there until the next one."""
+
+    def __init__(self, profiles: Collection[str] = ("binary",)) -> None:
+        super().__init__(profiles)
+        self.response: dict[str, str] = {}
+
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        read = super().read_request(model, request, length)
+        if read.id is not None:
+            self.response["id"] = read.id
+        return replace(read, id=self.response.get("id"))
+
+
 @dataclass(frozen=True)
 class FirstMistake:
     """A mistake, and the requirements any of which explains it."""
@@ -408,4 +424,5 @@ FIRST_MISTAKES = (
     FirstMistake(BigEndianPrefixes, ("B1",), "reverser"),
     FirstMistake(BigEndianTexts, ("B1", "B2"), "reverser"),
     FirstMistake(NoVersions, ("V2",)),
+    FirstMistake(IdKept, ("C7",)),
 )
