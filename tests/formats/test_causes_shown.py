@@ -20,6 +20,7 @@ from v2_conformance.formats.trust import Doubt, cautions
 from v2_conformance.report.causes.words import headline, must_words, shown_causes
 from v2_conformance.report.document import CaseResult, ExpectedFailure, Report
 from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
+from v2_conformance.report.tested import Model
 from v2_conformance.runs.discovery import Server
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.circumstances import (
@@ -133,7 +134,11 @@ def test_what_blocks_conformant_and_what_blocks_robust_are_counted_apart() -> No
 def test_an_absent_model_is_named_with_its_tensors_and_what_was_lost() -> None:
     role = "identity/INT32"
     lost = [case(f"P2/x[{n}]", "not_run", cause=RoleAbsent(role, "404")) for n in range(43)]
-    report = report_of(passes(*lost), absent={role: "status 404", "mixed": "status 404"})
+    report = report_of(
+        passes(*lost),
+        absent={role: "status 404", "mixed": "status 404"},
+        models={"trio": Model("trio", (), ())},
+    )
     (caution,) = cautions(report)
     assert caution.doubt is Doubt.ABSENT_MODEL
     assert caution.what.startswith("No model for identity/INT32 (INPUT0 INT32 [-1] -> OUTPUT0 ")

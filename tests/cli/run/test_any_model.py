@@ -165,7 +165,9 @@ def test_without_any_model_it_says_how_to_go_on(
     server = start(behaviour)
     assert call(server.url, directory=tmp_path) == 4
     shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("Nothing was tested: ")
     assert f"v2-conformance run {server.url} --model NAME" in shown
+    assert not any(word in shown for word in ("reason", "warnings", "MUST", "CONFORMANT"))
     assert (tmp_path / "report.html").exists()
 
 

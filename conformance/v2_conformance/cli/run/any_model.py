@@ -93,16 +93,14 @@ def announced(asked: Asked, server: Server, target: Target) -> list[str]:
 
 
 def what_next(report: Report, target: Target) -> list[str]:
-    """Return advice for a run that found no model at all, in lines."""
+    """Return advice after the summary of a run that found no model at all, in lines."""
     return [
         "",
-        *wrapped(f"{_name(report.target.server)} has none of the contract's models.", "  "),
         *wrapped(
-            "It lists no model that can be tested: put the name of one of yours for NAME, as in "
-            "/v2/models/NAME/infer.",
+            f"{_name(report.target.server)} lists no model that can be tested. To test it with a "
+            "model of yours, put its name for NAME, as in /v2/models/NAME/infer:",
             "  ",
         ),
-        *wrapped("To test it with any model of yours:", "  "),
         f"  v2-conformance run {target.public_url} --model NAME",
         *_TO_CERTIFY,
     ]

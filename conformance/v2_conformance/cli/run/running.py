@@ -28,6 +28,7 @@ from v2_conformance.formats.registry import OF_GATEWAYS, file_names
 from v2_conformance.options.runs import RunOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.folder_lock import sole_run
+from v2_conformance.report.verdict.standing import found_no_model
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.soak.soaking import Load
 from v2_conformance.runs.targets.make import target_of
@@ -88,7 +89,7 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
     mask = started.record.mask
     reporting.show(report, mask.check)
     write_ci_files(report, options, mask)
-    if report.own and not report.target.models:
+    if found_no_model(report):
         for line in any_model.what_next(report, target):
             print(mask.text(line))
     code = 0 if behind is None else behind.exit_code(report, mask.check)

@@ -21,7 +21,13 @@ from v2_conformance.report.shown import soak_words
 from v2_conformance.report.verdict.claims import library_share
 from v2_conformance.report.verdict.extension import extension
 from v2_conformance.report.verdict.gate import Gate
-from v2_conformance.report.verdict.standing import claimed, is_whole, standing
+from v2_conformance.report.verdict.standing import (
+    claimed,
+    found_no_model,
+    is_whole,
+    server_name,
+    standing,
+)
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ROLE
@@ -43,6 +49,8 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     """The lines of the summary. What a server sent is printable ASCII in them."""
     verdict = report.verdict
     causes = shown_causes(report)
+    if found_no_model(report) and report.target.absent and report.verdict.implemented:
+        return _without_model(report, causes, directory)
     lines = ["", *_cautions(report), *_table(report), ""]
     lines += _failures(causes)
     for reason in verdict.reasons[:_SHOWN]:
@@ -73,6 +81,17 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     lines += wrapped(f"{claimed(report)}: {words}{f': {harm}' if harm else ''}", "  ")
     lines.append(f"report: {directory / PAGE.file_name}")
     return lines
+
+
+def _without_model(report: Report, causes: list[ShownCause], directory: Path) -> list[str]:
+    """Return the summary of a run that found no model: neither counts nor a verdict, which would
+    read as if the server had failed."""
+    words = (
+        f"Nothing was tested: {server_name(report)} has none of the contract's "
+        "models. Name one of its own: --model NAME."
+    )
+    last = f"report: {directory / PAGE.file_name}"
+    return ["", *wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), last]
 
 
 def gate_lines(report: Report, gate: Gate) -> list[str]:

@@ -62,6 +62,11 @@ def standing(report: Report) -> Standing:
     return Standing(words, *TONES[words], sum(missing(report).values()))
 
 
+def found_no_model(report: Report) -> bool:
+    """Return True if the suite ran without one model of the server, so that nothing was tested."""
+    return report.own and not report.target.models and report.target.client is None
+
+
 def is_whole(report: Report) -> bool:
     """Return True if every planned case of the suite ran, so that there is a verdict."""
     return report.own and report.complete and report.selection.shard is None and not missing(report)
