@@ -1,4 +1,4 @@
-"""Mistakes that authors of a first server make, as mutants of a small server with two models.
+"""Mistakes that authors of a first server make, as mutants of a small server with three models.
 
 Each row says which requirements explain the mistake: a reader who is told one of them first knows
 what to mend.
@@ -27,11 +27,13 @@ JsonObject = dict[str, Any]
 
 
 class Small(Behaviour):
-    """A right server with a matrix product and a model of texts."""
+    """A right server with a matrix product, a model of texts and one with a single input."""
 
     def __init__(self, profiles: Collection[str] = ("binary",)) -> None:
         super().__init__(profiles)
-        self.models = {name: ORDINARY_MODELS[name] for name in ("matrix_product", "reverser")}
+        self.models = {
+            name: ORDINARY_MODELS[name] for name in ("matrix_product", "reverser", "widener")
+        }
 
 
 class NewlineNotCounted(Small):
@@ -402,6 +404,8 @@ FIRST_MISTAKES = (
     FirstMistake(CharactersCounted, ("P10",)),
     FirstMistake(OrderOfTheModel, ("M2",)),
     FirstMistake(BlobsInOrderOfTheModel, ("O12",)),
+    FirstMistake(BlobsInOrderOfTheModel, ("O12",), "reverser"),
+    FirstMistake(BlobsInOrderOfTheModel, ("O12",), "widener"),
     FirstMistake(CaseSensitive, ("H2",)),
     FirstMistake(IdLeftOut, ("O18",)),
     FirstMistake(AllOutputs, ("O13",)),

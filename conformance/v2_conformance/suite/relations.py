@@ -28,8 +28,8 @@ class Relation:
 
     Cases of `requirements` show it, except for the entries in `without`, which are about what only
     a known model can show. If it is `about_outputs`, it does not matter how many inputs the model
-    has. `own_tensors` says whether cases go with theirs before the model's sample is tried, or only
-    so; else the sample comes first.
+    has, nor their dimensions. `own_tensors` says whether cases go with theirs before the model's
+    sample is tried, or only so; else the sample comes first.
     """
 
     name: str

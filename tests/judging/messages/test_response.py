@@ -142,6 +142,33 @@ def test_length_that_is_a_text_is_shown_as_text() -> None:
 
 
 @pytest.mark.parametrize(
+    ("order", "shows"),
+    [("tfb", None), ("ftb", "O12"), ("bft", "O12"), ("btf", "O12"), ("fxb", "B2"), ("xtb", "B2")],
+)
+def test_blobs_in_another_order_than_their_outputs_are_told_apart(
+    order: str, shows: str | None
+) -> None:
+    blobs = {"t": b"\x04\0\0\0text", "f": b"\xff\xd5\xec\x3e", "b": b"\1\0", "x": b"no prefix"[:8]}
+    outputs = [
+        {
+            **entry(datatype=datatype, shape=[count]),
+            "name": name,
+            "parameters": {"binary_data_size": len(blobs[name])},
+        }
+        for name, datatype, count in (("t", "BYTES", 1), ("f", "FP32", 1), ("b", "BOOL", 2))
+    ]
+    document = {
+        **answer(),
+        "outputs": [{k: v for k, v in one.items() if k != "data"} for one in outputs],
+    }
+    cause = failure(v2(document, *(blobs[name] for name in order)))
+    assert cause.shows == (
+        "O13" if shows is None else shows
+    )  # the names are others than the case's
+    assert ("in another order of the outputs" in describe(cause)) is (shows == "O12")
+
+
+@pytest.mark.parametrize(
     ("body", "newline", "shows"),
     [
         ((b"\n", BLOB), "behind_json", "P5"),

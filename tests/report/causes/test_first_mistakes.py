@@ -13,7 +13,7 @@ from v2_conformance.report.causes.words import shown_causes
 from v2_conformance.report.document import Report
 from v2_conformance.runs.targets.make import make_target
 
-BY_NAME = {row.behaviour.__name__: row for row in FIRST_MISTAKES}
+BY_NAME = {f"{row.behaviour.__name__}-{row.model}": row for row in FIRST_MISTAKES}
 
 
 def report_on(start: Start, row: FirstMistake, directory: Path) -> Report:
@@ -28,7 +28,7 @@ def test_mistake_of_a_first_server_is_named_first(name: str, start: Start, tmp_p
     assert causes[0].group.requirement in row.explained_by
 
 
-@pytest.mark.parametrize("model", ["matrix_product", "reverser"])
+@pytest.mark.parametrize("model", ["matrix_product", "reverser", "widener"])
 def test_small_server_without_mistakes_has_no_cause(
     model: str, start: Start, tmp_path: Path
 ) -> None:

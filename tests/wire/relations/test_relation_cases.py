@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -156,13 +157,74 @@ def test_every_case_is_there_once_whatever_datatypes_the_suite_has_it_for() -> N
     assert of_one == ["O1/binary-data-true[FP16]@widener"]
 
 
-def test_a_model_with_one_output_cannot_show_that_others_stay_away() -> None:
-    inputs_ = (TensorSpec("A", "INT32", (-1,)),)
-    single = model("single", inputs_, (TensorSpec("B", "INT32", (-1,)),))
-    assert not [
-        case for case in relation_cases(list(SUITE.values()), [single]) if case.id[:4] == "O13/"
-    ]
-    assert [c for c in relation_cases(list(SUITE.values()), [WIDENER]) if c.id[:4] == "O13/"]
+OF_SEVERAL_OUTPUTS = {"O3", "O12", "O13"}
+ABOUT_SEVERAL = [case for case in SUITE.values() if case.requirement in OF_SEVERAL_OUTPUTS]
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_model_with_one_output_shows_nothing_about_several(number: int) -> None:
+    made = relation_cases(ABOUT_SEVERAL, [with_outputs(*["INT32"] * number)])
+    assert {case.requirement for case in made} == (OF_SEVERAL_OUTPUTS if number > 1 else set())
+
+
+def with_outputs(*datatypes: str, inputs: int = 1) -> ModelContract:
+    outputs = (TensorSpec(f"Y{n}", one, (-1, 2)) for n, one in enumerate(datatypes))
+    return model(
+        "m", tuple(TensorSpec(f"X{n}", "BYTES", (-1,)) for n in range(inputs)), tuple(outputs)
+    )
+
+
+def requested(to: ModelContract) -> set[tuple[tuple[int, str], ...]]:
+    """Return each list of outputs that a case requests of a model, with their forms."""
+    return {
+        tuple((entry["tensor"], case.expect["outputs"][str(entry["tensor"])]) for entry in listed)
+        for case in relation_cases(ABOUT_SEVERAL, [to])
+        if (listed := case.request.get("outputs"))
+    }
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 4])
+@pytest.mark.parametrize("datatypes", [("FP32", "BYTES"), ("FP32", "FP32"), ("BOOL", "INT64")])
+def test_two_outputs_are_requested_in_both_orders_alone_and_in_both_forms(
+    datatypes: tuple[str, str], inputs: int
+) -> None:
+    asked = requested(with_outputs(*datatypes, inputs=inputs))
+    forms = [("binary", "binary"), ("binary", "json"), ("json", "binary")]
+    for one, other in forms:
+        assert {((0, one), (1, other)), ((1, one), (0, other))} <= asked
+    assert {((0, "binary"),), ((1, "binary"),)} <= asked
+
+
+@pytest.mark.parametrize("datatypes", [("FP16", "FP32"), ("FP32", "BF16")])
+def test_fp16_beside_another_output_comes_in_any_order_but_never_as_json(
+    datatypes: tuple[str, str],
+) -> None:
+    asked = requested(with_outputs(*datatypes))
+    half = next(n for n, one in enumerate(datatypes) if one in ("FP16", "BF16"))
+    assert {((0, "binary"), (1, "binary")), ((1, "binary"), (0, "binary"))} <= asked
+    assert {((half, "binary"), (1 - half, "json")), ((1 - half, "json"), (half, "binary"))} <= asked
+    assert all((half, "json") not in listed for listed in asked)
+
+
+@pytest.mark.parametrize("number", [3, 5, 12, 13, 14])
+def test_three_outputs_or_more_are_requested_reversed_turned_and_alone(number: int) -> None:
+    asked = {
+        tuple(place for place, _ in listed)
+        for listed in requested(with_outputs(*["FP32"] * number))
+    }
+    assert {(2, 1, 0), (1, 2, 0), (2, 0, 1), (0,), (1,), (2,), (1, 2)} <= asked
+    every = max(asked, key=len)
+    assert len(every) == min(number, 13)
+    assert sum(one < other for one, other in pairwise(every)) <= 1
+
+
+def test_an_output_that_is_requested_twice_still_is() -> None:
+    twice = sent("O9/same-output-twice[same]", WIDENER)
+    assert [entry["tensor"] for entry in twice.request["outputs"]] == [0, 0]
+
+
+def test_a_case_whose_own_values_a_model_has_no_input_for_is_not_sent() -> None:
+    assert transposed(SUITE["D11/decimals-among-blobs[in]"], PRODUCT) is None
 
 
 def test_an_input_that_may_be_optional_is_not_left_out() -> None:

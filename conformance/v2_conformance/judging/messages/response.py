@@ -4,8 +4,10 @@ of every part.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice, permutations
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
@@ -199,6 +201,10 @@ def read_document(response: Response) -> tuple[dict[str, Any], int | None, int]:
     return document, header_length, end
 
 
+_MOST_ORDERS = 24  # every order of four blobs
+_MOST_REORDERED = 1 << 20  # bytes of a body whose blobs are read again
+
+
 def json_end(header_length: int | None, body: Buffer) -> int:
     """Return where the JSON ends, by the header length alone. Raises Finding if that is past the
     body.
@@ -275,7 +281,10 @@ def _outputs(
     parts = [Part("json", "", 0, end)]
     outputs = []
     for entry in document["outputs"]:
-        output = _output(entry, body, parts[-1].end)
+        try:
+            output = _output(entry, body, parts[-1].end)
+        except Finding as finding:
+            raise _of_another_order(finding, document["outputs"], body, end) from finding
         outputs.append(output)
         if output.form == "binary":
             parts.append(
@@ -289,6 +298,30 @@ def _outputs(
         newline = _newline(body, json_end, end) if end + 1 == len(body) else None
         raise Finding(LeftoverBytes(json_end, end - json_end, len(body), newline))
     return ReadMessage(header_length, document, tuple(outputs), tuple(parts))
+
+
+def _of_another_order(
+    finding: Finding, entries: Sequence[Mapping[str, Any]], body: Buffer, start: int
+) -> Finding:
+    """Return the finding about texts without prefixes, which says so if the blobs are tensors in
+    another order than that of their entries.
+    """
+    cause = finding.cause
+    # Prefixes are hardly ever right by chance; bytes of BOOL are.
+    if not isinstance(cause, InvalidTensor) or cause.sign != "prefixes":
+        return finding
+    if len(body) > _MOST_REORDERED:
+        return finding
+    binary = [entry for entry in entries if "binary_data_size" in parameters_of(entry)]
+    for order in islice(permutations(binary), 1, _MOST_ORDERS):
+        at = start
+        with contextlib.suppress(Finding):
+            for entry in order:
+                at += len(_output(entry, body, at).tensor.blob)
+            problem = printable(str(finding.__cause__))
+            problem += "; the blobs are tensors in another order of the outputs"
+            return Finding(replace(cause, problem=problem, sign="blob_order"))
+    return finding
 
 
 def _newline(body: Buffer, json_end: int, end: int) -> Literal["behind_json", "at_end"] | None:

@@ -54,8 +54,8 @@ class BlobPastBody(CauseBase, frozen=True):
 class InvalidTensor(CauseBase, frozen=True, omit_defaults=True):
     """An output's bytes or JSON are not a tensor of its datatype and shape.
 
-    `sign` says what they may be instead: elements of another size, another number of elements, or
-    BYTES without lengths.
+    `sign` says what they may be instead: elements of another size, another number of elements,
+    BYTES without lengths, or blobs in another order than their outputs.
     """
 
     says = "{output} {datatype} {shape}: {problem}"
@@ -63,13 +63,14 @@ class InvalidTensor(CauseBase, frozen=True, omit_defaults=True):
     datatype: str
     shape: str
     problem: str
-    sign: Literal["element_size", "element_count", "prefixes"] | None = None
+    sign: Literal["element_size", "element_count", "prefixes", "blob_order"] | None = None
 
     @property
     def shows(self) -> str | None:
         if self.sign == "element_size":
             return _BIT_FOR_BIT.get(self.datatype)
-        return {"element_count": "O10", "prefixes": "B2"}.get(self.sign or "")
+        shown = {"element_count": "O10", "prefixes": "B2", "blob_order": "O12"}
+        return shown.get(self.sign or "")
 
     @property
     def finding_kind(self) -> str:

@@ -71,6 +71,10 @@ class Fit:
         need(len(tampered) <= room)
         plain = [tensor for tensor in used if tensor not in tampered]
         kept = sorted([*tampered, *plain[: room - len(tampered)]])
+        for entry in entries:  # what a left out one is about would be missing
+            tensor, values = entry["tensor"], entry.get("values", "counting")
+            spec = self.role.inputs[tensor]
+            need(tensor in kept or any_values(values, self.case, spec, spec))
         places = {tensor: place for place, tensor in enumerate(kept)}
         datatypes = input_datatypes(self.model)
         datatype = self.role.inputs[kept[0]].datatype
@@ -100,7 +104,7 @@ class Fit:
         self._check_values(entry, spec, own)
         refused = self.case.expects in ("reject", "survives") and entry.get("form") != "nested"
         need(sample.blob or entry.keys() <= PLAIN)
-        if len(entry["shape"]) > 1 and not refused:
+        if len(entry["shape"]) > 1 and not (refused or self.about_outputs):
             need(len(sample.shape) > 1)
         blob = entry.get("blob")
         cut = blob is not None and "BYTES" not in (spec.datatype, own.datatype)
@@ -175,33 +179,41 @@ class Fit:
 
     def outputs(self, given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the entries of `outputs`, for the outputs of the model."""
-        listed = sorted({entry["tensor"] for entry in given if "tensor" in entry})
-        if self.case.expects in ("reject", "survives"):
-            listed = listed[: len(self.model.outputs)]
-            given = [e for e in given if "tensor" not in e or e["tensor"] in listed]
-        fewer = bool(listed) and len(listed) < len(self.role.outputs)
-        need(len(listed) + (fewer and bool(self._answered)) <= len(self.model.outputs))
-        places = {tensor: place for place, tensor in enumerate(listed)}
+        places = self._output_places(given)
         return [
             {**entry, "tensor": places[entry["tensor"]]} if "tensor" in entry else dict(entry)
             for entry in given
+            if entry.get("tensor") in (None, *places)
         ]
 
-    def forms(self, request: Mapping[str, Any]) -> dict[str, str]:
+    def _output_places(self, given: Sequence[Mapping[str, Any]]) -> dict[int, int]:
+        """Return the place among the model's outputs of each listed one.
+
+        A model that has fewer of them is asked for as many as it has, counted around, so that their
+        order and forms still differ: 1, 2, 0 of three are 1, 0 of two, and 1, 2 are so as well.
+        """
+        listed = list(dict.fromkeys(entry["tensor"] for entry in given if "tensor" in entry))
+        number = len(self.model.outputs)
+        first: dict[int, int] = {}
+        for tensor in listed:
+            first.setdefault(tensor % number, tensor)
+        if self._answered and listed:
+            # One output says nothing about several: there is no order, and none to leave out.
+            need(number > 1 or len(self.role.outputs) == 1)
+            need(len(first) > 1 or len(listed) == 1)
+        return {tensor: place for place, tensor in first.items()}
+
+    def forms(self) -> dict[str, str]:
         """Return `expect.outputs` of the case, for the outputs of the model."""
         given = self.case.expect["outputs"]
-        every = range(len(self.model.outputs))
-        asked = self.case.request.get("outputs")
-        if asked:
-            old = [entry.get("tensor") for entry in asked]
-            new = [entry.get("tensor") for entry in request["outputs"]]
-            if isinstance(given, str):
-                return {str(place): given for place in new}
-            pairs = zip(old, new, strict=True)
-            return {str(place): given[str(tensor)] for tensor, place in pairs}
+        if asked := self.case.request.get("outputs"):
+            return {
+                str(place): given if isinstance(given, str) else given[str(tensor)]
+                for tensor, place in self._output_places(asked).items()
+            }
         forms = {given} if isinstance(given, str) else set(given.values())
         need(len(forms) == 1)
-        return {str(place): next(iter(forms)) for place in every}
+        return {str(place): next(iter(forms)) for place in range(len(self.model.outputs))}
 
 
 def any_values(values: object, case: RequestCase, spec: TensorSpec, own: TensorSpec) -> bool:
