@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from support.right_models import RIGHT_MODELS, serving
+from support.right_models import HALVES, RIGHT_MODELS, Halves, serving
 from v2_conformance.certifying.relations import Asked, start_relations
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.reference.http_messages import Rejected
+from v2_conformance.reference.request_reader import RequestInput
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import REPORT
 from v2_conformance.runs.targets.make import make_target
@@ -30,3 +35,38 @@ def test_a_right_model_fails_nothing(tmp_path: Path, name: str) -> None:
     assert report.verdict.warnings == ()
     assert report.verdict.consistent or model.patterns
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+class RejectsHalvesInJson(Halves):
+    """A server without a JSON form of FP16 (D12)."""
+
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        if entry.spec.datatype == "FP16":
+            raise Rejected("FP16 in JSON is not supported")
+        return super().json_blob(entry)
+
+    def output_data(self, tensor: Tensor) -> Any:
+        if tensor.datatype == "FP16":
+            raise Rejected("FP16 in JSON is not supported")
+        return super().output_data(tensor)
+
+
+class WritesFiveDigits(Halves):
+    """A server that writes no more digits than an FP16 needs."""
+
+    def output_data(self, tensor: Tensor) -> Any:
+        data = super().output_data(tensor)
+        return [float(f"{x:.5g}") for x in data] if tensor.datatype == "FP16" else data
+
+
+@pytest.mark.parametrize("server", [RejectsHalvesInJson, WritesFiveDigits])
+def test_halves_in_json_are_exact_or_rejected(tmp_path: Path, server: type[Halves]) -> None:
+    with ReferenceServer(server) as running:
+        asked, patterns = Asked([HALVES]), ["D12/*", "O19/*"]
+        report = start_relations(
+            make_target(running.url), asked, tmp_path, patterns=patterns
+        ).finish()
+    found = {case.id: case.outcome for case in report.cases if case.requirement == "D12"}
+    assert len(found) == 2
+    assert [case.id for case in report.cases if case.outcome is Outcome.FAIL] == []
+    assert set(found.values()) == {Outcome.PASS}

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from support.right_models import HALVES, Halves
 from v2_conformance.protocol.datatypes import Buffer, blob_size, decode_bytes
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
@@ -380,6 +381,29 @@ class IdKept(Small):
         return replace(read, id=self.response.get("id"))
 
 
+class BigEndianHalves(Halves):
+    """`np.dtype(">f2")` for blobs in both directions, so that halves come back."""
+
+    def binary_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
+        return _turned_halves(entry.spec.datatype, bytes(super().binary_blob(entry, blob)))
+
+    def output_blob(self, tensor: Tensor) -> Buffer:
+        return _turned_halves(tensor.datatype, bytes(tensor.blob))
+
+
+def _turned_halves(datatype: str, blob: bytes) -> Buffer:
+    return byteswapped(datatype, blob) if datatype == "FP16" else blob
+
+
+class NestedRefused(Halves):
+    """`len(data) == count`: only flat data are taken."""
+
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        if isinstance(entry.data, list) and any(isinstance(row, list) for row in entry.data):
+            raise Rejected("data must be a flat list of numbers")
+        return super().json_blob(entry)
+
+
 @dataclass(frozen=True)
 class FirstMistake:
     """A mistake, and the requirements any of which explains it."""
@@ -428,5 +452,7 @@ FIRST_MISTAKES = (
     FirstMistake(BigEndianPrefixes, ("B1",), "reverser"),
     FirstMistake(BigEndianTexts, ("B1", "B2"), "reverser"),
     FirstMistake(NoVersions, ("V2",)),
+    FirstMistake(BigEndianHalves, ("D8",), HALVES),
+    FirstMistake(NestedRefused, ("D10", "V1"), HALVES),
     FirstMistake(IdKept, ("C7",)),
 )

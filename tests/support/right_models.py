@@ -234,6 +234,10 @@ def _half(given: Arrays) -> Arrays:
     return {"y": given["x"] * np.float16(0.5), "norm": (given["x"] ** 2).sum(axis=1)}
 
 
+def _clipped(given: Arrays) -> Arrays:
+    return {"y16": np.minimum(given["x16"], 1), "y32": np.minimum(given["x32"], 1)}
+
+
 def _brain(given: Arrays) -> Arrays:
     return {"y": given["x"].sum(axis=1, keepdims=True)}
 
@@ -317,6 +321,7 @@ _TWELVE: dict[str, tuple[Any, ...]] = {
     "city": ("BYTES", -1, 1),
 }
 
+HALVES = "halves-and-floats"
 RIGHT_MODELS: dict[str, RightModel] = {
     "column": RightModel({"x": ("FP32", 3, 1)}, {"y": ("FP32", 1)}, lambda g: {"y": g["x"].sum(0)}),
     "row": RightModel({"x": ("INT32", 1, 3)}, {"y": ("FP32", 1, 1)}, _linear("x", "y")),
@@ -383,6 +388,11 @@ RIGHT_MODELS: dict[str, RightModel] = {
     "halves": RightModel(
         {"x": ("FP16", -1, 4)}, {"y": ("FP16", -1, 4), "norm": ("FP16", -1)}, _half
     ),
+    HALVES: RightModel(
+        {"x16": ("FP16", -1, -1), "x32": ("FP32", -1, -1)},
+        {"y16": ("FP16", -1, -1), "y32": ("FP32", -1, -1)},
+        _clipped,
+    ),
     "brain-floats": RightModel({"x": ("BF16", 2, 4)}, {"y": ("BF16", 2, 1)}, _brain),
     "anomaly": RightModel({"x": ("FP32", -1, 3)}, {"is_anomaly": ("BOOL", -1)}, _anomaly),
     "counter": RightModel(
@@ -436,3 +446,9 @@ RIGHT_MODELS: dict[str, RightModel] = {
     ),
 }
 """By name. None may fail a case or get a warning."""
+
+
+class Halves(Serving):
+    """A server of a model whose first input and output are FP16, the others FP32."""
+
+    right: Mapping[str, RightModel] = {HALVES: RIGHT_MODELS[HALVES]}

@@ -89,10 +89,85 @@ def test_what_only_a_known_model_can_show_is_not_sent(case_id: str) -> None:
     assert not relation_cases([SUITE[name] for name in found], ALL)
 
 
-def test_fp16_is_never_sent_as_json_nor_asked_for_as_json() -> None:
-    for case in relation_cases(list(SUITE.values()), [WIDENER]):
-        if case.expects in ("success", "either", "disputed"):
-            assert all(entry.get("form", "binary") == "binary" for entry in inputs(case))
+HALF, FULL = "FP16", "FP32"
+
+
+def elementwise(*datatypes: str, rank: int = 2) -> ModelContract:
+    """A model with an input and an output of each datatype."""
+    inputs, outputs = (
+        tuple(TensorSpec(f"{kind}{n}", one, (-1,) * rank) for n, one in enumerate(datatypes))
+        for kind in "XY"
+    )
+    return model("m", inputs, outputs)
+
+
+@pytest.mark.parametrize("datatypes", [(HALF,), (HALF, FULL), (FULL, HALF), (HALF, FULL, HALF)])
+def test_only_what_may_be_rejected_needs_fp16_in_json(datatypes: tuple[str, ...]) -> None:
+    to = elementwise(*datatypes)
+    for case in relation_cases(list(SUITE.values()), [to]):
+        if case.expects not in ("success", "either", "disputed") or case.requirement == "D12":
+            continue
+        for entry in inputs(case):
+            of_json = entry.get("form", "binary") != "binary"
+            assert not of_json or to.inputs[entry["tensor"]].datatype == FULL
+        for place, form in case.expect.get("outputs", {}).items():
+            free = case.id.startswith("O19/fp16-exact-or-rejected@")
+            assert form == "binary" or free or to.outputs[int(place)].datatype == FULL
+
+
+@pytest.mark.parametrize("datatypes", [(HALF,), (HALF, FULL), (FULL, HALF)])
+def test_fp16_goes_as_json_where_a_server_may_reject_it(datatypes: tuple[str, ...]) -> None:
+    to, place = elementwise(*datatypes), datatypes.index(HALF)
+    sent_in_json = sent("D12/fp16-as-json[in,counting]", to)
+    assert {"tensor": place, "form": "json"}.items() <= inputs(sent_in_json)[0].items()
+    assert sent("D12/fp16-as-json[out,counting]", to).expect["outputs"] == {str(place): "json"}
+    assert transposed(SUITE["D12/bf16-as-json[in]"], to) is None
+
+
+@pytest.mark.parametrize("way", ["in", "out"])
+def test_no_other_datatype_goes_where_fp16_may_be_rejected(way: str) -> None:
+    assert transposed(SUITE[f"D12/fp16-as-json[{way},counting]"], PRODUCT) is None
+
+
+@pytest.mark.parametrize(
+    ("to", "place", "form"),
+    [
+        (elementwise(HALF, FULL), 1, "binary"),  # the only input with a JSON form
+        (
+            model(
+                "m",
+                (TensorSpec("X", FULL, (-1,)), TensorSpec("M", FULL, (-1, -1))),
+                (TensorSpec("Y", FULL, (-1,)),),
+            ),
+            1,  # the only matrix
+            "json",
+        ),
+    ],
+)
+def test_nested_data_reach_the_input_that_can_have_them(
+    to: ModelContract, place: int, form: str
+) -> None:
+    for case_id in ("D10/row-major[FP32,2x3,in]", "V1/json-in-any-spelling[nested-data]"):
+        nested, other = inputs(sent(case_id, to))
+        assert (nested["tensor"], nested["form"]) == (place, "nested")
+        assert (other["tensor"], other["form"]) == (1 - place, form)
+
+
+def test_a_case_of_a_body_without_blobs_is_not_sent_with_blobs() -> None:
+    for case_id in (
+        "P12/octet-stream-for-json-only",
+        "P14/no-content-type-with-a-long-body[json]",
+        "H11/with-json-only-request[json]",
+        "S4/bytes-after-json-only",
+    ):
+        assert transposed(SUITE[case_id], elementwise(FULL, FULL)) is not None
+        assert transposed(SUITE[case_id], elementwise(FULL, HALF)) is None
+
+
+def test_an_output_in_json_is_one_with_a_json_form() -> None:
+    case = sent("O2/binary-data-false[INT32,explicit]", elementwise(HALF, FULL))
+    assert case.request["outputs"] == [{"tensor": 1, "binary_data": False}]
+    assert case.expect["outputs"] == {"1": "json"}
 
 
 def test_a_changed_shape_is_no_other_shape_of_as_many_elements() -> None:

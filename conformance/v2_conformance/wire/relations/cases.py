@@ -30,7 +30,13 @@ from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownM
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
 from v2_conformance.wire.encode.requests import check_prepared
 from v2_conformance.wire.relations.changes import adapted, check_changes
-from v2_conformance.wire.relations.fit import NO_JSON, PLAIN, Fit, delivered, input_datatypes
+from v2_conformance.wire.relations.fit import (
+    PLAIN,
+    Fit,
+    carries_json,
+    delivered,
+    input_datatypes,
+)
 from v2_conformance.wire.relations.own_tensors import own_tensors
 from v2_conformance.wire.relations.sizes import (
     MOST_BYTES,
@@ -264,7 +270,7 @@ def _of_size(made: RelationCase, model: ModelContract, by: int) -> RelationCase:
             for entry in entries
         ]
         larger = replace(made, request={**made.request, "inputs": inputs})
-        _check_json_forms(larger, model)
+        _check_values_in_json(larger, model)
     except UnfitError:
         return made
     return larger
@@ -308,11 +314,13 @@ def _with_what_no_json_holds(
     """Return the case with values to which the model answers what JSON cannot express: the case's
     own, the sample, or any others.
     """
-    texts = contract()[case.model].outputs[0].datatype == "BYTES"
+    asked = contract()[case.model].outputs[0]
+    texts = asked.datatype == "BYTES"
     fitting = [
         number
         for number, place in model.not_in_json
         if (model.outputs[place].datatype == "BYTES") == texts
+        and carries_json(model.outputs[place], asked)
     ]
     own: list[int | None] = []
     with contextlib.suppress(UnfitError, CaseFileError):
@@ -331,13 +339,17 @@ def _texts_that_no_json_holds(model: ModelContract, special: int) -> bool:
 
 
 def _for_every_output(case: RequestCase, model: ModelContract) -> RequestCase:
-    """Return a case for the only output of its role for every output of another model, as each may
-    show the values.
+    """Return a case for the only output of its role for every output of another model that can be
+    in its form, as each may show the values.
     """
-    listed = case.request.get("outputs", ())
-    if len(contract()[case.model].outputs) != 1 or len(listed) != 1 or listed[0].get("tensor") != 0:
+    listed, specs = case.request.get("outputs", ()), contract()[case.model].outputs
+    if len(specs) != 1 or len(listed) != 1 or listed[0].get("tensor") != 0:
         return case
-    places = range(len(model.outputs))
+    binary = Fit(case, model, about_outputs=True).form(0) == "binary"
+    places = [
+        place for place, own in enumerate(model.outputs) if binary or carries_json(own, specs[0])
+    ]
+    need(places)
     request = {**case.request, "outputs": [{**listed[0], "tensor": place} for place in places]}
     expect = dict(case.expect)
     if isinstance(expect.get("outputs"), dict):
@@ -408,7 +420,7 @@ def _with_inputs(
         relation=relation.name,
     )
     if case.expects not in ("reject", "survives"):
-        _check_json_forms(made, model)
+        _check_values_in_json(made, model)
     return made
 
 
@@ -425,19 +437,11 @@ def _fits_variations(
         need(numbers or not {"float-data", "integer-data"} & set(given.needs))
 
 
-def _check_json_forms(made: RelationCase, model: ModelContract) -> None:
-    """Raise UnfitError for a case whose tensors have to be in JSON if JSON may not express them:
-    FP16, BF16, infinities, NaN, and BYTES that are not text.
+def _check_values_in_json(made: RelationCase, model: ModelContract) -> None:
+    """Raise UnfitError for a case whose outputs have to be in JSON if JSON cannot express them:
+    infinities, NaN, and BYTES that are not text.
     """
     used = {entry.get("special") for entry in made.request["inputs"]} or {None}
-    for entry in made.request["inputs"]:
-        form = entry.get("form", "binary")
-        if form in ("json", "nested", "both"):
-            need(model.inputs[entry["tensor"]].datatype not in NO_JSON)
     for key, form in made.expect.get("outputs", {}).items():
-        if form != "binary":
-            need(model.outputs[int(key)].datatype not in NO_JSON)
-            need(
-                _is_free(made)
-                or not {(number, int(key)) for number in used} & set(model.not_in_json)
-            )
+        none = {(number, int(key)) for number in used} & set(model.not_in_json)
+        need(form == "binary" or _is_free(made) or not none)

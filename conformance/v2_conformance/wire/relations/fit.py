@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -16,8 +16,8 @@ from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
 from v2_conformance.wire.relations.sizes import batch_of_one
 from v2_conformance.wire.relations.unfit import need
 
-NO_JSON = frozenset({"FP16", "BF16"})
-"""Datatypes that need not have a JSON form."""
+_NO_JSON = frozenset({"FP16", "BF16"})  # they need not have a JSON form
+_IN_JSON = frozenset({"json", "nested", "both"})
 LARGE = 1 << 20
 """A declared size that is not a model's by chance."""
 
@@ -30,6 +30,18 @@ PLAIN = frozenset({"tensor", "shape", "values", "form"})
 
 def input_datatypes(model: ModelContract) -> list[str]:
     return [spec.datatype for spec in model.inputs]
+
+
+def has_json(spec: TensorSpec) -> bool:
+    """Return True if every server has a JSON form of the tensor."""
+    return spec.datatype not in _NO_JSON
+
+
+def carries_json(own: TensorSpec, spec: TensorSpec) -> bool:
+    """Return True if `own` can be in JSON where a case has `spec` in JSON. What a server may refuse
+    in JSON is so in cases about its datatype alone, which let the server refuse it.
+    """
+    return has_json(own) if has_json(spec) else own.datatype == spec.datatype
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,9 @@ class Fit:
         datatype = self.role.inputs[kept[0]].datatype
         if len(kept) == 1 and datatype in datatypes:
             places = {kept[0]: datatypes.index(datatype)}
+        in_json = {entry["tensor"] for entry in entries if entry.get("form") in _IN_JSON}
+        ranked = {entry["tensor"] for entry in entries if self._of_rank(entry)}
+        places = _placed(places, self.role.inputs, self.model.inputs, in_json, ranked)
         made = [
             self._entry(entry, places[entry["tensor"]])
             for entry in entries
@@ -89,7 +104,10 @@ class Fit:
             return made
         json = {entry.get("form", "binary") for entry in entries} <= {"json", "nested"}
         rest = [place for place in range(len(datatypes)) if place not in places.values()]
-        return [*made, *(self._plain(place, "json" if json else "binary") for place in rest)]
+        for place in rest:
+            form = rest_form(self.case, self.model.inputs[place], json)
+            made.append(self._plain(place, form))
+        return made
 
     def _plain(self, place: int, form: str) -> dict[str, Any]:
         shape = list(self.model.samples[0][place].shape)
@@ -102,10 +120,10 @@ class Fit:
         given = {k: v for k, v in entry.items() if k not in ("tensor", "values", "shape")}
         values = entry.get("values", "counting")
         self._check_values(entry, spec, own)
-        refused = self.case.expects in ("reject", "survives") and entry.get("form") != "nested"
         need(sample.blob or entry.keys() <= PLAIN)
-        if len(entry["shape"]) > 1 and not (refused or self.about_outputs):
-            need(len(sample.shape) > 1)
+        if entry.get("form") in _IN_JSON and self._answered:
+            need(carries_json(own, spec))
+        need(len(sample.shape) > 1 or not self._of_rank(entry))
         blob = entry.get("blob")
         cut = blob is not None and "BYTES" not in (spec.datatype, own.datatype)
         if cut:  # of another length than the tensor's, whatever is in it
@@ -121,6 +139,11 @@ class Fit:
         if "value" in entry.get("size", {}):
             made["size"] = _size(entry, spec, sample.blob)
         return made
+
+    def _of_rank(self, entry: Mapping[str, Any]) -> bool:
+        """Return True if the case needs an input of two dimensions or more."""
+        needed = self._answered or entry.get("form") == "nested"
+        return len(entry["shape"]) > 1 and needed and not self.about_outputs
 
     def _check_values(self, entry: Mapping[str, Any], spec: TensorSpec, own: TensorSpec) -> None:
         """Raise UnfitError for a case whose datatype matters, because BYTES are not numbers."""
@@ -177,6 +200,11 @@ class Fit:
     def _firsts(self) -> tuple[TensorSpec, TensorSpec]:
         return self.role.inputs[0], self.model.inputs[0]
 
+    def form(self, tensor: int | None) -> str:
+        """Return the form of the answer's output `tensor`, "binary" if none is said."""
+        forms = self.case.expect.get("outputs", {})
+        return str(forms if isinstance(forms, str) else forms.get(str(tensor), "binary"))
+
     def outputs(self, given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the entries of `outputs`, for the outputs of the model."""
         places = self._output_places(given)
@@ -201,19 +229,64 @@ class Fit:
             # One output says nothing about several: there is no order, and none to leave out.
             need(number > 1 or len(self.role.outputs) == 1)
             need(len(first) > 1 or len(listed) == 1)
-        return {tensor: place for place, tensor in first.items()}
+        places = {tensor: place for place, tensor in first.items()}
+        in_json = {tensor for tensor in places if self.form(tensor) != "binary"}
+        places = _placed(places, self.role.outputs, self.model.outputs, in_json)
+        for tensor in in_json if self._answered else ():
+            spec = self.role.outputs[min(tensor, len(self.role.outputs) - 1)]
+            need(carries_json(self.model.outputs[places[tensor]], spec))
+        return places
 
     def forms(self) -> dict[str, str]:
         """Return `expect.outputs` of the case, for the outputs of the model."""
         given = self.case.expect["outputs"]
         if asked := self.case.request.get("outputs"):
             return {
-                str(place): given if isinstance(given, str) else given[str(tensor)]
+                str(place): self.form(tensor)
                 for tensor, place in self._output_places(asked).items()
             }
         forms = {given} if isinstance(given, str) else set(given.values())
-        need(len(forms) == 1)
+        need(len(forms) == 1 and (forms == {"binary"} or all(map(has_json, self.model.outputs))))
         return {str(place): next(iter(forms)) for place in range(len(self.model.outputs))}
+
+
+def rest_form(case: RequestCase, own: TensorSpec, in_json: bool) -> str:
+    """Return the form of an input that a case does not have: that of the others, or binary if it
+    has no JSON form and the case says nothing of a body without blobs.
+    """
+    if not in_json:
+        return "binary"
+    need(has_json(own) or {"header_length", "content_type"}.isdisjoint(case.request))
+    return "json" if has_json(own) else "binary"
+
+
+def _placed(
+    first: Mapping[int, int],
+    specs: Sequence[TensorSpec],
+    own: Sequence[TensorSpec],
+    in_json: Collection[int],
+    ranked: Collection[int] = (),
+) -> dict[int, int]:
+    """Return the `first` places of a case's tensors, or others that can carry them: those `in_json`
+    go to tensors with a JSON form and leave the others those without, those `ranked` go to tensors
+    of two dimensions or more.
+    """
+    places: dict[int, int] = {}
+    for tensor, wanted in first.items():
+        spec = specs[min(tensor, len(specs) - 1)]  # the only one may stand for all of the model
+        free = [place for place in range(len(own)) if place not in places.values()]
+        misfits = {
+            place: (
+                not carries_json(own[place], spec)
+                if tensor in in_json
+                else bool(in_json) and has_json(own[place]),
+                tensor in ranked and len(own[place].dims) < 2,
+                place != wanted,
+            )
+            for place in free
+        }
+        places[tensor] = min(free, key=misfits.__getitem__)
+    return places
 
 
 def any_values(values: object, case: RequestCase, spec: TensorSpec, own: TensorSpec) -> bool:

@@ -15,7 +15,7 @@ from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec, contract
 from v2_conformance.suite.relations import relation_of
 from v2_conformance.wire.encode.inputs import SAMPLE, encode_inputs, input_entries
-from v2_conformance.wire.relations.fit import PLAIN, changed_places
+from v2_conformance.wire.relations.fit import PLAIN, changed_places, rest_form
 from v2_conformance.wire.relations.sizes import in_rows, resized
 from v2_conformance.wire.relations.unfit import UnfitError, need
 
@@ -80,9 +80,12 @@ def own_tensors(case: RequestCase, model: ModelContract) -> OwnTensors:
         for entry, place in zip(given, places, strict=True)
     ]
     as_json = {entry.get("form", "binary") for entry in given} <= _JSON
-    form = "json" if as_json else "binary"
     rest = [
-        {"tensor": place, "shape": list(sample.shape), "form": form}
+        {
+            "tensor": place,
+            "shape": list(sample.shape),
+            "form": rest_form(case, model.inputs[place], as_json),
+        }
         for place, sample in enumerate(kept)
         if place not in values
     ]
