@@ -181,14 +181,14 @@ def test_the_canary_that_failed_is_named(known: str) -> None:
         for purpose in (Purpose.CANARY_SAME, Purpose.CANARY_FRESH)
     ]
     fine = shown(failing("D1/x", OWN, *canaries))
-    assert "on the same connection: right; on a fresh connection: right" in fine
+    assert "on the same connection: as before the case; on a fresh connection: as before" in fine
     wrong = WrongStatus("200", 500, "")
     same = wrong if "same" in known else None
     fresh = wrong if "fresh" in known else None
     cause = DidNotSurvive(same, fresh, None, case_passed=True)
     text = shown(failing("D1/x", OWN, *canaries, cause=cause))
     assert f"{known}: WRONG" in text
-    assert text.count(": right") == 1
+    assert text.count(": as before the case") == 1
 
 
 def test_nothing_that_a_server_or_a_forged_report_says_reaches_the_terminal_raw() -> None:

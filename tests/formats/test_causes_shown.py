@@ -89,7 +89,17 @@ def test_what_is_wrong_with_all_exchanges_is_said_before_where() -> None:
     found = NotKept(63, 180, where, 54, WrongStatus("4xx", 500, "no such thing"))
     report = report_of([case("R4/observed", "fail", cause=found)])
     for text in everywhere(report):
-        assert f"got 500: no such thing (in 63 of 180 exchanges, the first in {where[0]})" in text
+        assert f"500 (an unhandled error?) to the malformed request of {where[0]}; in all" in text
+    found = msgspec.structs.replace(found, first=WrongStatus("4xx", 302, "no such thing"))
+    for text in everywhere(report_of([case("R4/observed", "fail", cause=found)])):
+        assert f"got 302: no such thing (in 63 of 180 exchanges, the first in {where[0]})" in text
+
+
+def test_warnings_alone_do_not_read_like_a_failed_run() -> None:
+    report = report_of(
+        passes(case("S4/x", "fail", level="SHOULD", cause=WrongStatus("4xx", 200, "")))
+    )
+    assert headline(shown_causes(report)).startswith("warnings only: 1 cause, 1 case")
 
 
 def test_several_causes_are_counted_and_the_first_is_named() -> None:

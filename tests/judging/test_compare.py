@@ -13,7 +13,7 @@ import pytest
 from support.cases import JSON, failure, make_case, verdict
 from support.responses import BLOB, GOOD, answer, entry, sized, v2
 from v2_conformance.judging.compare import compare_tensors
-from v2_conformance.judging.messages.response import ReadOutput
+from v2_conformance.judging.messages.response import ReadOutput, read_tensor
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import encode_bytes, from_values
 from v2_conformance.protocol.message import Tensor, dump_json
@@ -184,6 +184,16 @@ def test_a_bytes_element_of_another_length_differs_in_its_length() -> None:
 def test_there_is_no_difference_if_no_values_were_compared() -> None:
     assert difference_in(verdict(GOOD).cause) is None
     assert difference_in(failure(v2(answer(sized(shape=[3, 1])), BLOB))) is None
+
+
+def test_a_shape_that_disagrees_with_its_blob_is_called_so() -> None:
+    output = {"name": "y", "datatype": "FP32", "shape": [1, 3]}
+    with pytest.raises(Finding) as caught:
+        read_tensor(output, 36, bytes(36), 0)
+    words = describe(caught.value.cause)
+    assert words.endswith(
+        "got 36; the shape and binary_data_size disagree: these are bytes of [3, 3]"
+    )
 
 
 def test_elements_in_column_major_order_are_called_so() -> None:

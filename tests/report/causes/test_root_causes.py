@@ -28,6 +28,7 @@ from v2_conformance.suite.causes.findings import (
 )
 from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongValue
 from v2_conformance.suite.causes.transport_findings import TimedOut
+from v2_conformance.suite.observations import UnannouncedClose
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 
@@ -214,6 +215,23 @@ def test_a_refusal_and_an_error_of_another_status_are_two_causes() -> None:
         "breaks-clients",
     )
     assert (second.requirement, len(second.cases)) == ("R4", 3)
+
+
+def test_what_only_unhandled_errors_show_belongs_to_them() -> None:
+    crash = WrongStatus("4xx", 500, "Internal Server Error")
+    text = InvalidErrorBody(500, "not JSON at byte 0", "Internal Server Error")
+    there, elsewhere = ("B9/a", "S4/a"), ("B9/a", "J1/a")
+    several = [
+        *some("R4", 1, NotKept(2, 200, there, 0, crash), grade="SHOULD"),
+        *some("R2", 1, NotKept(1, 225, there[:1], 0, text)),
+        *some("R8", 1, NotKept(2, 996, there, 0, UnannouncedClose(0)), grade="SHOULD"),
+    ]
+    for of_any_model in (False, True):
+        (group,) = root_causes(several, of_any_model=of_any_model)
+        assert (group.requirement, len(group.cases)) == ("R4", 3)
+    # What other errors show, too, is another defect.
+    several[1:2] = some("R2", 1, NotKept(2, 225, elsewhere, 0, text))
+    assert {group.requirement for group in root_causes(several)} == {"R2", "R4"}
 
 
 def test_json_that_is_not_utf8_is_another_cause_than_json_with_a_bare_word() -> None:

@@ -133,7 +133,8 @@ def _canaries(case: CaseResult) -> Iterator[Text]:
     answers = canary_answers(case)
     if not answers:
         return
-    words = [f"{answer.where}: {'right' if answer.right else 'WRONG'}" for answer in answers]
+    right = "as before the case"  # the model's own answer, which may be wrong itself
+    words = [f"{answer.where}: {right if answer.right else 'WRONG'}" for answer in answers]
     heading = "Canary: a known-good request, sent after the case"
     yield from _paragraph(heading, "; ".join(words))
 

@@ -384,7 +384,13 @@ def _sign(
         said = f"; the bytes of this length are the text {text!a}" if text else ""
         return "prefixes", f"{said}: is each element preceded by its length?" if said else ""
     other = size // count if count and not size % count else 0
-    return ("element_size", "") if other in (1, 2, 4, 8) else ("element_count", "")
+    if other in (1, 2, 4, 8):
+        return "element_size", ""
+    row = element_count(shape[1:]) * element
+    if not shape or not row or not size or size % row:
+        return "element_count", ""
+    fits = _shape([size // row, *shape[1:]])
+    return "element_count", f"; the shape and binary_data_size disagree: these are bytes of {fits}"
 
 
 def _as_text(word: bytes) -> str | None:

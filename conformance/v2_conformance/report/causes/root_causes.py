@@ -18,6 +18,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
+from v2_conformance.report.causes.unhandled import is_unhandled, shown_in
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, finding_of
 from v2_conformance.suite.causes.circumstances import KilledBy
@@ -180,6 +181,7 @@ class _Grouping(Generic[Case]):
                 left = [key for key in left if key not in taken]
         if self._of_any_model:
             found = [*self._pointed_groups(), *self._merged(found)]
+        found = _with_unhandled_errors(found)
         found.sort(key=lambda pair: self._order(*pair))
         return [group for _, group in found]
 
@@ -364,6 +366,34 @@ def _found(case: JudgedCase) -> Cause | None:
     while (about := getattr(cause, "about", None)) is not None:
         cause = getattr(cause, about)
     return cause
+
+
+def _with_unhandled_errors(
+    found: list[tuple[_Key, CauseGroup[Case]]],
+) -> list[tuple[_Key, CauseGroup[Case]]]:
+    """Return the groups; what only the exchanges show that ended with an unhandled error (the form
+    of its body, a close without a word) belongs to that error."""
+    crash = next((pair for pair in found if is_unhandled(_causes(pair[1]))), None)
+    if crash is None:
+        return found
+    root, errors = crash
+    shown = [
+        pair for pair in found if pair != crash and shown_in(_causes(pair[1]), _causes(errors))
+    ]
+    groups = [errors, *(group for _, group in shown)]
+    harms = [group.harm for group in groups if group.harm is not None]
+    merged = replace(
+        errors,
+        cases=tuple(case for group in groups for case in group.cases),
+        requirements=tuple(dict.fromkeys(name for group in groups for name in group.requirements)),
+        waiting=tuple(case for group in groups for case in group.waiting),
+        harm=min(harms, key=HARMS.index) if harms else None,
+    )
+    return [(root, merged), *(pair for pair in found if pair != crash and pair not in shown)]
+
+
+def _causes(group: CauseGroup[Case]) -> list[Cause | None]:
+    return [case.cause for case in group.cases]
 
 
 def _told(cases: Sequence[JudgedCase]) -> str:

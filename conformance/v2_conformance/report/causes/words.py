@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
+from v2_conformance.report.causes.unhandled import unhandled_error
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import is_decided
@@ -82,6 +83,14 @@ class ShownCause:
         found = self.first.cause
         if not isinstance(found, NotKept) or not found.cases:
             return self.first.message
+        first = unhandled_error(found)
+        if first is not None:
+            also = ", ".join(self.group.requirements[1:])
+            return (
+                f"the server answered {first.got} (an unhandled error?) to the malformed request "
+                f"of {found.cases[0]}; in all to {counted(found.wrong, 'such request')}"
+                f"{f', which also fail {also}' if also else ''}; the answer: {first.body}"
+            )
         number = f"{found.wrong} of {counted(found.judged, 'exchange')}"
         return f"{describe(found.first)} (in {number}, the first in {found.cases[0]})"
 
@@ -131,6 +140,8 @@ def headline(causes: Sequence[ShownCause]) -> str:
     cases = sum(len(cause.group.cases) for cause in causes)
     words = f"{counted(len(causes), 'cause')}, {counted(cases, 'case')}"
     first = causes[0]
+    if not any(case.blocks for cause in causes for case in cause.group.cases):
+        words = f"warnings only: {words}"
     if len(causes) == 1:
         return f"{words}: {first.name}"
     return f"{words}; the first explains {len(first.group.cases)}: {first.name}"

@@ -247,11 +247,15 @@ class WrongContentType(CauseBase, frozen=True):
 
 
 class WrongId(CauseBase, frozen=True):
-    """The response does not have the request's id; `expected` and `got` as Python literals."""
+    """The response does not have the request's id; `expected` and `got` as Python literals, None
+    for no id."""
 
-    says = "expected the id {expected}, got {got}"
     expected: str
     got: str
+
+    def words(self) -> str:
+        wanted, got = ("no id" if one == "None" else one for one in (self.expected, self.got))
+        return f"expected {'' if wanted == 'no id' else 'the id '}{wanted}, got {got}"
 
 
 class WrongModelName(CauseBase, frozen=True):

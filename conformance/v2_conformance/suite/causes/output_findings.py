@@ -204,16 +204,15 @@ class WrongValue(_WrongElements, frozen=True, omit_defaults=True):
         if first.body_offset is not None:
             place += f" (byte {first.offset} of its blob, byte {first.body_offset} of the body)"
         return (
-            f"{first.output} {first.datatype}: {place}: expected {first.expected} "
+            f"{first.output} {first.datatype}: {self._sign()}{place}: expected {first.expected} "
             f"({first.expected_value}), got {first.got} ({first.got_value}), bytes in wire order; "
             f"{'1 element differs' if self.differing == 1 else f'{self.differing} elements differ'}"
-            f"{self._sign()}"
         )
 
     def _sign(self) -> str:
         if self.column_major:
-            return ": they are the right ones in column-major order"
-        return ": the bytes are in big-endian order" if self.shows is not None else ""
+            return "the elements are the right ones in column-major order: "
+        return "the bytes are in big-endian order: " if self.shows is not None else ""
 
 
 class WrongBytesElement(_WrongElements, frozen=True):
