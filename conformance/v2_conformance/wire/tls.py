@@ -82,7 +82,9 @@ class TlsSocket(socket.socket):
         except ssl.SSLEOFError:
             return b""  # it ended without saying so, as many servers do
         finally:
-            self._flush()
+            # A server may answer, or say why not, close, and leave the rest of a request unread.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                self._flush()
 
     def _take(self) -> None:
         """Give TLS what has arrived, at most one piece."""
