@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 
 from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.circumstances import Unavailable
-from v2_conformance.wire.transcript import Response, Transcript
+from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _GATEWAY = frozenset({502, 503, 504})
 _TOO_MANY = 429
@@ -31,9 +31,8 @@ def unavailable(transcript: Transcript) -> bool:
 def kept_waiting(transcript: Transcript) -> bool:
     """Return True if a server took seconds and then closed, or a gateway gave up on it: the request
     hung, but somebody had less patience than a run has."""
-    if transcript.duration_s < _NO_REFUSAL_S:
-        return False
-    return transcript.response is None or unavailable(transcript)
+    gave_up = transcript.ending in (Ending.CLOSED, Ending.RESET) or unavailable(transcript)
+    return gave_up and transcript.duration_s >= _NO_REFUSAL_S
 
 
 def asks_to_wait(response: Response) -> bool:

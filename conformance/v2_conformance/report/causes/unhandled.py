@@ -11,8 +11,9 @@ from v2_conformance.suite.causes.findings import WrongStatus
 def unhandled_error(cause: Cause | None) -> WrongStatus | None:
     """Return the first such answer that exchanges of a run show, None for any other cause."""
     first = cause.first if isinstance(cause, NotKept) else None
-    found = isinstance(first, WrongStatus) and first.expected == "4xx" and first.got >= 500
-    return first if found and isinstance(first, WrongStatus) else None
+    if isinstance(first, WrongStatus) and first.expected == "4xx" and first.got >= 500:
+        return first
+    return None
 
 
 def is_unhandled(causes: Sequence[Cause | None]) -> bool:

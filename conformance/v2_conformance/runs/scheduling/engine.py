@@ -53,7 +53,7 @@ from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCas
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import GeneratedFailure
 from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
-from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.stand_ins import stood_in
 from v2_conformance.wire.transport import Transport
 
@@ -347,8 +347,7 @@ class Engine:
     def _note_hang(self, result: Result) -> None:
         case = result.case
         if isinstance(case, RequestCase) and result.exchanges and "client" not in case.request:
-            sent = (one for one in result.exchanges if one.purpose is not Purpose.BEFORE)
-            came = (one.transcript for one in sent)
+            came = (one.transcript for one in result.exchanges if one.purpose.own)
             self._hangs.note(case, result.verdict, came)
 
     def _count(self, result: Result) -> None:
