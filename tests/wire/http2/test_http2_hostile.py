@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,6 +13,7 @@ from hyperframe.frame import (
     ContinuationFrame,
     DataFrame,
     Frame,
+    GoAwayFrame,
     HeadersFrame,
     PingFrame,
     PushPromiseFrame,
@@ -20,6 +23,9 @@ from hyperframe.frame import (
 
 from support.http2_servers import OK, Http2Peer, exchanged, http2, http2_request, over_http2
 from support.servers import BIG, SHORT, serving
+from v2_conformance.wire.http2.exchange import Http2Exchange
+from v2_conformance.wire.http2.session import Http2Session
+from v2_conformance.wire.obstacle import Obstacle
 from v2_conformance.wire.transcript import Ending, Limits
 
 PAIRS = [(name.encode(), value.encode()) for name, value in OK]
@@ -124,6 +130,37 @@ def test_what_breaks_http2_is_an_ending(frame: Frame | bytes, ending: Ending) ->
     assert (came.ending, came.open) == (ending, False)
     assert bytes(came.received) == b""
     assert came.detail
+
+
+REFUSED = fields((b":status", b"413"), (b"content-length", b"0"))
+REFUSED.flags.add("END_STREAM")
+
+
+@pytest.mark.parametrize(
+    ("left", "ending", "code", "obstacle"),
+    [
+        ([SettingsFrame(0), REFUSED], Ending.COMPLETE, None, None),
+        ([SettingsFrame(0), GoAwayFrame(0, 0, 11)], Ending.CLOSED, 11, None),
+        ([SettingsFrame(0)], Ending.CLOSED, None, None),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", Ending.MALFORMED, None, Obstacle.NO_HTTP2),
+    ],
+    ids=["answer", "goaway", "nothing", "http1"],
+)
+def test_what_a_server_sent_before_it_closed_is_read_though_nothing_can_be_sent(
+    left: list[Frame] | bytes, ending: Ending, code: int | None, obstacle: Obstacle | None
+) -> None:
+    ours, its = socket.socketpair()
+    its.sendall(left if isinstance(left, bytes) else b"".join(one.serialize() for one in left))
+    its.close()
+    session = Http2Session(ours, SMALL.head)
+    ours.setblocking(False)
+    request = http2_request(b"abc")
+    exchange = Http2Exchange(session, SMALL, time.perf_counter() + 20, 100)
+    assert exchange.run(request, "http")[0] is ending
+    assert (exchange.facts.goaway, exchange.obstacle, exchange.sent) == (code, obstacle, 0)
+    assert exchange.received.startswith(b"HTTP/2 413" if ending is Ending.COMPLETE else b"")
+    assert not session.usable
+    ours.close()
 
 
 @pytest.mark.parametrize("length", [b"1", b"3", b"x"])

@@ -109,8 +109,9 @@ class Http2Exchange:
     @property
     def obstacle(self) -> Obstacle | None:
         """The reason why the server cannot be spoken to, as far as it shows."""
-        if self._failed is not None:
-            return obstacle_of(self._failed)
+        found = None if self._failed is None else obstacle_of(self._failed)
+        if found is not None:
+            return found
         if speaks_http1(self._session.beginning):
             return Obstacle.NO_HTTP2
         plain = not isinstance(self._session.socket, TlsSocket)
@@ -132,9 +133,10 @@ class Http2Exchange:
         except H2Error as error:  # it left no room for a stream, or for its fields
             return Ending.CLOSED, printable(str(error))
         except OSError as error:
-            self._failed = error  # a server may answer, close, and leave the rest unread
+            self._failed = error
         if request.parting in _READS_NOTHING:
-            return Ending.LEFT, "" if self._failed is None else reason_of(self._failed)
+            why = self._failed or self._session.unheard
+            return Ending.LEFT, "" if why is None else reason_of(why)
         if request.unread_s:
             time.sleep(request.unread_s)
             self._deadline += request.unread_s
@@ -214,7 +216,7 @@ class Http2Exchange:
             if number and pause_s and self._is_answered_within(pause_s):
                 return True
             view = memoryview(piece)
-            while len(view):
+            while True:
                 room = h2.local_flow_control_window(self._stream)
                 part = view[: min(room, h2.max_outbound_frame_size)]
                 view, left = view[len(part) :], left - len(part)
@@ -223,22 +225,23 @@ class Http2Exchange:
                     h2.send_data(self._stream, bytes(part), end_stream=end)
                     self._unfinished = not end
                     unflushed += len(part)
-                elif not self._receive_until(self._deadline):  # for a window update
+                elif len(view) and not self._receive_until(self._deadline):  # for a window update
                     return False
                 if not self._flush():
                     return False
+                if self._session.unheard:
+                    return True
                 self.sent, unflushed = self.sent + unflushed, 0
                 if self._ended():
                     return True
-            if not self._flush():
-                return False
-            self.sent, unflushed = self.sent + unflushed, 0
-            if self._ended():
-                return True
+                if not len(view):
+                    break
         return True
 
     def _flush(self) -> bool:
-        """Send what is pending, and read what has come; return False if time is up."""
+        """Send what is pending, and read what has come; return False if time is up. A server may
+        answer, close, and leave the rest of a request unread.
+        """
         session = self._session
         while not session.flush():
             left = self._deadline - time.perf_counter()

@@ -45,7 +45,8 @@ class Http2Session:
 
     `problem` says how the server broke HTTP/2, "" if it did not, and `problem_ending` how that ends
     an exchange. `beginning` are the first bytes that came, until they are known to be an HTTP/2
-    frame. `received` counts the bytes of all frames that came.
+    frame. `received` counts the bytes of all frames that came. `unheard` is why nothing more can be
+    sent, though what the server sent before may still be there.
     """
 
     def __init__(self, sock: socket.socket, longest_head: int) -> None:
@@ -56,6 +57,7 @@ class Http2Session:
         self.beginning = b""
         self.goaway: GoAway | None = None
         self.received = 0
+        self.unheard: OSError | None = None
         self._came = bytearray()
         self._greeted = False
         self._out = b""
@@ -83,7 +85,7 @@ class Http2Session:
     @property
     def usable(self) -> bool:
         """True if another stream can be opened on the connection, as far as is known."""
-        if self.eof or self.problem or self.goaway is not None:
+        if self.eof or self.problem or self.unheard or self.goaway is not None:
             return False
         room: int = self.h2.remote_settings.max_concurrent_streams
         return room > self.h2.open_outbound_streams
@@ -171,8 +173,8 @@ class Http2Session:
         yield from events
 
     def flush(self) -> bool:
-        """Send what is pending; return False if the server accepts no more for now.
-        Raises OSError.
+        """Send what is pending; return False if the server accepts no more for now. What a closed
+        connection does not take is dropped. Raises OSError.
         """
         self._out += self.h2.data_to_send()
         while self._out:
@@ -180,5 +182,8 @@ class Http2Session:
                 count = self.socket.send(self._out)
             except _BLOCKED:
                 return False
+            except (BrokenPipeError, ConnectionResetError) as error:
+                self.unheard = error
+                count = len(self._out)
             self._out = self._out[count:]
         return True
