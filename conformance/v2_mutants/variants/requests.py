@@ -126,7 +126,8 @@ def _coerced(kind: str, element: Any) -> Any:
 
 @variant.several("numbers-are-doubles", "docs/disputes.md, D15, and RFC 8259, section 6")
 class _NumbersAreDoubles(Behaviour):
-    """Integers in JSON beyond 2^53 are rejected, in requests and in responses."""
+    """Integers in JSON from 2^53 on are rejected, in requests and in responses, as those that
+    JavaScript does not call safe."""
 
     def json_blob(self, entry: RequestInput) -> Buffer:
         return self._only_doubles(entry.spec.datatype, super().json_blob(entry))
@@ -137,7 +138,7 @@ class _NumbersAreDoubles(Behaviour):
 
     def _only_doubles(self, datatype: str, blob: Buffer) -> Buffer:
         values = to_values(datatype, blob) if datatype in ("INT64", "UINT64") else []
-        return refuse("no double has it") if any(abs(n) > 2**53 for n in values) else blob
+        return refuse("no double has it") if any(abs(n) >= 2**53 for n in values) else blob
 
 
 @variant.several("no-halves-in-json", "docs/disputes.md, D12")

@@ -165,6 +165,16 @@ def test_what_only_combines_others_comes_behind_them() -> None:
     assert named(root_causes(some("X1", 20, REFUSED, 167))) == [("X1", 20)]
 
 
+def test_a_should_does_not_hide_a_must_that_combines_something_else() -> None:
+    tabs = WrongStatus("200", 400, "")
+    refused = WrongStatus("200", 400, "no integers of 2^53")
+    large = GeneratedFailure(refused, 5, None, None, None)
+    spellings = some("V2", 2, tabs, 60, grade="SHOULD")
+    assert named(root_causes([*spellings, *some("M7", 1, large)])) == [("M7", 1), ("V2", 2)]
+    same = some("M7", 1, GeneratedFailure(tabs, 5, None, None, None))
+    assert named(root_causes([*spellings, *same])) == [("V2", 3)]
+
+
 def test_what_killed_the_server_explains_what_could_not_run() -> None:
     died = DidNotSurvive(None, TimedOut(1.0, 0, "no answer"), None, case_passed=True)
     cases = [*some("P4", 2, REFUSED, 4), *some("H7", 1, died, 5)]

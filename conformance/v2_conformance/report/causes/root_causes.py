@@ -305,10 +305,19 @@ class _Grouping(Generic[Case]):
         return frozenset(would)
 
     def _explains(self, root: _Key, key: _Key) -> bool:
+        if self._combines(key.requirement) and self._is_graver_and_else(key, root):
+            return False
         # What the root needs fails there, too, where it happens to use what is broken.
         known = self._requirement(key.requirement)
         needed = known is not None and root.requirement in known.prerequisite_of
         return self._is_foreign(key) or key.requirement in self._would[root] or needed
+
+    def _is_graver_and_else(self, key: _Key, root: _Key) -> bool:
+        """Return True if failures block more than those of `root`, none of which reads like them:
+        who reads what `root` says would not learn why the verdict is what it is."""
+        if _gravest(self._own[key]) >= _gravest(self._own[root]):
+            return False
+        return {*map(_reading, self._own[key])}.isdisjoint(map(_reading, self._own[root]))
 
     def _ranking(self, left: Sequence[_Key]) -> Callable[[_Key], tuple[object, ...]]:
         """Ranks what is left of one finding: the cause whose failure would look most like what

@@ -12,7 +12,7 @@ from v2_conformance.report.causes.unhandled import unhandled_error
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import is_decided
-from v2_conformance.suite.causes.base import counted, describe
+from v2_conformance.suite.causes.base import body_words, counted, describe
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, Outcome
@@ -89,7 +89,8 @@ class ShownCause:
             return (
                 f"the server answered {first.got} (an unhandled error?) to the malformed request "
                 f"of {found.cases[0]}; in all to {counted(found.wrong, 'such request')}"
-                f"{f', which also fail {also}' if also else ''}; the answer: {first.body}"
+                f"{f', which also fail {also}' if also else ''}; "
+                f"the answer: {body_words(first.body)}"
             )
         number = f"{found.wrong} of {counted(found.judged, 'exchange')}"
         return f"{describe(found.first)} (in {number}, the first in {found.cases[0]})"

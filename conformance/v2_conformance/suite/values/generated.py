@@ -33,7 +33,8 @@ Draw = st.DrawFn
 # How many elements of a tensor are drawn; the rest follow a pattern. Each costs time.
 _MOST_DRAWN = 6
 _MOST_DRAWN_OF_MANY = 2
-_LARGEST_EXACT = 2**53
+# No integer beyond it is one that every parser must keep apart (RFC 8259, section 6).
+_LARGEST_EXACT = 2**53 - 1
 _PLAIN_CHARACTERS = "abcxyzABCXYZ0123456789-"
 # Quotes, escapes, controls, the limits of every length of UTF-8, and all kinds of line breaks.
 _CORNER_CHARACTERS = 'a0 "\\/{}[],:\t\n\r\x01\x1f\x7f\x80\x85é߿ࠀ日\u2028\ufeff\uffff🙂\U0010ffff'
@@ -150,7 +151,7 @@ def _element(datatype: str, representable: bool) -> st.SearchStrategy[bytes]:
 
 
 def _plain_number(datatype: str) -> st.SearchStrategy[bytes]:
-    """A number that every server must carry: an integer up to 2^53, a float of few digits."""
+    """A number that every server must carry: an integer below 2^53, a float of few digits."""
     if DATATYPES[datatype].kind == "float":
         fractions = st.integers(-159, 159).map(lambda n: n / 16)
         numbers = fractions | st.integers(-99_999, 99_999).map(float)

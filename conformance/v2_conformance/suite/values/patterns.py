@@ -133,7 +133,7 @@ def _counted(datatype: str) -> bytes:
 
 
 def _counting_in_json(datatype: str, count: int) -> bytes:
-    """As `counting`, but with 64-bit integers up to 2^53, which every JSON parser keeps (D11)."""
+    """As `counting`, but with 64-bit integers below 2^53, which every JSON parser keeps (D11)."""
     if datatype not in ("INT64", "UINT64"):
         return _counting(datatype, count)
     return _filled(datatype, _counted_in_json(datatype), count)
