@@ -90,6 +90,10 @@ fault("compressed-body-read-once", "Z1", Behaviour.decode_request)(
         first_read(request) if bool(right.server.request_codings(request)) else request
     ),
 )
+fault("coding-ignored-in-a-pipeline", "Z1", Behaviour.decode_request)(
+    "A body that another request is waiting behind is not decoded.",
+    lambda right, request: request if request.followed else right(),
+)
 
 
 @fault("response-header-length-counts-encoded-json", "Z2", Behaviour.encode_response)
