@@ -71,6 +71,7 @@ def _through(setup: Setup, server: ReferenceServer, direct: Report, folder: Path
 
 
 @pytest.mark.parametrize("setup", SETUPS, ids=str)
+@pytest.mark.long
 def test_what_each_configuration_keeps(
     setup: Setup, server: ReferenceServer, direct: Report, tmp_path: Path
 ) -> None:

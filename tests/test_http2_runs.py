@@ -70,6 +70,7 @@ def report(path: Path) -> Report:
     return load_report(path)
 
 
+@pytest.mark.long
 def test_a_right_server_passes_and_what_only_http1_has_is_not_applicable(report: Report) -> None:
     assert not list(report.of(Outcome.FAIL, Outcome.INCONCLUSIVE, Outcome.ERROR, Outcome.NOT_RUN))
     left_out = {c.id: c.cause for c in report.cases if isinstance(c.cause, NotOverHttp2)}

@@ -58,6 +58,7 @@ def _python(installed: Path, folder: Path, *arguments: str) -> subprocess.Comple
     )
 
 
+@pytest.mark.long
 def test_without_a_url_the_vendors_own_tests_run_as_ever(installed: Path, repository: Path) -> None:
     done = _python(installed, repository, "-m", "pytest", "-p", "no:cacheprovider")
     assert done.returncode == 0, done.stdout + done.stderr

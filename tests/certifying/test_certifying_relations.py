@@ -157,6 +157,7 @@ def test_unrepeatable_model_has_no_value_relations(start: Start, tmp_path: Path)
 
 
 @pytest.mark.parametrize("wide", [Tolerance(atol=1e300), Tolerance(rtol=1e300), Tolerance(rtol=1)])
+@pytest.mark.long
 def test_a_tolerance_with_which_zeros_pass_is_refused_and_never_consistent(
     wide: Tolerance, whole: tuple[Report, Path], tmp_path: Path, server: ReferenceServer
 ) -> None:

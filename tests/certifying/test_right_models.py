@@ -23,6 +23,7 @@ from v2_conformance.verifying.verification import verify
 
 
 @pytest.mark.parametrize("name", RIGHT_MODELS)
+@pytest.mark.long
 def test_a_right_model_fails_nothing(tmp_path: Path, name: str) -> None:
     model = RIGHT_MODELS[name]
     asked = Asked([name], model.choice)

@@ -94,6 +94,7 @@ def test_the_action_starts_a_server_and_says_what_came_of_it(tmp_path: Path) -> 
     assert {"report.html", "junit.xml", "ctrf.json", "results.sarif", "server.log"} <= names
 
 
+@pytest.mark.long
 def test_what_is_not_there_yet_is_no_error_and_then_only_what_gets_worse_is(tmp_path: Path) -> None:
     variables = {"V2_ARGS": SOME, "V2_BASELINE": "baseline.json", "V2_EXPECTATIONS": "none.yaml"}
     with ReferenceServer() as good:
@@ -110,6 +111,7 @@ def test_what_is_not_there_yet_is_no_error_and_then_only_what_gets_worse_is(tmp_
     assert compared in (tmp_path / "summary").read_text()
 
 
+@pytest.mark.long
 def test_known_failures_fail_no_job(tmp_path: Path) -> None:
     with MutantServer(["response-header-length-short"]) as broken:
         variables = {"V2_URL": broken.url, "V2_ARGS": SOME, "V2_EXPECTATIONS": "known.yaml"}
@@ -119,6 +121,7 @@ def test_known_failures_fail_no_job(tmp_path: Path) -> None:
         assert step(tmp_path, "run.sh", **variables).returncode == 0
 
 
+@pytest.mark.long
 def test_a_server_that_is_not_there_fails_the_job_and_is_no_verdict(tmp_path: Path) -> None:
     done = step(tmp_path, "run.sh", V2_URL="http://127.0.0.1:9", V2_WAIT_READY="0", V2_BASELINE="b")
     assert done.returncode == 3

@@ -134,6 +134,7 @@ def test_a_folder_that_is_none_is_one_line(spoil: Callable[[Path], object], tmp_
     assert not (tmp_path / "nowhere").exists()
 
 
+@pytest.mark.long
 def test_links_in_the_places_of_a_runs_files_are_not_followed(tmp_path: Path) -> None:
     victim, folder = tmp_path / "victim", tmp_path / "r"
     victim.write_text("precious")

@@ -72,6 +72,7 @@ profile = ["bf16"]
 """
 
 
+@pytest.mark.long
 def test_a_client_has_a_table_of_its_own(folder: Path, cli: Cli) -> None:
     file = folder / "v2-conformance.toml"
     file.write_text('profile = "raw"\n' + CLIENT.format(python=sys.executable))

@@ -54,6 +54,7 @@ def adapter(tmp_path: Path) -> Path:
     return folder / "my_adapter.py"
 
 
+@pytest.mark.long
 def test_the_example_for_pytest_passes(
     adapter: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

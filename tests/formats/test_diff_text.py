@@ -136,6 +136,7 @@ def test_markdown_makes_nothing_of_what_a_server_wrote() -> None:
     assert "http:" not in "\n".join(lines)
 
 
+@pytest.mark.long
 def test_very_many_changes_are_counted_and_cut() -> None:
     cause = NotHttp(HOSTILE * 20)
     numbers = range(3000)

@@ -75,6 +75,7 @@ def cases() -> list[Case]:
     return [case for case in suite_cases() if case.id.startswith(("P2/", "D1/", "B1/", "O1/"))]
 
 
+@pytest.mark.long
 def test_a_table_answers_the_run_that_it_has(cases: list[Case]) -> None:
     assert failing(1, recorded(Target("http://127.0.0.1"), [1]), cases) == 0
 

@@ -17,6 +17,7 @@ from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.registry import Mutant
 
 
+@pytest.mark.long
 def test_the_plain_client_passes_every_scenario() -> None:
     wrong = [(result.case.id, result.message) for result in client_failures_without_fault()]
     assert wrong == []

@@ -20,10 +20,12 @@ from v2_conformance.maintenance.selftest.relation_faults import (
         "json-strings-read-as-latin-1",
     ],
 )
+@pytest.mark.long
 def test_a_fault_that_breaks_a_relation_is_noticed(fault: str) -> None:
     assert try_relation_fault(fault).noticed_by is not None
 
 
+@pytest.mark.long
 def test_what_changes_every_answer_alike_is_not_noticed() -> None:
     assert try_relation_fault("nan-payloads-lost").noticed_by is None
 

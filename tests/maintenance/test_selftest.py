@@ -109,6 +109,7 @@ def test_a_fault_of_what_is_observed_must_fail_that_alone() -> None:
     assert "the fault other must fail R2 alone, but fails S2 P9" in list(selftest_lines(result))
 
 
+@pytest.mark.long
 def test_what_shows_only_in_exchanges_of_other_requirements_is_observed() -> None:
     trial = try_fault("errors-in-chunks-are-text")
     assert (trial.own_failures, trial.other_requirements) == (("R2/observed",), ())
@@ -130,6 +131,7 @@ def test_nearly_every_run_must_name_the_broken_requirement_first() -> None:
 @pytest.mark.parametrize(
     "name", ["response-header-length-short", "signed-outputs-big-endian", "header-length-ignored"]
 )
+@pytest.mark.long
 def test_a_fault_that_shows_everywhere_is_named_first(name: str) -> None:
     trial = try_fault(name)
     assert len(trial.other_requirements) > 40

@@ -81,6 +81,7 @@ def test_nothing_is_wider_than_the_page(browser: Browser, page: str, width: int)
     assert needed <= shown == width
 
 
+@pytest.mark.long
 def test_a_row_of_bytes_stays_one_line_and_scrolls_in_its_box(browser: Browser, page: str) -> None:
     opened(browser, page, width=390)
     lines = browser.evaluate(_ROWS_OF_BYTES)

@@ -166,6 +166,7 @@ class TestSelection:
 
 
 class TestReports:
+    @pytest.mark.long
     def test_workers_come_to_the_same_outcomes_and_one_report(
         self, pytester: pytest.Pytester, bad: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -265,6 +266,7 @@ class TestFailures:
         assert "plugin.py" not in result.stdout.str()
 
     @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
+    @pytest.mark.long
     def test_death_is_one_failure(self, pytester: pytest.Pytester, workers: list[str]) -> None:
         with MutantServer(["rejection-stops-listening"]) as server:
             result = start(pytester, "--v2-url", server.url, "-m", "R3 or P12", "-rs", *workers)

@@ -218,6 +218,7 @@ def test_every_case_is_on_disk_before_the_next_one(tmp_path: Path) -> None:
 LONG = result(CASES[0], Outcome.PASS, transcript(http(random.Random(1).randbytes(2**20))))
 
 
+@pytest.mark.long
 def test_a_case_with_long_messages_is_on_disk_soon_whatever_comes_next(tmp_path: Path) -> None:
     made = record(tmp_path, LONG)
     until = time.monotonic() + 60
@@ -228,12 +229,14 @@ def test_a_case_with_long_messages_is_on_disk_soon_whatever_comes_next(tmp_path:
     made.finish()
 
 
+@pytest.mark.long
 def test_a_case_that_takes_much_memory_is_on_disk_at_once(tmp_path: Path) -> None:
     made = record(tmp_path, result(CASES[0], Outcome.PASS, transcript(http(bytes(17 * 2**20)))))
     assert len(load_report(tmp_path / RECORD).cases) == 1
     made.finish()
 
 
+@pytest.mark.long
 def test_cases_are_on_disk_one_behind_the_other_however_long_one_takes(tmp_path: Path) -> None:
     made = record(tmp_path, LONG, PASSED[1])
     assert [case.id for case in load_report(tmp_path / RECORD).cases] == ["D1/case-0", "D1/case-1"]

@@ -48,6 +48,7 @@ def bomb(coding: str) -> str:
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
+@pytest.mark.long
 def test_a_bomb_in_every_answer_takes_little_memory(
     coding: str, good: Path, tmp_path: Path
 ) -> None:

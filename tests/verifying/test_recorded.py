@@ -32,6 +32,7 @@ from v2_conformance.errors import ReportFileError
     ],
     ids=lambda value: str(value)[:24],
 )
+@pytest.mark.long
 def test_a_record_that_no_exchange_can_leave_is_noticed(
     clean: Path, tmp_path: Path, entry: Document, words: str
 ) -> None:

@@ -54,6 +54,7 @@ def test_a_cause_or_a_message_that_the_bytes_do_not_show_is_named(
     ],
     ids=["status", "none", "element", "offset", "body_offset", "got", "got_value"],
 )
+@pytest.mark.long
 def test_another_first_difference_is_a_difference_of_the_report(
     without_secrets: Path, tmp_path: Path, change: Callable[[Document], Document | None]
 ) -> None:

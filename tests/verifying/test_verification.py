@@ -54,6 +54,7 @@ def test_a_report_of_a_broken_server_holds(tmp_path: Path, faults: list[str]) ->
     assert not any(case.other_cause for case in found.cases)
 
 
+@pytest.mark.long
 def test_cases_that_a_killed_model_left_are_believed_by_name(deadly: Path) -> None:
     found, text = said(deadly)
     victims = [case for case in found.cases if case.recorded is Outcome.NOT_RUN]

@@ -21,7 +21,7 @@ PIECES = st.sampled_from(
 ANY = st.one_of(st.binary(max_size=200), st.lists(PIECES, max_size=20).map(b"".join))
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(ANY, st.integers(0, 20))
 def test_chunks_cover_any_bytes_once_and_in_order(data: bytes, at: int) -> None:
     at = min(at, len(data))
@@ -38,7 +38,7 @@ def test_chunks_cover_any_bytes_once_and_in_order(data: bytes, at: int) -> None:
         assert chunks[-1].after == len(data)
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(ANY, st.integers(0, 20))
 def test_a_head_has_every_line_of_any_bytes(data: bytes, at: int) -> None:
     at = min(at, len(data))

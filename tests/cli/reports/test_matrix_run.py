@@ -19,6 +19,7 @@ from v2_mutants.servers import MutantServer
 SOME = ("--case", "R2", "--case", "P2/*")
 
 
+@pytest.mark.long
 def test_every_target_is_on_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, reports = tmp_path / "targets", tmp_path / "reports"
     folder.mkdir()

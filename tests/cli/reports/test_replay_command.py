@@ -149,6 +149,7 @@ class OnlyPlain(Behaviour):
         return self.error(503, "not ready")
 
 
+@pytest.mark.long
 def test_failures_of_any_model_are_replayed(
     tmp_path: Path, start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:

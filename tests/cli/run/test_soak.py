@@ -158,6 +158,7 @@ def test_a_soak_that_the_server_did_not_survive_is_not_robust(report: Report) ->
     assert "the server did not survive the soak: it was gone" in reasons
 
 
+@pytest.mark.long
 def test_an_interrupted_soak_keeps_what_it_has(tmp_path: Path) -> None:
     arguments = ["run", "--soak", "10", *SOME[:4], "--report-dir", str(tmp_path)]
     with command(*arguments) as process:

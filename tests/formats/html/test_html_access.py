@@ -69,6 +69,7 @@ def test_axe_finds_nothing(
     assert violations(browser) == []
 
 
+@pytest.mark.long
 def test_it_prints_on_ten_pages_with_the_passes_folded(browser: Browser, page: str) -> None:
     opened(browser, page)
     printed = base64.b64decode(browser.call("Page.printToPDF")["data"])

@@ -211,6 +211,7 @@ def test_a_deep_link_takes_any_id(
         until_in_view(browser, case_anchor(name))
 
 
+@pytest.mark.long
 def test_deep_link_reaches_long_lists(browser: Browser, written: Written) -> None:
     cases = [case(f"D1/off[{n}]", "fail" if n % 2 else "pass", "m") for n in range(1400)]
     for number in (1201, 1200):

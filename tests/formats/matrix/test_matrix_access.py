@@ -97,6 +97,7 @@ def test_axe_finds_nothing(
 
 
 @pytest.mark.parametrize("page", ["matrix", "product"])
+@pytest.mark.long
 def test_it_prints_on_few_pages(browser: Browser, pages: Path, page: str) -> None:
     opened(browser, (pages / f"{page}.html").as_uri())
     printed = base64.b64decode(browser.call("Page.printToPDF", preferCSSPageSize=True)["data"])

@@ -22,6 +22,7 @@ def report_on(start: Start, row: FirstMistake, directory: Path) -> Report:
 
 
 @pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.long
 def test_mistake_of_a_first_server_is_named_first(name: str, start: Start, tmp_path: Path) -> None:
     row = BY_NAME[name]
     causes = shown_causes(report_on(start, row, tmp_path))
@@ -29,6 +30,7 @@ def test_mistake_of_a_first_server_is_named_first(name: str, start: Start, tmp_p
 
 
 @pytest.mark.parametrize("model", ["matrix_product", "reverser", "widener"])
+@pytest.mark.long
 def test_small_server_without_mistakes_has_no_cause(
     model: str, start: Start, tmp_path: Path
 ) -> None:

@@ -164,6 +164,7 @@ def test_a_server_that_dies_ends_the_exploration_and_is_found_dead_alone(
     assert case.role == "mixed"
 
 
+@pytest.mark.long
 def test_a_silent_server_ends_an_exploration_without_shrinking(start: Start) -> None:
     class Silent(Behaviour):
         answers = 0

@@ -117,6 +117,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("any_fault", FAULTS if every else some)
 
 
+@pytest.mark.long
 def test_every_fault_comes_to_the_same_with_eight_workers_as_with_one(
     any_fault: str, request: pytest.FixtureRequest
 ) -> None:
@@ -158,6 +159,7 @@ class Races(Behaviour):
             self.busy -= 1
 
 
+@pytest.mark.long
 def test_a_race_is_the_failure_of_c6_alone(start: Start) -> None:
     cases = chosen("P2/", "C6/", "B5/", "R3/survives-a-rejection")
     found = run_of(start(Races), cases, _WORKERS)

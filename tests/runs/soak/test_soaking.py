@@ -65,6 +65,7 @@ def test_answers_that_are_wrong_only_under_load_are_counted_and_some_are_kept() 
     assert found.survived  # a single request is answered right
 
 
+@pytest.mark.long
 def test_a_server_that_dies_under_load_ends_the_soak() -> None:
     found = soaked(["dies-after-many-requests"], seconds=60)
     assert (found.ended, found.survived) == ("died", False)

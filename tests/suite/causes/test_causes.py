@@ -49,7 +49,7 @@ NESTING = (
 )
 MOST_WORDS = 2001  # 2000 characters and "…"
 
-FEW = settings(max_examples=15)
+FEW = settings(max_examples=6)
 HOSTILE = st.text(min_size=1, max_size=40) | st.sampled_from(
     ["\x1b[2J\x1b]0;title\x07", "\ud800", "\u202e" * 30, "x" * 5000, "é…", "'\"\\", "\r\n::error::"]
 )

@@ -114,7 +114,7 @@ def read(raw: bytes, cuts: list[int]) -> Any:
 
 
 @given(heads(STATUS_LINES), BODIES, st.lists(st.integers(0, 150), max_size=3))
-@settings(max_examples=400)
+@settings(max_examples=200)
 def test_a_response_is_read_as_h11_reads_it(head: bytes, body: bytes, cuts: list[int]) -> None:
     found = read(head + body, cuts)
     with patch("v2_conformance.wire.http1.response.plain_response", lambda data: None):
@@ -122,7 +122,7 @@ def test_a_response_is_read_as_h11_reads_it(head: bytes, body: bytes, cuts: list
 
 
 @given(heads(REQUEST_LINES), BODIES)
-@settings(max_examples=400)
+@settings(max_examples=200)
 def test_a_request_is_read_as_h11_reads_it(head: bytes, body: bytes) -> None:
     found = _read(head + body)
     with patch("v2_conformance.judging.messages.request.plain_request", lambda data: None):

@@ -85,7 +85,7 @@ def read(raw: bytes, cuts: list[int], answers: int) -> Any:
     st.lists(st.one_of(st.integers(0, 300), st.integers(0, 9000)), max_size=6),
     st.integers(1, 2),
 )
-@settings(max_examples=600)
+@settings(max_examples=300)
 def test_chunks_are_read_as_h11_reads_them(raw: bytes, cuts: list[int], answers: int) -> None:
     found = read(raw, cuts, answers)
     with patch.object(SmallChunks, "joined", lambda self, data: data):

@@ -92,6 +92,7 @@ def bomb() -> Frame:
     ],
     ids=["ping", "settings", "window", "empty-data", "padding", "interim", "continuation", "body"],
 )
+@pytest.mark.long
 def test_a_flood_of_frames_is_cut_off(script: Callable[[Http2Peer], None]) -> None:
     # A busy machine takes long to read a mebibyte of small frames.
     came = exchanged(script, http2_request(b"abc"), replace(SMALL, exchange_s=90))

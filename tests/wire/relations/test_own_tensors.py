@@ -168,6 +168,7 @@ def test_a_model_is_asked_only_for_what_its_sample_cannot_show() -> None:
     assert special_sets(plain, REVERSER, FREE) == ()
 
 
+@pytest.mark.long
 def test_inputs_of_which_the_user_said_what_they_take_get_nothing_else() -> None:
     kept = special_sets(CASES, REVERSER, frozenset({"INPUT1"}))
     assert kept
