@@ -93,6 +93,7 @@ def test_a_right_server_passes_and_what_only_http1_has_is_not_applicable(report:
     assert case.message.startswith("not applicable over HTTP/2: ")
 
 
+@pytest.mark.long
 def test_report_says_that_the_run_was_over_http2(report: Report) -> None:
     assert report.target.http2
     assert "; over HTTP/2, which does not ask C1, C12" in report.verdict.claim

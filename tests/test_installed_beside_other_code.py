@@ -65,6 +65,7 @@ def test_without_a_url_the_vendors_own_tests_run_as_ever(installed: Path, reposi
     assert "1 passed" in done.stdout
 
 
+@pytest.mark.long
 def test_with_a_url_the_cases_run_beside_them(installed: Path, repository: Path) -> None:
     with ReferenceServer() as server:
         done = _python(

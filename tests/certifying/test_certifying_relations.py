@@ -234,6 +234,7 @@ class WithOneThatIsNotReady(Behaviour):
     ("name", "why"),
     [("nothing", "answered with status 404"), ("reverser", "it does not answer a plain request")],
 )
+@pytest.mark.long
 def test_unlearned_model_blocks_verdict(start: Start, tmp_path: Path, name: str, why: str) -> None:
     server = start(WithOneThatIsNotReady)
     report = run(server, tmp_path, "widener", name)
@@ -325,6 +326,7 @@ def test_malformed_answer_to_special_values_is_a_failure(start: Start, tmp_path:
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 
+@pytest.mark.long
 def test_an_identity_among_the_models_takes_its_role(tmp_path: Path) -> None:
     with ReferenceServer() as server:
         report = run(server, tmp_path, "identity_int32", "widener", patterns=["D1", "O1"])

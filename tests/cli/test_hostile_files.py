@@ -174,7 +174,8 @@ EXPECTATIONS: Mapping[str, Content] = {
     "outcome-true": b"expected: [{case: D1/made-up, reason: known, outcome: true}]\n",
 }
 
-WHOLE = json.loads(as_json(report_of()))
+TEXT = as_json(report_of())
+WHOLE = json.loads(TEXT)
 
 
 def in_blocks(count: int, size: int) -> bytes:
@@ -245,18 +246,18 @@ REPORTS: Mapping[str, Content] = {
     "a-number": b"1",
     "nan": b"NaN",
     "two-documents": b"{}{}",
-    "mark": b"\xef\xbb\xbf" + as_json(report_of()).encode(),
-    "utf-16": as_json(report_of()).encode("utf-16"),
+    "mark": b"\xef\xbb\xbf" + TEXT.encode(),
+    "utf-16": TEXT.encode("utf-16"),
     "latin-1": b'{"suite": "\xe9"}',
     "nuls": bytes(5000),
     "html": b"<!DOCTYPE html><p>404</p>",
-    "cut-off": as_json(report_of()).encode()[:-500],
+    "cut-off": TEXT.encode()[:-500],
     "only-a-header": HEADER + b"}}",
     "gzip-magic": b"\x1f\x8b",
-    "gzip-cut-off": gzip.compress(as_json(report_of()).encode())[:-20],
+    "gzip-cut-off": gzip.compress(TEXT.encode())[:-20],
     "gzip-bomb": later(lambda: gzip.compress(b" " * (300 << 20), 9)),
     "gzip-bomb-of-nesting": later(lambda: gzip.compress(b"[" * (100 << 20), 9)),
-    "gzip-in-gzip": gzip.compress(gzip.compress(as_json(report_of()).encode())),
+    "gzip-in-gzip": gzip.compress(gzip.compress(TEXT.encode())),
     "zip": b"PK\x03\x04" + bytes(100),
     "a-terabyte": big(1 << 40),
     "a-directory": Path.mkdir,

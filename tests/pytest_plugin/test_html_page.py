@@ -74,6 +74,7 @@ def test_axe_finds_nothing(browser: Browser, page: str, scheme: str, width: int)
 
 
 @pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.long
 def test_nothing_is_wider_than_the_page(browser: Browser, page: str, width: int) -> None:
     opened(browser, page, width=width)
     assert rows(browser) > 20

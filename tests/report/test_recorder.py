@@ -247,6 +247,7 @@ def test_cases_are_on_disk_one_behind_the_other_however_long_one_takes(tmp_path:
     assert report.complete
 
 
+@pytest.mark.long
 def test_unwritable_case_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = record(tmp_path, PASSED[1])
 

@@ -258,6 +258,7 @@ class TestClaims:
             assert result.cause.role == result.case.role
             assert "no model raw_" in result.cause.reason
 
+    @pytest.mark.long
     def test_a_server_that_ignores_the_extension_fails_clearly(self, start: Start) -> None:
         class JsonOnly(Behaviour):
             def header_length(self, request: Request) -> int | None:

@@ -662,6 +662,7 @@ def test_the_suite_of_these_tests_can_be_passed(reports: Reports, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", [*RUNS, "stopped"])
+@pytest.mark.long
 def test_what_is_forged_here_holds_before(name: str, reports: Reports, tmp_path: Path) -> None:
     found = verified(reports[name], tmp_path)
     assert found.exit_code == 0, words_of(found)

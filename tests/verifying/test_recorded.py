@@ -56,6 +56,7 @@ def test_a_record_that_no_exchange_can_leave_is_noticed(
     ],
     ids=lambda value: str(value)[:24],
 )
+@pytest.mark.long
 def test_what_is_no_record_of_an_exchange_makes_it_no_report(
     clean: Path, tmp_path: Path, entry: Document
 ) -> None:

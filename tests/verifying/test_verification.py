@@ -47,6 +47,7 @@ def test_a_report_of_a_good_server_holds(clean: Path, cli: Cli) -> None:
     ],
     ids="+".join,
 )
+@pytest.mark.long
 def test_a_report_of_a_broken_server_holds(tmp_path: Path, faults: list[str]) -> None:
     found, text = said(of_faulty(tmp_path, *faults))
     assert Outcome.FAIL in {case.recorded for case in found.cases}

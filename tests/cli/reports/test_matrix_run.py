@@ -42,6 +42,7 @@ def test_every_target_is_on_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "tested\n" not in (reports / "away/run.log").read_text()
 
 
+@pytest.mark.long
 def test_a_report_of_an_older_run_is_not_taken_for_a_new_one(tmp_path: Path, cli: Cli) -> None:
     folder, reports = tmp_path / "targets", tmp_path / "reports"
     folder.mkdir()

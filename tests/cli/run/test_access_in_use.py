@@ -33,6 +33,7 @@ class Guarded(Behaviour):
 
 
 @pytest.mark.parametrize(("option", "secret"), [("--bearer-file", TOKEN), ("--basic-file", PAIR)])
+@pytest.mark.long
 def test_credentials_in_a_file_get_in_and_stay_secret(
     option: str, secret: str, start: Start, tmp_path: Path, cli: Cli
 ) -> None:
