@@ -35,6 +35,11 @@ def kept_waiting(transcript: Transcript) -> bool:
     return gave_up and transcript.duration_s >= _NO_REFUSAL_S
 
 
+def hung(transcript: Transcript) -> bool:
+    """Return True if no answer came in time, or somebody ended the wait for one."""
+    return transcript.ending is Ending.TIMEOUT or kept_waiting(transcript)
+
+
 def asks_to_wait(response: Response) -> bool:
     """Return True if the server asks for another try later: 429 (RFC 6585, section 4), or 503 with
     Retry-After (RFC 9110, sections 10.2.3 and 15.6.4). Such a response does not answer the request.

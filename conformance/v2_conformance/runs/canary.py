@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from v2_conformance.conversations.calibration import FirstAnswer, calibration
 from v2_conformance.conversations.steps import Exchange, Heard, exchange_of, play
-from v2_conformance.judging.availability import kept_waiting
+from v2_conformance.judging.availability import hung
 from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.runs.discovery import Server
@@ -121,11 +121,10 @@ class Canary:
 
     def _note(self, transcript: Transcript) -> None:
         with self._lock:
-            answered, ending = transcript.response is not None, transcript.ending
+            answered = transcript.response is not None
             if answered:
                 self.slowest_s = max(self.slowest_s, transcript.duration_s)
-            silent = ending is Ending.TIMEOUT and not answered
-            if silent or ending is Ending.TOO_LARGE or kept_waiting(transcript):
+            if hung(transcript) or transcript.ending is Ending.TOO_LARGE:
                 self._unanswered += 1
             elif answered:
                 self._unanswered = 0

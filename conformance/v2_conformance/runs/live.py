@@ -24,7 +24,7 @@ from v2_conformance.conversations.steps import (
     exchange_of,
     play,
 )
-from v2_conformance.judging.availability import kept_waiting
+from v2_conformance.judging.availability import hung
 from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.survival import stale, unused
 from v2_conformance.runs.canary import Canary, DisturbedError
@@ -288,10 +288,10 @@ class _One:
         if request is None:
             request = self._live.in_time(self._case, step)
         transcript, purpose = self._live.exchange(self._connection, request)
-        if step.purpose is Purpose.BEFORE and _hung(transcript):
+        if step.purpose is Purpose.BEFORE and hung(transcript):
             self._live.hangs.note_before()
         for _ in range(1, step.times):
-            if _hung(transcript):
+            if hung(transcript):
                 break  # one is enough
             transcript, purpose = self._live.exchange(self._connection, request)
         if step.then is not None and transcript.sent and self._live.turns is None:
@@ -330,7 +330,3 @@ class _One:
         if self._opened_ahead and unused(heard.transcript):
             heard = self._live.canary.send_patiently(step.role, self._connection)
         return heard
-
-
-def _hung(transcript: Transcript) -> bool:
-    return transcript.ending is Ending.TIMEOUT or kept_waiting(transcript)
