@@ -151,7 +151,7 @@ def whole() -> Report:
         "model/m", (AskedInput("a", "INT8", (-1,), True),), samples, samples, (asked,)
     )
     report = msgspec.structs.replace(
-        report, relations=Relations((model,), 0.5, 0.25), soak=SOAK, seed=7
+        report, relations=Relations((model,), 0.5, 0.25), soak=SOAK, seed=7, draws=2
     )
     verdict = msgspec.structs.replace(
         report.verdict,
@@ -358,6 +358,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "Streamed.excess",
         "The report of one run.soak",
         "The report of one run.seed",
+        "The report of one run.draws",
         "KindCount.wrong",
         "KindCount.declined",
         "KindCount.unanswered",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.requirements import catalogue_version
 from v2_conformance.verifying.verification import verify
 from v2_conformance.version import judging_digest
+from v2_mutants.servers import MutantServer
 
 # Other suites, and what is no report.
 
@@ -269,3 +271,13 @@ def test_a_page_of_an_edited_report_is_made_with_one_line_of_warning(
     assert printed.err.count("\n") == 1
     assert "was edited" in printed.err
     assert (tmp_path / "report.html").exists()
+
+
+def test_an_older_report_is_judged_by_the_draws_that_it_was_made_with(tmp_path: Path) -> None:
+    name = "O4/nothing-asked[FP64,json]"
+    with MutantServer() as server:
+        target = replace(make_target(server.url, timeout=5), seed=7, draws=1)
+        path = made(tmp_path / "old", target, [case for case in suite_cases() if case.id == name])
+    assert not cases_that_differ(said(path)[0])
+    found, _ = changed(path, tmp_path, lambda report: report.update(draws=2))
+    assert cases_that_differ(found) == [name]

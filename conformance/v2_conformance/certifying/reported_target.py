@@ -51,6 +51,7 @@ def reported_target(report: Report, given: Target) -> Target:
             unsupported=frozenset(told.unsupported),
             models=models,
             seed=report.seed,
+            draws=report.draws,
         )
     )
 

@@ -29,3 +29,6 @@ PROFILES = (*SERVER_PROFILES, "client")
 
 LARGEST_SEED = (1 << 32) - 1
 """Of those that the values of a run's requests follow from."""
+
+DRAWS = 2
+"""The edition of how they follow. A report is judged by the edition that it was made with."""

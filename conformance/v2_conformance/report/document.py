@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import force_setattr, replace
 
-from v2_conformance.protocol.names import LARGEST_SEED
+from v2_conformance.protocol.names import DRAWS, LARGEST_SEED
 from v2_conformance.report.document_part import Milliseconds, Part
 from v2_conformance.report.evidence import (
     Calibration,
@@ -278,6 +278,7 @@ class MergedShard(Part, frozen=True):
 
 
 Seed = Annotated[int, Meta(ge=0, le=LARGEST_SEED)]
+Draws = Annotated[int, Meta(ge=1, le=DRAWS)]
 
 
 class Report(Part, frozen=True, kw_only=True, dict=True):
@@ -332,6 +333,9 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
             "written, in older reports and in those of clients."
         ),
     ] = None
+    draws: Annotated[
+        Draws, Meta(description="Which edition of the suite's draws made them of the seed.")
+    ] = 1
     integrity: Integrity | None = None
 
     @property
@@ -369,6 +373,7 @@ class RecordHeader(Part, frozen=True, kw_only=True):
     discovery: tuple[RecordedExchange, ...] = ()
     relations: Relations | None = None
     seed: Seed | None = None
+    draws: Draws = 1
 
 
 class RecordFooter(Part, frozen=True):

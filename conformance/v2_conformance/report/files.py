@@ -390,6 +390,7 @@ def _folded(
                 relations=header.relations,
                 soak=soak,
                 seed=header.seed,
+                draws=header.draws,
             )
         )
     )

@@ -84,6 +84,7 @@ def whereabouts(report: Report) -> Whereabouts:
         None if target.binding is None else BINDINGS[target.binding],
         target.http2,
         report.seed,
+        report.draws,
     )
     return Whereabouts(address, Mask(fields=hidden), bool(hidden) or target.masked)
 

@@ -106,6 +106,13 @@ def test_what_a_server_takes_without_elements_it_should_take_everywhere() -> Non
     assert _moods((Outcome.PASS, None, "success"), refused).outcome is Outcome.FAIL
 
 
+@pytest.mark.parametrize("way", ["model-name", "many-fields"])
+def test_a_refusal_of_another_freedom_is_no_mood(way: str) -> None:
+    case = replace(make_case({"outcome": "either"}, inputs=EMPTY), variations=(way,))
+    assert "zero_elements" not in seen(case, Outcome.PASS, Rejected(400))
+    assert seen(case, Outcome.PASS, None)["zero_elements"].wrong == 0
+
+
 def test_a_server_that_never_takes_what_has_no_elements_has_no_moods() -> None:
     refused = (Outcome.PASS, Rejected(400), "either")
     failed = (Outcome.FAIL, WrongStatus("200", 400, ""), "success")

@@ -52,6 +52,18 @@ def test_equal_numbers_stay_equal_and_signs_stay(seed: int, datatype: str, name:
     assert [one[-1] & 128 for one in before] == [one[-1] & 128 for one in after]
 
 
+@given(SEEDS, st.sampled_from([name for name in NUMBERS if DATATYPES[name].kind == "float"]))
+def test_floats_need_no_more_than_six_digits_in_json(seed: int, datatype: str) -> None:
+    values = to_values(datatype, value_pattern("counting", datatype, 127, draw=drawn(seed)))
+    assert [float(f"{value:.6g}") for value in values] == values
+
+
+def test_values_of_an_older_edition_are_drawn_as_they_were() -> None:
+    old = draw_for(1, "D1/some-case", 1)
+    assert old is not None
+    assert value_pattern("counting", "FP32", 3, draw=old).hex() == "0000eebf0000a2bf0000aa3f"
+
+
 @given(SEEDS, st.sampled_from(["INT64", "UINT64"]))
 def test_integers_for_json_stay_exact_in_every_parser(seed: int, datatype: str) -> None:
     values = to_values(datatype, value_pattern("counting_in_json", datatype, 99, draw=drawn(seed)))

@@ -320,4 +320,5 @@ def _header(
         discovery=tuple(recorded_exchange(one, target.mask) for one in server.asked),
         relations=relations,
         seed=target.seed,
+        draws=target.draws,
     )

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from v2_conformance.child_processes import PASSPHRASE
 from v2_conformance.errors import UsageError
+from v2_conformance.protocol.names import DRAWS
 from v2_conformance.redaction import Mask, credential_parts, is_findable
 from v2_conformance.runs.targets.access import tls_context
 from v2_conformance.suite.cases import Case
@@ -48,7 +49,8 @@ class Target:
     `authorized`, Authorization cannot be public. All requests of a run keep to one `pace`.
     `endpoint` is the binding of an endpoint that takes V2 messages in another envelope. With
     `http2` requests go over HTTP/2: over TLS as ALPN says, else by prior knowledge. Values of
-    requests follow from the `seed`; None for those that are written in the cases.
+    requests follow from the `seed` and the edition of its `draws`; None for those that are written
+    in the cases.
     """
 
     url: str = field(repr=False)
@@ -68,6 +70,7 @@ class Target:
     endpoint: EndpointBinding | None = None
     http2: bool = False
     seed: int | None = None
+    draws: int = DRAWS
 
     @property
     def rate(self) -> float | None:
@@ -100,8 +103,10 @@ class Target:
         headers = [field for field in defaults if field[0].lower() not in given]
         headers += [field for field in self.headers if field[0].lower() != "host"]
         prefix = parts.path.rstrip("/")
-        endpoint, http2, seed = self.endpoint, self.http2, self.seed
-        return Address(host, prefix, tuple(headers), parts.scheme, endpoint, http2, seed)
+        drawn = (self.seed, self.draws)
+        return Address(
+            host, prefix, tuple(headers), parts.scheme, self.endpoint, self.http2, *drawn
+        )
 
     def transport(self) -> Http1Transport | Http2Transport:
         """Return how to connect, with a TLS context for https. Raises UsageError for a bad

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, encode_bytes, from_values
+from v2_conformance.protocol.names import DRAWS
 
 _PLAIN = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]*")
 # Hexadecimal digits stay so, and a number neither gets nor loses a leading zero. Each class has the
@@ -25,7 +26,9 @@ _CLASSES: Mapping[str, tuple[int, ...]] = {
     "ghijklmnopqrstuvwxyz": (1, 3, 7, 9, 11, 13, 17, 19),
 }
 _LARGEST_START = 1 << 20
-_SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
+# By edition. A server may write floats with six digits in JSON (D11), which are not enough for a
+# quarter of some numbers.
+_SCALES: Mapping[int, tuple[float, ...]] = {1: (0.25, 0.5, 1, 2, 4), DRAWS: (0.5, 1, 2, 4, 8)}
 _FRACTIONS = 127  # elements before they repeat, as integers in `patterns`: a prime
 _BITS = 61
 _WORD = 8
@@ -33,9 +36,10 @@ _WORD = 8
 
 @dataclass(frozen=True)
 class Draw:
-    """The values drawn for one case, from a `key` of its own."""
+    """The values drawn for one case, from a `key` of its own. `scales` are those of floats."""
 
     key: bytes
+    scales: tuple[float, ...]
 
     def _below(self, most: int, what: str) -> int:
         """Return a number below `most`, which is independent of those for anything else."""
@@ -106,9 +110,8 @@ class Draw:
     def _fractions(self, datatype: str, blob: bytes) -> bytes:
         size = DATATYPES[datatype].size or 1
         factor, offset = 2 * self._below(32, "factor") + 1, self._below(64, "offset")
-        scale = self._below(len(_SCALES), "scale")
-        numbers = _fractions(datatype, _SCALES.index(1.0))
-        scaled = _fractions(datatype, scale)
+        numbers = _fractions(datatype, 1)
+        scaled = _fractions(datatype, self.scales[self._below(len(self.scales), "scale")])
         place = {number: i for i, number in enumerate(numbers)}
         period = b"".join(
             scaled[(i & 64) | ((factor * i + offset) & 63)]
@@ -121,17 +124,16 @@ class Draw:
 
 
 @cache
-def _fractions(datatype: str, scale: int) -> tuple[bytes, ...]:
+def _fractions(datatype: str, scale: float) -> tuple[bytes, ...]:
     """Return the numbers that `counting` has for a float datatype in their order, scaled."""
-    return tuple(
-        from_values(datatype, [((i - 64) / 8 + 0.0625) * _SCALES[scale]]) for i in range(128)
-    )
+    return tuple(from_values(datatype, [((i - 64) / 8 + 0.0625) * scale]) for i in range(128))
 
 
 @lru_cache(maxsize=256)
-def draw_for(seed: int | None, case_id: str) -> Draw | None:
-    """Return what a run with this seed draws for a case; None, without a seed, for values as they
-    are written."""
+def draw_for(seed: int | None, case_id: str, draws: int = DRAWS) -> Draw | None:
+    """Return what a run with this seed and edition draws for a case; None, without a seed, for
+    values as they are written."""
     if seed is None:
         return None
-    return Draw(hashlib.blake2b(f"{seed} {case_id}".encode(), digest_size=16).digest())
+    key = hashlib.blake2b(f"{seed} {case_id}".encode(), digest_size=16).digest()
+    return Draw(key, _SCALES[draws])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import DRAWS
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1.request import write_head
@@ -79,7 +80,8 @@ class Address:
 
     `scheme` is http or https. `binding` is that of an endpoint that takes V2 messages in another
     envelope. With `http2` requests go over HTTP/2, and are written as `http2.notation` says. The
-    values and ids of requests follow from the `seed` of the run; without, they are as written.
+    values and ids of requests follow from the `seed` of the run and the edition of its `draws`;
+    without a seed, they are as written.
     """
 
     host: str
@@ -89,6 +91,7 @@ class Address:
     binding: EndpointBinding | None = None
     http2: bool = False
     seed: int | None = None
+    draws: int = DRAWS
 
     def write_head(self, head: Head) -> bytes:
         """Return the bytes of a head as they are recorded."""

@@ -136,7 +136,7 @@ def check_prepared(case: RequestCase, address: Address, binding: DeployedModel) 
 
 def _prepare(case: RequestCase, address: Address, binding: DeployedModel, variant: int) -> Prepared:
     request, model = mapping(case.request, "`request`"), binding.contract
-    draw = draw_for(address.seed, case.id)
+    draw = draw_for(address.seed, case.id, address.draws)
     if draw is not None:
         if isinstance(request.get("id"), str):
             request = {**request, "id": draw.text(request["id"])}
