@@ -25,8 +25,8 @@ from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
+from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.wire.encode.requests import prepare, prepare_get
 
 ROUNDS = 15

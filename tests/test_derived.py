@@ -18,9 +18,9 @@ from v2_conformance.resources import PACKAGE, folder
 TAG = sys.implementation.cache_tag
 KEPT = f"conformance/v2_conformance/__pycache__/derived-cases.{TAG}.pickle"
 SAME = """
-from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.library import every_case, suite_cases
-from v2_conformance.suite.scenario_files import load_scenarios
+from v2_conformance.suite.entries.scenario_files import load_scenarios
 from v2_conformance.suite import library, models, requirements, variations
 
 read = load_cases(large=True, huge=True, thorough=True)
@@ -86,7 +86,7 @@ def test_an_edited_case_and_edited_code_are_noticed_at_once(checkout: Path) -> N
     path.write_text(text.replace(f"/{slug}", f"/edited-{slug}"), encoding="utf-8")
     assert list_cases(checkout) == before.replace(f"/{slug}", f"/edited-{slug}") != before
     path.write_text(text, encoding="utf-8")
-    path = checkout / "conformance/v2_conformance/suite/case_files.py"
+    path = checkout / "conformance/v2_conformance/suite/entries/case_files.py"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace('"id": entry["id"] + labels', '"id": entry["id"] + labels + "!"'))
     assert list_cases(checkout) == before.replace("  ", "!  ").replace("generated!", "generated")

@@ -7,8 +7,8 @@ from support.responses import BLOB, http
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.transport_findings import ChunksToOldClient, VariationDeclined
+from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.varied_cases import vary
 
 ERROR = b'{"error":"no"}'
 

@@ -19,7 +19,7 @@ from v2_conformance.formats.outcomes_shown import SKIPPED
 from v2_conformance.report.causes.words import lost
 from v2_conformance.report.document import NOT_IMPLEMENTED, Report
 from v2_conformance.report.verdict.standing import is_whole, standing
-from v2_conformance.suite.cases import CaseFacts
+from v2_conformance.suite.case_base import CaseFacts
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 

@@ -31,7 +31,7 @@ from servers import SERVERS, ServerFailedError, restart_command, usable_port
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.kits import write_kit
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
-from v2_conformance.suite.cases import CaseFacts
+from v2_conformance.suite.case_base import CaseFacts
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES, catalogue
 

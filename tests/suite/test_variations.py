@@ -10,10 +10,10 @@ from support.cases import make_case
 from v2_conformance.errors import CaseFileError, NothingRanError
 from v2_conformance.resources import schema
 from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.entries.varied_cases import crossed, crossed_case, vary
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import documents
 from v2_conformance.suite.variations import variation, variations
-from v2_conformance.suite.varied_cases import crossed, crossed_case, vary
 
 JSON: dict[str, Any] = {"shape": [3], "values": [1, 2, 3], "form": "json"}
 

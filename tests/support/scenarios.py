@@ -13,7 +13,7 @@ import yaml
 from v2_conformance.bench.clients import CommandClient, InProcessClient
 from v2_conformance.reference.client import PlainClient, run_task
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.scenario_files import load_scenarios
+from v2_conformance.suite.entries.scenario_files import load_scenarios
 
 INT32 = {"model": "identity/INT32", "inputs": [{"shape": [4]}], "outputs": [{"form": "binary"}]}
 

@@ -37,9 +37,9 @@ from v2_conformance.suite.causes.client_findings import (
 )
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
 from v2_conformance.suite.choosing.selection import select
+from v2_conformance.suite.entries.scenario_files import load_scenarios
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.scenario_files import load_scenarios
 
 MOST_HUNG = 8
 """Scenarios in a row in which a client may hang: after that, it hangs in all of them."""

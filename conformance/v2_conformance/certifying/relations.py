@@ -24,10 +24,10 @@ from v2_conformance.runs.learning import LearnedModel, learn_models
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
+from v2_conformance.suite.entries.varied_cases import planned_and_chosen
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import Sample
 from v2_conformance.suite.values.samples import Choice
-from v2_conformance.suite.varied_cases import planned_and_chosen
 from v2_conformance.wire.encode.deployment import Tolerance
 from v2_conformance.wire.relations.cases import special_sets
 

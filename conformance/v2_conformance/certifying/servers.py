@@ -32,11 +32,11 @@ from v2_conformance.runs.scheduling.running import number_before_dangers, run
 from v2_conformance.runs.soak.soaking import Load, Soakable, soak, soakable
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
-from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.choosing.sharding import shards
+from v2_conformance.suite.entries.case_files import load_cases
+from v2_conformance.suite.entries.varied_cases import planned_and_chosen
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.varied_cases import planned_and_chosen
 
 NO_EXPECTATIONS = Expectations("")
 

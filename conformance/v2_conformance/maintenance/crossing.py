@@ -29,7 +29,7 @@ from v2_conformance.maintenance.crossing_factors import (
     row_of,
 )
 from v2_conformance.resources import folder
-from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.models import contract
 
 Levels = Mapping[str, Sequence[str]]

@@ -1,223 +1,33 @@
-"""Types of cases: a request to a model, a plain GET, all generated requests of a run, a scenario
+"""Kinds of cases: a request to a model, a plain GET, all generated requests of a run, a scenario
 for a client, or an observation of all exchanges.
 
-Cases are data. `case_files` reads them from cases/*.yaml, `scenario_files` those for clients from
-cases/clients/*.yaml, `library` has those of a run.
+Cases are data. `entries.case_files` reads them from cases/*.yaml, `entries.scenario_files` those
+for clients from cases/clients/*.yaml, `library` has those of a run.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any, Literal
 
-import msgspec
-
 from v2_conformance.protocol.content_codings import known
-from v2_conformance.suite.causes.base import CauseBase
+from v2_conformance.suite.case_base import CaseBase
 from v2_conformance.suite.models import ModelContract, Sample, contract
 from v2_conformance.suite.observations import OF_CLIENTS, Observed
-from v2_conformance.suite.requirements import (
-    LEVELS,
-    Basis,
-    Blocks,
-    Citation,
-    Level,
-    catalogue,
-    grade,
-)
+from v2_conformance.suite.requirements import Citation
 from v2_conformance.suite.variations import variation
 
-Expects = Literal["success", "reject", "either", "disputed", "survives"]
 CanaryForm = Literal["binary", "json"]
-
-_TOLD_ELSEWHERE = frozenset(
-    {"id", "why", "blocks", "variations", "first", "members", "foreign_ids", "last_negative", "of"}
-    | {"next", "times", "rounds"}
-)
 
 ROUNDS = 5
 """How many requests each of the connections sends that are used at once, unless a case says it."""
 
 
-class CaseFacts(msgspec.Struct, frozen=True):
-    """Facts about a case that a report has whatever its outcome."""
-
-    id: str
-    requirement: str
-    profile: str
-    level: Level
-    blocks: Blocks | None
-    basis: Basis
-    why: str
-    content: str
-
-    @property
-    def grade(self) -> str:
-        """The level and what a failure blocks, as people read it."""
-        return grade(self.level, self.blocks)
-
-
-# Derived, but about requests that users of any client send by mistake: a wrong name, datatype,
-# value or number of elements, an output that is not there.
-_OF_ORDINARY_MISTAKES = frozenset({"J1", "J2", "J6", "J8", "O14", "O16", "R3", "R6"})
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Common:
-    """Members that all kinds of cases have.
-
-    `expect` is as in schemas/case.schema.json. `large`, `huge` and `thorough` cases are planned
-    only when asked for; `dangerous` ones may end the server, so they run last. The tensor of a
-    `huge` one is streamed: it is never in memory. `blocks` is None for what its requirement blocks.
-    """
-
-    id: str
-    requirement: str
-    why: str
-    level: Level
-    profile: str
-    expect: Mapping[str, Any]
-    blocks: Blocks | None = None
-    dangerous: bool = False
-    large: bool = False
-    huge: bool = False
-    thorough: bool = False
-
-    @property
-    def expects(self) -> Expects:
-        """The answer that is expected."""
-        expects: Expects = self.expect["outcome"]
-        return expects
-
-    @cached_property
-    def content(self) -> str:
-        """A digest of what is sent and expected: a case with another digest is another case, even
-        under the same id.
-        """
-        names = (field.name for field in fields(self))
-        told = {name: getattr(self, name) for name in names if name not in _TOLD_ELSEWHERE}
-        if not self.huge:
-            del told["huge"]  # omitted so that older cases keep their digests
-        told |= {**self._spelling, **self._company}
-        text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-    def facts(self, profiles: Collection[str], cause: CauseBase | None = None) -> CaseFacts:
-        """Return what a report on a server that claims `profiles` says of the case, if it ended
-        for `cause`: what was read exactly from a malformed request never fails a MUST, and what
-        only rare requests show never blocks *conformant*.
-        """
-        requirement = catalogue()[self.requirement]
-        own = self.level == requirement.level
-        level = requirement.level_for(profiles) if own else self.level
-        if cause is not None and cause.lenient:
-            level = max(level, "SHOULD", key=LEVELS.index)
-        blocks = self._blocked(level)
-        return CaseFacts(
-            id=self.id,
-            requirement=self.requirement,
-            profile=self.profile,
-            level=level,
-            blocks="robust" if blocks and cause is not None and cause.rare else blocks,
-            basis=requirement.basis,
-            why=self.why,
-            content=self.content,
-        )
-
-    @property
-    def grade(self) -> str:
-        """Its own level, and what a failure blocks, as people read it."""
-        return grade(self.level, self._blocked(self.level))
-
-    def _blocked(self, level: Level) -> Blocks | None:
-        """Return what a failure at `level` blocks. A case of one's own can be a MUST of a SHOULD
-        requirement, which blocks nothing itself."""
-        if level != "MUST":
-            return None
-        return self.blocks or catalogue()[self.requirement].blocks or "conformant"
-
-    @cached_property
-    def rare(self) -> bool:
-        """True if no client of the documents sends such requests (docs/disputes.md)."""
-        requirement = catalogue()[self.requirement]
-        if self.blocks is None and self.requirement in _OF_ORDINARY_MISTAKES:
-            return False
-        blocks = self.blocks or requirement.blocks
-        return blocks == "robust" or (blocks is None and requirement.basis == "derived")
-
-    @property
-    def cite(self) -> tuple[Citation, ...]:
-        """The places that allow the way in which it is sent, besides those that its requirement
-        cites."""
-        return ()
-
-    @property
-    def template(self) -> str:
-        """The id without the values of axes, as the entry in the case file has it."""
-        return self.id.partition("[")[0]
-
-    @cached_property
-    def negative(self) -> bool:
-        """True if a server may answer with an error, so that it must be seen to survive."""
-        return self.expects in ("reject", "either", "survives")
-
-    @property
-    def alone(self) -> bool:
-        """True if it must have the server to itself, so that it cannot spoil another case."""
-        return self.negative or self.dangerous
-
-    @property
-    def of_clients(self) -> bool:
-        """True if it is for a run that tests a client, not a server."""
-        return False
-
-    @property
-    def role(self) -> str | None:
-        """The role of the model that it is sent to, None if it is not about one model."""
-        return None
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The roles of all models that it is sent to."""
-        return () if self.role is None else (self.role,)
-
-    @property
-    def _spelling(self) -> Mapping[str, Any]:
-        """The spelling of the request, if not the usual one."""
-        return {}
-
-    @property
-    def _company(self) -> Mapping[str, Any]:
-        """The other requests that belong to it."""
-        return {}
-
-    @property
-    def datatypes(self) -> frozenset[str]:
-        """The datatypes that the server needs for it."""
-        return frozenset()
-
-    @property
-    def versioned(self) -> tuple[str, ...]:
-        """The roles of the models whose version its requests name."""
-        return ()
-
-    @property
-    def codings(self) -> frozenset[str]:
-        """The content codings of its request that the server needs for it, unless unknown."""
-        return frozenset()
-
-    @property
-    def profiles(self) -> tuple[str, ...]:
-        """All profiles that a server must claim to get it, its own first."""
-        return (self.profile,)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RequestCase(_Common):
+class RequestCase(CaseBase):
     """One inference request and what must come of it.
 
     `model` is a role of the contract. `request` is as in schemas/case.schema.json, with every axis
@@ -256,7 +66,7 @@ class RequestCase(_Common):
 
     @property
     def _company(self) -> Mapping[str, Any]:
-        """See _Common."""
+        """See CaseBase."""
         told: dict[str, Any] = {}
         if self.first is not None:
             told["first"] = self.first.content
@@ -272,30 +82,30 @@ class RequestCase(_Common):
 
     @property
     def _spelling(self) -> Mapping[str, Any]:
-        """See _Common."""
+        """See CaseBase."""
         definitions = [variation(name).definition for name in self.variations]
         return {"variations": definitions} if definitions else {}
 
     @property
     def cite(self) -> tuple[Citation, ...]:
-        """See _Common."""
+        """See CaseBase."""
         return tuple(dict.fromkeys(variation(name).cite for name in self.variations))
 
     @property
     def alone(self) -> bool:
-        """See _Common."""
+        """See CaseBase."""
         watched = self.canary is not None or self.together > 1
         # Any answer passes a disputed case, another request's too.
         return super().alone or watched or self.expects == "disputed"
 
     @property
     def role(self) -> str:
-        """See _Common."""
+        """See CaseBase."""
         return self.model
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        """See _Common."""
+        """See CaseBase."""
         others = self.others
         return (
             tuple(dict.fromkeys((self.model, *(o.model for o in others))))
@@ -305,12 +115,12 @@ class RequestCase(_Common):
 
     @cached_property
     def datatypes(self) -> frozenset[str]:
-        """See _Common."""
+        """See CaseBase."""
         return _datatypes_of(self.roles)
 
     @property
     def versioned(self) -> tuple[str, ...]:
-        """See _Common."""
+        """See CaseBase."""
         varied = [one for one in (self, *self.others) if one.variations]
         return tuple(
             one.model
@@ -320,7 +130,7 @@ class RequestCase(_Common):
 
     @property
     def codings(self) -> frozenset[str]:
-        """See _Common."""
+        """See CaseBase."""
         named = [
             one.request["encoding"] for one in (self, *self.others) if "encoding" in one.request
         ]
@@ -328,7 +138,7 @@ class RequestCase(_Common):
 
     @property
     def profiles(self) -> tuple[str, ...]:
-        """See _Common. Those of its models and codings belong to them."""
+        """See CaseBase. Those of its models and codings belong to them."""
         of_codings = ("compression",) if self.codings else ()
         return tuple(dict.fromkeys((self.profile, *_profiles_of(self.roles), *of_codings)))
 
@@ -363,7 +173,7 @@ class RelationCase(RequestCase):
 
     @property
     def _company(self) -> Mapping[str, Any]:
-        """See _Common. What is sent of the model's samples, whichever others it takes."""
+        """See CaseBase. What is sent of the model's samples, whichever others it takes."""
         entries = [dict(entry) for entry in self.request.get("inputs", ())]
         sets = {entry.pop("special", None): None for entry in entries}
         sent = [self.of.samples[0] if n is None else self.of.special[n] for n in sets]
@@ -373,19 +183,19 @@ class RelationCase(RequestCase):
 
     @property
     def datatypes(self) -> frozenset[str]:
-        """See _Common. Empty: a model that was named has to be there."""
+        """See CaseBase. Empty: a model that was named has to be there."""
         return frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
-class GetCase(_Common):
+class GetCase(CaseBase):
     """A plain GET of `path`, and what must come of it."""
 
     path: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneratedCase(_Common):
+class GeneratedCase(CaseBase):
     """Generated requests that are well-formed, so that all must be answered exactly.
 
     `requests` are entries of a case file with this case's id. A server gets those whose models and
@@ -396,12 +206,12 @@ class GeneratedCase(_Common):
 
     @property
     def alone(self) -> bool:
-        """See _Common. True: each is a request of its own, which nothing else may disturb."""
+        """See CaseBase. True: each is a request of its own, which nothing else may disturb."""
         return True
 
 
 @dataclass(frozen=True, kw_only=True)
-class ObservedCase(_Common):
+class ObservedCase(CaseBase):
     """A rule for every exchange of a run: it sends nothing, and is judged last.
 
     It fails no other case, so that one defect that shows everywhere fails its own requirement.
@@ -411,12 +221,12 @@ class ObservedCase(_Common):
 
     @property
     def of_clients(self) -> bool:
-        """See _Common."""
+        """See CaseBase."""
         return self.observed in OF_CLIENTS
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClientCase(_Common):
+class ClientCase(CaseBase):
     """A scenario of the client bench: requests that a client is asked for, their answers, and what
     is expected of the client.
 
@@ -430,7 +240,7 @@ class ClientCase(_Common):
 
     @property
     def of_clients(self) -> bool:
-        """See _Common."""
+        """See CaseBase."""
         return True
 
     def expected(self, number: int) -> Mapping[str, Any]:

@@ -96,7 +96,7 @@ def _scenarios() -> tuple[Case, ...]:
 
 
 def _read_scenarios() -> tuple[Case, ...]:
-    from v2_conformance.suite.scenario_files import load_scenarios
+    from v2_conformance.suite.entries.scenario_files import load_scenarios
 
     return _with_content(load_scenarios())
 
@@ -110,7 +110,7 @@ def _cases(*, thorough: bool) -> tuple[Case, ...]:
 
 
 def _read_cases() -> tuple[Case, ...]:
-    from v2_conformance.suite.case_files import load_cases
+    from v2_conformance.suite.entries.case_files import load_cases
 
     return _with_content(load_cases(large=True, huge=True, thorough=True))
 

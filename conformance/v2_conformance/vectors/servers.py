@@ -10,8 +10,8 @@ from typing import Any
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import ElementError, from_values
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
+from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.values.draws import draw_for
 from v2_conformance.vectors.made import (

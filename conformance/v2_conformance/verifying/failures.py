@@ -11,8 +11,8 @@ from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.causes import NotKept
+from v2_conformance.suite.entries.varied_cases import crossed_case
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.verifying.learned import learned_again
 from v2_conformance.verifying.plan import cases_of

@@ -15,7 +15,7 @@ from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.choosing.claimed import claims_problem
 from v2_conformance.suite.choosing.selection import asked_for
 from v2_conformance.suite.choosing.sharding import shards
-from v2_conformance.suite.varied_cases import planned_and_chosen
+from v2_conformance.suite.entries.varied_cases import planned_and_chosen
 
 _NAMED = 5
 _SHOWN = 120

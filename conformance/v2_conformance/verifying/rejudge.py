@@ -33,8 +33,8 @@ from v2_conformance.suite.causes.causes import (
     wrong_output,
 )
 from v2_conformance.suite.causes.circumstances import AnswersDiffer
+from v2_conformance.suite.entries.varied_cases import crossed_case
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.verifying.on_record import OWN
 from v2_conformance.verifying.recorded.beliefs import Belief
 from v2_conformance.verifying.recorded.consistency import check_count, check_notes, check_times

@@ -18,7 +18,6 @@ from v2_conformance.judging.survival import (
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase, SentCase
 from v2_conformance.suite.causes.causes import COUNTEREXAMPLE, Cause, GeneratedFailure
 from v2_conformance.suite.causes.circumstances import (
@@ -30,8 +29,9 @@ from v2_conformance.suite.causes.circumstances import (
     SuiteError,
 )
 from v2_conformance.suite.causes.passes import GeneratedRequests
+from v2_conformance.suite.entries.case_files import make_case
+from v2_conformance.suite.entries.varied_cases import crossed_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.varied_cases import crossed_case
 from v2_conformance.verifying.exchanges import (
     problem_of_canary,
 )

@@ -14,10 +14,10 @@ from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.runs.generated.counterexamples import write_counterexample
 from v2_conformance.runs.generated.fuzzing import Exploration
 from v2_conformance.runs.result import Result
-from v2_conformance.suite.case_files import load_cases, make_case
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import COUNTEREXAMPLE
 from v2_conformance.suite.causes.findings import HeaderLengthMissing
+from v2_conformance.suite.entries.case_files import load_cases, make_case
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 

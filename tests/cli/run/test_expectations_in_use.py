@@ -12,7 +12,7 @@ from support.commands import Cli
 from v2_conformance.certifying import servers as certifying
 from v2_conformance.cli.main import main
 from v2_conformance.report.files import load_report
-from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.entries.case_files import load_cases
 from v2_mutants.servers import MutantServer
 
 FAULTS = ("--fault", "request-blobs-off-by-one", "--fault", "binary-response-typed-json")

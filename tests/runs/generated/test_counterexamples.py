@@ -15,10 +15,10 @@ from v2_conformance.runs.generated.counterexamples import (
 )
 from v2_conformance.runs.generated.fuzzing import Exploration
 from v2_conformance.runs.result import Result
-from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import COUNTEREXAMPLE
 from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.outcomes import Outcome
 
 ENTRY = {

@@ -23,12 +23,12 @@ from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive, died
 from v2_conformance.suite.causes.circumstances import NoKnownGoodAnswer
 from v2_conformance.suite.causes.findings import LeftoverBytes
 from v2_conformance.suite.causes.transport_findings import TimedOut
+from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.servers import MutantServer

@@ -11,10 +11,10 @@ from support.cases import make_case
 from support.runs import CASES
 from v2_conformance.suite.cases import ObservedCase, RequestCase
 from v2_conformance.suite.choosing.over_http2 import only_in_http1
+from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.http_versions import FEATURE_WORDS, Http1Feature, error_name
 from v2_conformance.suite.observations import HttpRule
 from v2_conformance.suite.variations import variations
-from v2_conformance.suite.varied_cases import vary
 
 REJECT = {"outcome": "reject"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from v2_conformance.maintenance.generated_requests import COUNT, features_of
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.resources import fits
-from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import contract
 

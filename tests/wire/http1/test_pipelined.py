@@ -14,14 +14,14 @@ from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.targets.make import make_target
-from v2_conformance.suite.case_files import make_case as make_entry
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import SecondAnswerWrong
 from v2_conformance.suite.causes.circumstances import NoResponse
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.transport_findings import ConnectionClosed
+from v2_conformance.suite.entries.case_files import make_case as make_entry
+from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.varied_cases import vary
 from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.wire.http1.response import read_again
 from v2_conformance.wire.transcript import Ending, Transcript

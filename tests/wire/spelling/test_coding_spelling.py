@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from support.cases import make_case, prepared
+from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.variations import variations
-from v2_conformance.suite.varied_cases import vary
 
 CODINGS = [name for name, given in variations().items() if given.kind == "coding"]
 

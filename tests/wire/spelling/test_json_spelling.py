@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from support.cases import make_case, prepared
+from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.variations import variations
-from v2_conformance.suite.varied_cases import vary
 
 TEXT = 'a/b é🙂 <&> \b\f\n"\\'
 MIXED: dict[str, Any] = {

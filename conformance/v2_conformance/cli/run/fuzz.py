@@ -14,8 +14,8 @@ from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.causes.passes import Accepted
+from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.outcomes import Outcome
 
 _SHRINK_S = 60.0

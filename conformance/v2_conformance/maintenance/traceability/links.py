@@ -11,9 +11,9 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.entries.scenario_files import scenario_files
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import Citation, Requirement, catalogue
-from v2_conformance.suite.scenario_files import scenario_files
 from v2_conformance.suite.statements import (
     DocumentSection,
     Erratum,

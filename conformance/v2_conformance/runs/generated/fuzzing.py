@@ -16,8 +16,8 @@ from v2_conformance.conversations.steps import Exchange
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import GENERATED
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome

@@ -38,6 +38,9 @@ from v2_conformance.wire.case_data import (
 )
 from v2_conformance.wire.encode.json_data import JsonData, json_data
 
+IN_JSON = frozenset({"json", "nested", "both"})
+"""The forms of inputs whose `data` the JSON has."""
+
 _FORMS = ("binary", "json", "nested", "both", "neither")
 _MEMBERS = (
     "tensor",
@@ -184,7 +187,7 @@ def _encode(
     else:
         described = _described(given, tensor, shape, sent)
     data = None
-    if form in ("json", "nested", "both"):
+    if form in IN_JSON:
         data = _data(tensor, nested=form == "nested", shared=given.get("values") == SAMPLE)
     pattern_given = isinstance(given.get("values", ""), str) and "elements" not in given
     filled = pattern_given and datatype == true_datatype

@@ -12,12 +12,11 @@ from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.suite.values.patterns import value_pattern
-from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
+from v2_conformance.wire.encode.inputs import IN_JSON, SAMPLE, input_entries
 from v2_conformance.wire.relations.sizes import batch_of_one
 from v2_conformance.wire.relations.unfit import need
 
 _NO_JSON = frozenset({"FP16", "BF16"})  # they need not have a JSON form
-_IN_JSON = frozenset({"json", "nested", "both"})
 LARGE = 1 << 20
 """A declared size that is not a model's by chance."""
 
@@ -92,7 +91,7 @@ class Fit:
         datatype = self.role.inputs[kept[0]].datatype
         if len(kept) == 1 and datatype in datatypes:
             places = {kept[0]: datatypes.index(datatype)}
-        in_json = {entry["tensor"] for entry in entries if entry.get("form") in _IN_JSON}
+        in_json = {entry["tensor"] for entry in entries if entry.get("form") in IN_JSON}
         ranked = {entry["tensor"] for entry in entries if self._of_rank(entry)}
         places = _placed(places, self.role.inputs, self.model.inputs, in_json, ranked)
         made = [
@@ -102,10 +101,10 @@ class Fit:
         ]
         if left_out:
             return made
-        json = {entry.get("form", "binary") for entry in entries} <= {"json", "nested"}
+        without_blobs = {entry.get("form", "binary") for entry in entries} <= IN_JSON - {"both"}
         rest = [place for place in range(len(datatypes)) if place not in places.values()]
         for place in rest:
-            form = rest_form(self.case, self.model.inputs[place], json)
+            form = rest_form(self.case, self.model.inputs[place], without_blobs)
             made.append(self._plain(place, form))
         return made
 
@@ -121,7 +120,7 @@ class Fit:
         values = entry.get("values", "counting")
         self._check_values(entry, spec, own)
         need(sample.blob or entry.keys() <= PLAIN)
-        if entry.get("form") in _IN_JSON and self._answered:
+        if entry.get("form") in IN_JSON and self._answered:
             need(carries_json(own, spec))
         need(len(sample.shape) > 1 or not self._of_rank(entry))
         blob = entry.get("blob")

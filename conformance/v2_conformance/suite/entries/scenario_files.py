@@ -12,8 +12,9 @@ from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
-from v2_conformance.suite.axes import load_entries
-from v2_conformance.suite.cases import ClientCase, Expects, ObservedCase
+from v2_conformance.suite.case_base import Expects
+from v2_conformance.suite.cases import ClientCase, ObservedCase
+from v2_conformance.suite.entries.axes import load_entries
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
-from v2_conformance.suite.axes import expand, load_entries
 from v2_conformance.suite.cases import ROUNDS, Case, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.choosing.selection import asked_for
+from v2_conformance.suite.entries.axes import expand, load_entries
+from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.suite.varied_cases import vary
 from v2_conformance.yaml_bounds import is_decimal
 from v2_conformance.yaml_files import YamlFile, as_text
 

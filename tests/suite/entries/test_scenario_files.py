@@ -13,8 +13,8 @@ from v2_conformance.bench.answers import check_answer, make_answer
 from v2_conformance.bench.tasks import asked_of, task_of
 from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.entries.scenario_files import load_scenarios, scenario_files
 from v2_conformance.suite.library import client_cases, suite_cases
-from v2_conformance.suite.scenario_files import load_scenarios, scenario_files
 
 
 def entry(**members: Any) -> dict[str, Any]:

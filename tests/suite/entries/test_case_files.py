@@ -12,8 +12,8 @@ import pytest
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder
-from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.observations import OBSERVED
 from v2_conformance.suite.requirements import catalogue

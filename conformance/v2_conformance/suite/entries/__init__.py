@@ -1,0 +1,1 @@
+"""Entries of YAML files: what makes cases and scenarios of them."""
