@@ -38,6 +38,8 @@ from v2_conformance.suite.soaking import Ended, KindCount, Phase, Sample, Second
 from v2_conformance.suite.tasks import Said
 
 INCOMPLETE = "incomplete run"
+NOTHING_TESTED = "nothing tested"
+"""The words for a server that may have the extension, but no model to show it."""
 OUTDATED = "outdated"
 """The words of a site for a report that it could not confirm, in place of a verdict."""
 CONSISTENT, NOT_CONSISTENT, NOT_SHOWN = "consistent", "not consistent", "consistency not shown"

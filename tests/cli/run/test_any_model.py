@@ -168,7 +168,11 @@ def test_without_any_model_it_says_how_to_go_on(
     assert shown.startswith("Nothing was tested: ")
     assert f"v2-conformance run {server.url} --model NAME" in shown
     assert not any(word in shown for word in ("reason", "warnings", "MUST", "CONFORMANT"))
-    assert (tmp_path / "report.html").exists()
+    page = (tmp_path / "report.html").read_text()
+    assert '<strong id="verdict">nothing tested</strong>' in page
+    assert "Why it is not" not in page
+    assert "nothing tested" in (tmp_path / "badge.json").read_text()
+    assert load_report(tmp_path / "report.json").verdict.standing == "nothing tested"
 
 
 def test_expected_failures_are_those_of_the_contract_s_models_alone(

@@ -39,6 +39,7 @@ from v2_conformance.report.document import (
     NOT_IMPLEMENTED,
     NOT_ROBUST,
     NOT_SHOWN,
+    NOTHING_TESTED,
     OUTDATED,
     CaseResult,
     Report,
@@ -83,6 +84,8 @@ _EXPLAINED = {
     "at least one could not be shown to hold, for example because a model does not repeat its "
     "answers.",
     INCOMPLETE: "Not every case of the suite ran, so there is no verdict on the server.",
+    NOTHING_TESTED: "The server has none of the contract's models, so there is no verdict on it. "
+    "Name a model of its own with --model.",
     OUTDATED: "The report is about another version of the catalogue, so the suite that made this "
     "page cannot judge it again. The suite that made the report can.",
 }
@@ -181,6 +184,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "server": report.target.server,
         "words": found.words,
         "incomplete": INCOMPLETE,
+        "untested": NOTHING_TESTED,
         "claim": claim(report),
         "explained": explained[found.words],
         "tone": found.tone,

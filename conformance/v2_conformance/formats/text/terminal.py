@@ -23,10 +23,10 @@ from v2_conformance.report.verdict.extension import extension
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import (
     claimed,
-    found_no_model,
     is_whole,
     server_name,
     standing,
+    tested_nothing,
 )
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.library import suite_cases
@@ -49,7 +49,7 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     """The lines of the summary. What a server sent is printable ASCII in them."""
     verdict = report.verdict
     causes = shown_causes(report)
-    if found_no_model(report) and report.target.absent and report.verdict.implemented:
+    if tested_nothing(report):
         return _without_model(report, causes, directory)
     lines = ["", *_cautions(report), *_table(report), ""]
     lines += _failures(causes)

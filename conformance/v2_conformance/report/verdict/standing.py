@@ -15,6 +15,7 @@ from v2_conformance.report.document import (
     NOT_IMPLEMENTED,
     NOT_ROBUST,
     NOT_SHOWN,
+    NOTHING_TESTED,
     OUTDATED,
     OverallVerdict,
     Report,
@@ -34,6 +35,7 @@ TONES = {
     NOT_CONSISTENT: (Outcome.FAIL, "✗"),
     NOT_SHOWN: (Outcome.INCONCLUSIVE, "?"),
     INCOMPLETE: (Outcome.NOT_RUN, "○"),
+    NOTHING_TESTED: (Outcome.NOT_RUN, "○"),
     OUTDATED: (Outcome.NOT_RUN, "≠"),
 }
 _NAME = 80
@@ -67,6 +69,12 @@ def found_no_model(report: Report) -> bool:
     return report.own and not report.target.models and report.target.client is None
 
 
+def tested_nothing(report: Report) -> bool:
+    """Return True if there is no verdict since a server that may have the extension has no model
+    for it."""
+    return found_no_model(report) and bool(report.target.absent) and report.verdict.implemented
+
+
 def is_whole(report: Report) -> bool:
     """Return True if every planned case of the suite ran, so that there is a verdict."""
     return report.own and report.complete and report.selection.shard is None and not missing(report)
@@ -76,6 +84,8 @@ def is_decided(report: Report) -> bool:
     """Return True if there is a verdict: the run is whole, or it was cut after a failure that no
     case to come could have undone. A part of the suite that somebody chose has none.
     """
+    if tested_nothing(report):
+        return False
     if is_whole(report):
         return True
     chosen = bool(report.selection.patterns) or report.selection.shard is not None
@@ -89,9 +99,11 @@ def is_decided(report: Report) -> bool:
 
 
 def verdict_words(report: Report) -> str:
-    """Return the verdict as people say it; a run without one is only `INCOMPLETE`."""
+    """Return the verdict as people say it, or why a run has none."""
     if report.verdict.standing == OUTDATED:
         return OUTDATED
+    if tested_nothing(report):
+        return NOTHING_TESTED
     if not is_decided(report):
         return INCOMPLETE
     return report.verdict.in_words(contradicted=contradicted(report))
