@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from support.reports import Document
-from v2_conformance.certifying.servers import make_plan, start
+from v2_conformance.certifying.servers import plan_of, start
 from v2_conformance.errors import ReportFileError
+from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest, sealed
 from v2_conformance.report.document import CaseResult
@@ -34,7 +35,7 @@ def ran(
     url: str, folder: Path, shard: tuple[int, int] | None = None, patterns: Sequence[str] = PATTERNS
 ) -> Path:
     """The report.json of a run of a few cases, or of one shard of it."""
-    plan = make_plan(patterns=patterns, shard=shard)
+    plan = plan_of(SelectionOptions(patterns=tuple(patterns), shard=shard))
     start(make_target(url, profiles=("raw",), timeout=3), plan, folder).finish()
     return folder / "report.json"
 
@@ -154,7 +155,7 @@ def test_shards_of_different_targets_are_refused(three: list[Path], tmp_path: Pa
 def test_shards_with_different_claims_are_refused(
     url: str, three: list[Path], tmp_path: Path
 ) -> None:
-    plan = make_plan(patterns=PATTERNS, shard=(3, 3))
+    plan = plan_of(SelectionOptions(patterns=PATTERNS, shard=(3, 3)))
     start(make_target(url, timeout=3), plan, tmp_path).finish()
     assert refused([*three[:2], tmp_path / "report.json"]).endswith("they differ in the profiles")
 
@@ -237,7 +238,7 @@ def test_a_shard_that_lacks_a_case_and_owns_up_to_it_is_refused(
 
 
 def test_a_shard_that_was_stopped_is_refused(url: str, three: list[Path], tmp_path: Path) -> None:
-    plan = make_plan(patterns=PATTERNS, shard=(3, 3))
+    plan = plan_of(SelectionOptions(patterns=PATTERNS, shard=(3, 3)))
     target = make_target(url, profiles=("raw",), timeout=3, max_time=1e-6)
     start(target, plan, tmp_path).finish()
     message = refused([*three[:2], tmp_path / "report.json"])

@@ -7,18 +7,19 @@ which outputs, in which forms and codings, and the id to repeat.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from v2_conformance.bench.answered_codings import coded
 from v2_conformance.bench.answered_http import CASES, framed
 from v2_conformance.bench.requests import ClientRequest, Wishes, wishes
-from v2_conformance.bench.tasks import Asked
+from v2_conformance.bench.tasks import Asked, asked_of
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CODINGS, CodingError, acceptable
 from v2_conformance.protocol.datatypes import ElementError, check_blob, to_json
 from v2_conformance.protocol.message import Tensor, compose
+from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.models import TensorSpec
 from v2_conformance.wire.case_data import from_hex, integer, mapping, text, write_json
 from v2_conformance.wire.encode.inputs import EncodedInput, encode_one, input_entries
@@ -279,14 +280,17 @@ def _fields(
     return message_fields(script, *sizes, codings, binary=binary)
 
 
-def check_answer(answer: Answer) -> None:
-    """Raise CaseFileError unless the outputs of `answer` are tensors, since no others can be
-    expected.
+def check_answers(cases: Iterable[Case]) -> None:
+    """Raise CaseFileError unless an answer to each request of scenarios can be made, and has
+    tensors, since nothing else can be expected.
     """
-    for tensor in answer.outputs:
-        try:
-            check_blob(tensor.datatype, tensor.shape, tensor.blob)
-        except (ElementError, KeyError, TypeError) as error:
-            raise CaseFileError(
-                f"`answer`: output {tensor.name} is not a tensor: {error}"
-            ) from error
+    for case in (one for one in cases if isinstance(one, ClientCase)):
+        for number, asked in enumerate(asked_of(case)):
+            try:
+                answer = make_answer(asked, case.answer(number, 0))
+                for tensor in answer.outputs:
+                    check_blob(tensor.datatype, tensor.shape, tensor.blob)
+            except (ElementError, KeyError, TypeError) as error:
+                raise CaseFileError(f"{case.id}: no tensor in `answer`: {error}") from error
+            except CaseFileError as error:
+                raise CaseFileError(f"{case.id}: {error}") from error

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from v2_conformance.bench.answers import check_answers
 from v2_conformance.bench.at_once import Workers, at_once
 from v2_conformance.bench.clients import STARTUP_S, Client
 from v2_conformance.bench.judging.judge import skipped_scenario
@@ -65,6 +66,8 @@ def make_client_plan(patterns: Sequence[str] = (), files: Path | None = None) ->
     Raises CaseFileError and NothingRanError.
     """
     cases: Sequence[Case] = client_cases() if files is None else load_scenarios(files)
+    if files is not None:
+        check_answers(cases)
     chosen = select(cases, patterns)
     return Plan(cases, chosen, files is None, Selection(patterns=tuple(patterns)))
 

@@ -1,6 +1,6 @@
 """A run of the suite from its plan to its report, for whoever shows it: nothing here prints.
 
-plan = make_plan(patterns=["H6"])
+plan = plan_of(SelectionOptions(patterns=("H6",)))
 started = start(make_target("http://localhost:8000"), plan, Path("reports"))
 report = started.finish(workers=4)
 """
@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.report.document import Report
@@ -58,11 +57,6 @@ class Plan:
         """Return what notices that the `server` leaves the extension out."""
         chosen = self.chosen if self.own else ()
         return ExtensionWatch(self.planned, chosen, server.extensions)
-
-
-def make_plan(**words: Any) -> Plan:
-    """Return the plan of a run; `words` are members of SelectionOptions. See `plan_of`."""
-    return plan_of(SelectionOptions(**words))
 
 
 def plan_of(options: SelectionOptions) -> Plan:
