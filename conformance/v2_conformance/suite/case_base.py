@@ -48,11 +48,6 @@ class CaseFacts(msgspec.Struct, frozen=True):
         return grade(self.level, self.blocks)
 
 
-# Derived, but about requests that users of any client send by mistake: a wrong name, datatype,
-# value or number of elements, an output that is not there.
-_OF_ORDINARY_MISTAKES = frozenset({"J1", "J2", "J6", "J8", "O14", "O16", "R3", "R6"})
-
-
 @dataclass(frozen=True, kw_only=True)
 class CaseBase:
     """Members that all kinds of cases have.
@@ -131,7 +126,7 @@ class CaseBase:
     def rare(self) -> bool:
         """True if no client of the documents sends such requests (docs/disputes.md)."""
         requirement = catalogue()[self.requirement]
-        if self.blocks is None and self.requirement in _OF_ORDINARY_MISTAKES:
+        if self.blocks is None and requirement.ordinary:
             return False
         blocks = self.blocks or requirement.blocks
         return blocks == "robust" or (blocks is None and requirement.basis == "derived")

@@ -75,8 +75,9 @@ class Requirement:
     `since` is the version of the catalogue that brought it. `superseded_by` are the requirements
     that replaced it; it is then no longer judged.
     `findings` are kinds of causes: whatever case shows one of them, it is about this requirement.
-    `prerequisite_of` are the requirements that cannot hold if this one does not. `combines` says
-    that its cases only combine what others test alone. `blobs` says how they tell what is wrong
+    `prerequisite_of` are the requirements that cannot hold if this one does not. `ordinary` says
+    that its requests have mistakes of any client's users, `combines` that its cases only combine
+    what others test alone. `blobs` says how they tell what is wrong
     with the blobs of requests (cases/requirements.yaml). `report.causes.root_causes` reads all.
     """
 
@@ -99,6 +100,7 @@ class Requirement:
     datatypes: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     prerequisite_of: tuple[str, ...] = ()
+    ordinary: bool = False
     combines: bool = False
     blobs: Literal["elements", "everywhere", "typed", "reordered"] | None = None
 
