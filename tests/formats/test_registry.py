@@ -78,7 +78,7 @@ def test_a_run_removes_what_an_older_one_left_and_writes_a_new_format(tmp_path: 
     assert main(["run", "http://127.0.0.1:1", "--report-dir", str(tmp_path)]) == 3
     assert written(tmp_path) == set(file_names())
     assert main(["run", "--report-dir", str(tmp_path), "--case", "P1"]) == 0
-    assert (tmp_path / "shout.bin").read_bytes() == b"NOT CONFORMANT!\xff"
+    assert (tmp_path / "shout.bin").read_bytes() == b"INCOMPLETE RUN!\xff"
     assert b"older run" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
 
@@ -104,7 +104,7 @@ def test_pytest_writes_formats(pytester: pytest.Pytester, start: Start) -> None:
     (out / "shout.bin").write_text("of an older run")
     arguments = ("-p", "no:hypothesispytest", "--v2-url", url, "-m", "P1", "--v2-report-dir=out")
     pytester.runpytest_inprocess(*arguments)
-    assert (out / "shout.bin").read_bytes() == b"NOT CONFORMANT!\xff"
+    assert (out / "shout.bin").read_bytes() == b"INCOMPLETE RUN!\xff"
 
 
 def test_listing_formats_imports_no_renderer() -> None:

@@ -104,8 +104,8 @@ class OverallVerdict(Part, frozen=True):
 
     @property
     def words(self) -> str:
-        """The verdict as people say it if the run is whole; see `standing` for any run."""
-        return self.in_words(contradicted=True)
+        """The verdict as people say it; that of a whole run if the report does not have it."""
+        return self.standing or self.in_words(contradicted=True)
 
 
 NO_VERDICT = OverallVerdict(False, False, (), ())

@@ -158,10 +158,10 @@ def test_a_run_in_which_no_case_passed_is_never_a_pass(outcome: Outcome) -> None
 
 
 def test_a_run_of_no_cases_is_never_a_pass() -> None:
-    for planned in ({}, {TEXT.id: 2}):
+    for planned, words in (({}, "not conformant"), ({TEXT.id: 2}, "incomplete run")):
         came = summary(planned=planned)
         assert (came.verdict.conformant, came.verdict.robust) == (False, False)
-        assert came.verdict.words == "not conformant"
+        assert came.verdict.words == words
         assert {row.outcome for row in came.requirements} == {Outcome.NOT_RUN}
 
 
