@@ -74,12 +74,10 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
         return _of_any_answer(case, prepared, response)
     if response is None:
         return _without_response(case, prepared, transcript)
-    if asks_to_wait(response):
-        return Verdict(Outcome.INCONCLUSIVE, plea(response), *describe_request(case, prepared))
+    unanswered = _unanswered(case, prepared, response)
+    if unanswered is not None:
+        return Verdict(*unanswered, *describe_request(case, prepared))
     try:
-        declined = _declined(case, prepared, response)
-        if declined is not None:
-            return Verdict(Outcome.UNSUPPORTED, declined, *describe_request(case, prepared))
         if prepared.to_old_client and response.framing == "chunked":
             raise Finding(ChunksToOldClient())
         decoded = _decoded(prepared, response)
@@ -88,10 +86,9 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
         verdict = _judge_request(case, prepared, decoded, transcript.streamed)
         following, answer = prepared.following, response.following
         while following is not None and answer is not None:
-            if asks_to_wait(answer):
-                return Verdict(
-                    Outcome.INCONCLUSIVE, plea(answer), *describe_request(case, prepared)
-                )
+            unanswered = _unanswered(case, following, answer)
+            if unanswered is not None:
+                return Verdict(*unanswered, *describe_request(case, prepared))
             _judge_second(following, answer)
             following, answer = following.following, answer.following
         return verdict
@@ -140,6 +137,16 @@ def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Ca
     except Finding as finding:
         return finding.cause
     return None
+
+
+def _unanswered(
+    case: RequestCase | GetCase, prepared: Prepared, response: Response
+) -> tuple[Outcome, Cause] | None:
+    """Return what comes of the case if the server asks to wait, or declines to answer."""
+    if asks_to_wait(response):
+        return Outcome.INCONCLUSIVE, plea(response)
+    declined = _declined(case, prepared, response)
+    return None if declined is None else (Outcome.UNSUPPORTED, declined)
 
 
 def _declined(

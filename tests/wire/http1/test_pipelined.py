@@ -18,9 +18,10 @@ from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import SecondAnswerWrong
 from v2_conformance.suite.causes.circumstances import NoResponse
 from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.transport_findings import ConnectionClosed
+from v2_conformance.suite.causes.transport_findings import BodyTooLarge, ConnectionClosed
 from v2_conformance.suite.entries.case_files import make_case as make_entry
 from v2_conformance.suite.entries.varied_cases import vary
+from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.wire.http1.response import read_again
@@ -129,11 +130,19 @@ def test_a_second_answer_that_is_cut_off_is_a_failure() -> None:
     assert found.outcome is Outcome.FAIL
 
 
-def test_a_wrong_second_answer_is_a_failure() -> None:
+@pytest.mark.parametrize("status", [500, 413])
+def test_a_wrong_second_answer_is_a_failure(status: int) -> None:
     first, _ = answers(number=2)
-    with scripted(first, http(b"{}", 500)) as server:
+    with scripted(first, http(b"{}", status)) as server:
         found = verdict(server.url)
-    assert found.cause == SecondAnswerWrong(WrongStatus("200", 500, "{}"))
+    assert found.cause == SecondAnswerWrong(WrongStatus("200", status, "{}"))
+
+
+def test_a_server_may_limit_the_size_of_a_request_behind_another() -> None:
+    (long,) = (case for case in suite_cases() if case.id == "V2/pipelined-long")
+    with MutantServer(variants=["decoded-bodies-limited"]) as server:
+        found = verdict(server.url, long)
+    assert (found.outcome, type(found.cause)) == (Outcome.UNSUPPORTED, BodyTooLarge)
 
 
 def test_answers_in_the_wrong_order_are_a_failure() -> None:
