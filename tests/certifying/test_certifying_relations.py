@@ -336,6 +336,16 @@ def test_an_identity_among_the_models_takes_its_role(tmp_path: Path) -> None:
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 
+def test_an_identity_gets_what_its_role_has_no_case_for(tmp_path: Path) -> None:
+    with ReferenceServer() as server:
+        report = run(server, tmp_path, "matrix_int32", patterns=["D10/row-major*", "H6"])
+    passed = {case.id for case in report.of(Outcome.PASS)}
+    assert "D10/row-major[INT32,2x3,in]" in passed  # as an identity, and not twice
+    assert "H6/not-a-number[letters]@matrix_int32" in passed
+    assert "D10/row-major[INT32,2x3,in]@matrix_int32" not in {case.id for case in report.cases}
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
 @pytest.mark.long
 def test_special_values_that_were_left_out_are_found(tmp_path: Path) -> None:
     with ReferenceServer() as server:

@@ -23,8 +23,9 @@ def bindings_of(models: Sequence[Learned]) -> dict[str, DeployedModel]:
 def relation_plan(models: Sequence[Learned], cases: Sequence[Case]) -> list[Case]:
     """Return the cases of a run about `models`, out of all `cases` of the suite.
 
-    A model that was found to be an identity gets the cases of its role; any other one gets those
-    that can be sent to it. Cases about the server alone, and about all exchanges, stay as usual.
+    A model gets the cases that can be sent to it; one that was found to be an identity gets those
+    of its role first, and none of the others twice. Cases about the server alone, and about all
+    exchanges, stay as usual.
     """
     bound = bindings_of(models)
     played = {binding.model for binding in bound.values() if binding.known is None}
@@ -35,6 +36,10 @@ def relation_plan(models: Sequence[Learned], cases: Sequence[Case]) -> list[Case
         if isinstance(case, RequestCase) and not (case.large or case.huge)
         if set(case.roles) <= bound.keys()
     ]
+    echoes = [one.model for one in models if one.binding.model in played]
+    sent = {case.template for case in known}
+    others = [case for case in cases if case.template not in sent]
     asked = [case for case in cases if isinstance(case, GetCase)]
     observed = [case for case in cases if isinstance(case, ObservedCase)]
-    return [*asked, *known, *relation_cases(cases, unknown), *observed]
+    related = [*relation_cases(cases, unknown), *relation_cases(others, echoes)]
+    return [*asked, *known, *related, *observed]
