@@ -14,6 +14,7 @@ _ANY_TEXT = "base protocol, Inference Response Errors: any text"
 _NO_HTTP = "RFC 9112, section 2.2: what is not HTTP never reaches the protocol"
 _BELOW = "RFC 9112, sections 2.2 and 6.1, and docs/disputes.md, R2 and V2"
 _OTHER_WORDS = '"Fehler": {Größe}\r\n\t\x7f\x00<b>模型</b> \U0001f4a5 \\ '
+_PAGE, _MOST_FIELDS = 4096, 64
 _TAB_IN_HOST = re.compile(rb"\nHost:[ ]*\t")
 _OF_NO_ROUTE = re.compile(r"(?i)%(?:[01][0-9a-f]|5c|7f)")
 
@@ -67,15 +68,17 @@ class _LayerBelow(Behaviour):
 
 @variant.several("http-layer-with-errors-of-its-own", _BELOW)
 class _HttpLayerWithErrorsOfItsOwn(_LayerBelow):
-    """The layer below refuses two lengths, an empty line first, a tab before Host, the absolute
-    form and control characters in the path, each in plain text.
+    """The layer below refuses two lengths, an empty line first, a tab before Host, more than 64
+    fields, a head of more than a page, the absolute form and control characters in the path, each
+    in plain text.
     """
 
     def check_head(self, request: Request) -> None:
         super().check_head(request)
         two_lengths = request.values("content-length") and request.values("transfer-encoding")
         empty_line = request.head.startswith(b"\r\n")
-        if two_lengths or empty_line or _TAB_IN_HOST.search(request.head):
+        large = len(request.head) > _PAGE or request.head.count(b"\r\n") > _MOST_FIELDS
+        if two_lengths or empty_line or large or _TAB_IN_HOST.search(request.head):
             raise _OfTheLayerBelow("Bad Request", 400)
         if not request.target.startswith("/") or _OF_NO_ROUTE.search(request.target):
             raise _OfTheLayerBelow("Not Found", 404)
