@@ -185,11 +185,6 @@ fault("pipeline-behind-an-error-lost", "V2", Behaviour.received)(
     "What comes in the same read behind a request for an unknown input is thrown away.",
     lambda right, data: _BEHIND_ERROR.sub(rb"\1", right()),
 )
-_LONG_BEHIND = re.compile(rb"(?is)(POST .*?POST .*?content-length: [0-9]{5,}.*?\r\n\r\n)(.*)")
-fault("beginning-of-a-long-body-in-a-pipeline-lost", "V2", Behaviour.received)(
-    "What comes of a long body in the same read as the request before it is overwritten.",
-    lambda right, data: _LONG_BEHIND.sub(lambda found: found[1] + bytes(len(found[2])), right()),
-)
 _BEHIND_CHUNKS = re.compile(rb"(?s)(\r\n0\r\n\r\n)POST .*")
 fault("what-follows-chunks-lost", "V2", Behaviour.received)(
     "What comes in the same read behind the last chunk is thrown away.",
