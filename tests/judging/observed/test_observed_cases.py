@@ -113,6 +113,12 @@ def test_a_refusal_of_another_freedom_is_no_mood(way: str) -> None:
     assert seen(case, Outcome.PASS, None)["zero_elements"].wrong == 0
 
 
+def test_an_empty_raw_body_that_is_taken_is_no_mood() -> None:
+    raw = make_case({"outcome": "either"}, inputs=[{"shape": [0]}], raw=True)
+    assert "zero_elements" not in seen(raw, Outcome.PASS, Accepted())
+    assert seen(raw, Outcome.PASS, Rejected(400))["zero_elements"].wrong == 1
+
+
 def test_a_server_that_never_takes_what_has_no_elements_has_no_moods() -> None:
     refused = (Outcome.PASS, Rejected(400), "either")
     failed = (Outcome.FAIL, WrongStatus("200", 400, ""), "success")
