@@ -20,6 +20,7 @@ from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
+from v2_mutants.servers import MutantServer
 
 
 @pytest.mark.parametrize("name", RIGHT_MODELS)
@@ -71,3 +72,21 @@ def test_halves_in_json_are_exact_or_rejected(tmp_path: Path, server: type[Halve
     assert len(found) == 2
     assert [case.id for case in report.cases if case.outcome is Outcome.FAIL] == []
     assert set(found.values()) == {Outcome.PASS}
+
+
+@pytest.mark.parametrize("model", ["matrix_product", "identity_fp64"])
+@pytest.mark.parametrize(
+    "variant", ["six-digit-floats", "fifteen-digit-floats", "no-negative-zero-in-json"]
+)
+@pytest.mark.long
+def test_what_json_may_lose_of_a_float_fails_no_blob(
+    tmp_path: Path, model: str, variant: str
+) -> None:
+    with MutantServer(variants=[variant]) as server:
+        started = start_relations(make_target(server.url), Asked([model]), tmp_path)
+        report = started.finish()
+    assert [
+        (case.id, case.message) for case in report.of(Outcome.FAIL) if case.level == "MUST"
+    ] == []
+    assert report.verdict.consistent
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0

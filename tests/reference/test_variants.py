@@ -120,6 +120,16 @@ DIFFERS = {
     "data-before-blobs": Differs(warns=("S5/contradiction",)),
     "size-beyond-body-cut-by-shape": Differs(warns=("S2/size-against-shape-and-body[20]",)),
     "six-digit-floats": Differs(warns=FLOAT_CORNERS),
+    "fifteen-digit-floats": Differs(warns=FLOAT_CORNERS[1:]),
+    "no-negative-zero-in-json": Differs(
+        warns=(
+            *FLOAT_CORNERS,
+            "D11/json-and-binary-agree[FP32,json-to-binary,finite",
+            "D11/json-and-binary-agree[FP64,json-to-binary,finite",
+            "D12/fp16-as-json[in,finite",
+            "D12/fp16-as-json[out,finite",
+        )
+    ),
     "base64-for-other-bytes": Differs(warns=("B14/not-utf8-as-json",)),
     "space-around-json-refused": Differs(
         warns=tuple(f"P11/white-space-in-json[{pad}" for pad in ("leading", "trailing", "both"))

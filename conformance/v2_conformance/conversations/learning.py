@@ -20,6 +20,7 @@ from v2_conformance.judging.relations.learning import (
     Unanswered,
     differing_output,
     identity_of,
+    lost_digits,
     not_in_json,
 )
 from v2_conformance.judging.verdict import Finding
@@ -129,7 +130,9 @@ def _learned(
                 return _unrepeatable(binding, differing)
         answers.append(other)
         kept = (*kept, model.samples[number])
-    special = yield from _special_answers(binding, way, address)
+    special, as_json = yield from _special_answers(binding, way, address)
+    if tolerance is None and not way[1]:
+        tolerance = lost_digits(tensor for outputs in (*answers, *as_json) for tensor in outputs)
     model = replace(
         model,
         samples=kept,
@@ -144,11 +147,12 @@ def _learned(
 
 def _special_answers(
     binding: DeployedModel, way: tuple[str, bool], address: Address
-) -> _Asking[dict[tuple[Sample, ...], tuple[Tensor, ...] | None]]:
+) -> _Asking[tuple[dict[tuple[Sample, ...], tuple[Tensor, ...] | None], list[tuple[Tensor, ...]]]]:
     """Return the answers to the special sets that the model takes, each asked for once, in binary
-    form if JSON cannot express the values; None for a malformed answer.
+    form if JSON cannot express the values, None for a malformed one; and those that came `way`.
     """
     found: dict[tuple[Sample, ...], tuple[Tensor, ...] | None] = {}
+    this_way = []
     for number, values in enumerate(binding.contract.special):
         for one in dict.fromkeys((way, ("binary", True))):
             try:
@@ -162,9 +166,12 @@ def _special_answers(
                 continue
             named = {output.tensor.name: output.tensor for output in answered}
             if all(name in named for name in binding.outputs):
-                found[values] = tuple(_kept(named[name]) for name in binding.outputs)
+                kept = tuple(_kept(named[name]) for name in binding.outputs)
+                found[values] = kept
+                if one == way:
+                    this_way.append(kept)
                 break
-    return found
+    return found, this_way
 
 
 def _unrepeatable(binding: DeployedModel, differing: str) -> Learned:

@@ -10,18 +10,26 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
+    Buffer,
     ElementError,
     decode_bytes,
+    to_array,
     to_json,
     to_values,
 )
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
+from v2_conformance.reference.request_reader import (
+    InferenceRequest,
+    JsonObject,
+    RequestInput,
+    RequestOutput,
+)
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.changes import without
 from v2_mutants.registry import Right, What, variant
@@ -234,6 +242,28 @@ variant("six-digit-floats", _DIGITS, Behaviour.output_data)(
     "Floats in JSON have six significant digits, as printf writes them.",
     floats(lambda value: float(f"{value:.6g}"), "FP32", "FP64"),
 )
+variant("fifteen-digit-floats", _DIGITS, Behaviour.output_data)(
+    "Floats in JSON have fifteen significant digits, as Perl writes them.",
+    floats(lambda value: float(f"{value:.15g}"), "FP64"),
+)
+
+
+@variant.several("no-negative-zero-in-json", "docs/disputes.md, D11")
+class _NoNegativeZeroInJson(Behaviour):
+    """A zero in JSON has no sign, in requests and in responses, as JavaScript writes it."""
+
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        return _unsigned_zeros(entry.spec.datatype, super().json_blob(entry))
+
+    def output_data(self, tensor: Tensor) -> Any:
+        blob = _unsigned_zeros(tensor.datatype, tensor.blob)
+        return super().output_data(msgspec.structs.replace(tensor, blob=blob))
+
+
+def _unsigned_zeros(datatype: str, blob: Buffer) -> Buffer:
+    if DATATYPES[datatype].kind != "float" or datatype == "BF16":
+        return blob
+    return (to_array(datatype, blob) + 0.0).astype(DATATYPES[datatype].numpy).tobytes()
 
 
 @variant("base64-for-other-bytes", "docs/disputes.md, B14", Behaviour.output_data)

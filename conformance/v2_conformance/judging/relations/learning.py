@@ -6,9 +6,11 @@ The questions depend on the answers: see conversations.learning.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from v2_conformance.judging.compare import compare_tensors, is_close_to_zeros
 from v2_conformance.judging.messages.response import (
@@ -16,7 +18,7 @@ from v2_conformance.judging.messages.response import (
 )
 from v2_conformance.judging.metadata import model_metadata, single_version, status_words
 from v2_conformance.judging.verdict import Finding
-from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_array, to_json
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec, contract
@@ -29,6 +31,10 @@ NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _SMALL = 127
 _MOST_TENSORS = 64
 _MOST_DIMENSIONS = 32
+# With fewer a server does not write all that a number of the datatype may need.
+_ALL_DIGITS = {"FP32": 8, "FP64": 16}
+_MOST_NUMBERS = 2000
+_FEW_DIGITS = 6  # what every server writes (D11)
 
 
 @dataclass(frozen=True)
@@ -173,6 +179,21 @@ def differing_output(
         except Finding:
             return printable(tensor.name, 60)
     return None
+
+
+def lost_digits(written: Iterable[Tensor]) -> Tolerance | None:
+    """Return how much floats that a server `written` in JSON may differ from those of its blobs,
+    None if they have all digits that the datatype needs. Few are enough for JSON (D11).
+    """
+    most = dict.fromkeys(_ALL_DIGITS, 0)
+    for tensor in written:
+        if tensor.datatype in _ALL_DIGITS:
+            numbers = to_array(tensor.datatype, tensor.blob)[:_MOST_NUMBERS]
+            texts = map(np.format_float_scientific, numbers[np.isfinite(numbers)])
+            digits = [len(text.partition("e")[0].strip("-.").replace(".", "")) for text in texts]
+            most[tensor.datatype] = max([most[tensor.datatype], *digits])
+    lacking = [most[name] for name, all_ in _ALL_DIGITS.items() if 0 < most[name] < all_]
+    return Tolerance(rtol=10.0 ** (1 - max(min(lacking), _FEW_DIGITS))) if lacking else None
 
 
 def beyond_tolerance(learned: Learned) -> str | None:

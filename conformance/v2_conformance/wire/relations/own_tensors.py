@@ -42,7 +42,7 @@ class OwnTensors:
 def own_tensors(case: RequestCase, model: ModelContract) -> OwnTensors:
     """Return the case's own tensors as inputs of the model. Raises UnfitError and CaseFileError."""
     role = contract()[case.model]
-    need(not case.request.get("raw") and "ambiguous" not in case.expect)
+    need(not case.request.get("raw") and not case.expect.get("ambiguous"))
     given = [
         {"tensor": position, **entry} for position, entry in enumerate(input_entries(case.request))
     ]
