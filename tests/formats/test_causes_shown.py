@@ -116,6 +116,14 @@ def test_the_terminal_begins_with_what_explains_most_and_not_with_the_first_fail
     )
 
 
+def test_causes_that_are_too_many_to_be_shown_are_counted_with_their_cases() -> None:
+    few = [case(f"YA{n}/x[0]", "fail") for n in range(3)]
+    many = [case(f"YB{n}/x[{row}]", "fail") for n in range(10) for row in range(2)]
+    said = terminal(report_of([*few, *many]))
+    assert "… and 3 more causes of 3 cases, all in the report" in said
+    assert "… and" not in terminal(report_of(many))
+
+
 def test_what_was_expected_comes_behind_what_nobody_knew() -> None:
     known = failing("P5", "D1", expected=ExpectedFailure("a known bug"))
     report = report_of(passes(*known, case("P4/y", "fail")))

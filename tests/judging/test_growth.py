@@ -128,7 +128,7 @@ class Soaking:
         self.samples: list[Sample] = []
         self.phases: list[Phase] = []
         self.memory = float(BASE)
-        self.sent = 0
+        self.sent = 1000  # discovery and warming up
         self.at_s = 0.0
         self.phase("mixed", ALL, 0.55 * seconds, 150)
         for kind in ALL:
@@ -167,6 +167,10 @@ def test_the_kind_that_leaks_is_found_with_its_bytes() -> None:
     assert trend.movement == "leaks"
     assert trend.kinds == (KindGrowth("compressed_failing", 12_000),)
     assert trend.per_request == pytest.approx(12_000 / len(ALL), rel=0.01)
+    mixed = soak.phases[0]
+    sent = sum(mixed.requests.values())
+    per_second = trend.per_request * sent / (mixed.ended_s - mixed.began_s)
+    assert trend.per_second == pytest.approx(per_second, rel=0.01)
 
 
 def test_several_kinds_may_leak() -> None:
