@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from support.reports import case
 from support.scenarios import plain
 from v2_conformance import verify
 from v2_conformance.certifying.clients import client_target, make_client_plan, start_client_run
@@ -59,3 +60,27 @@ def test_a_tensor_of_16_mib_takes_little_room_and_is_verified(tmp_path: Path) ->
     report = load_report(path)
     assert all("16800000 bytes" in said_lines(c)[0] for c in report.cases if "16" in c.id)
     assert verify(path).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("ended", "shown"),
+    [
+        (Said(exit=0), []),
+        (Said(garbage="x: not JSON", exit=0), ["then an invalid line: x: not JSON"]),
+        (Said(ended="timeout", seconds=2.5), ["did not end within 2.5 s"]),
+        (Said(ended="flood"), ["printed too much"]),
+        (Said(ended="unsaid"), ["nothing"]),
+        (Said(exit=3, stderr="no"), ["exit code 3", "standard error: no"]),
+        (Said(exit=-9), ["ended by signal 9"]),
+        (Said(exit=0, stderr="a warning"), []),
+        (
+            Said(ended="timeout", exit=0, stderr="x"),
+            ["did not end within 0 s", "standard error: x"],
+        ),
+        (Said(lines=(Line(outputs=()),)), ["no outputs"]),
+        (Said(lines=(Line(error="bad", status=400),)), ["error: bad (status 400)"]),
+        (Said(lines=(Line(unsupported="raw"),)), ["unsupported: raw"]),
+    ],
+)
+def test_how_a_client_ended_is_said(ended: Said, shown: list[str]) -> None:
+    assert said_lines(case("K1/x", "fail", said=ended)) == shown

@@ -13,7 +13,7 @@ from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.entries.varied_cases import crossed, crossed_case, vary
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import documents
-from v2_conformance.suite.variations import variation, variations
+from v2_conformance.suite.variations import NEEDS, variation, variations
 
 JSON: dict[str, Any] = {"shape": [3], "values": [1, 2, 3], "form": "json"}
 
@@ -73,6 +73,13 @@ def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:
 )
 def test_unfit_variation_says_what_it_needs(case: RequestCase, name: str, lacks: str) -> None:
     assert refusal(case, name) == f"the variation {name} does not fit: it needs {lacks}"
+
+
+def test_all_that_a_variation_may_need_has_words_and_is_needed() -> None:
+    document: Any = schema("variations").schema
+    members = document["$defs"]["variation"]["properties"]
+    assert set(members["needs"]["items"]["enum"]) == set(NEEDS)
+    assert {need for known in variations().values() for need in known.needs} == set(NEEDS)
 
 
 def test_two_orders_of_members_do_not_combine() -> None:

@@ -33,14 +33,13 @@ _JSON_FORMS = ("json", "nested", "both")
 _BYTES_OF_TEXT = 12
 # What two requests may have and still leave in one write, whatever the server reads at once.
 _SMALL, _FEW = 500, 20
-_WORDS = {
+NEEDS = {
     "json": "a request with a JSON document",
     "data": "an input with JSON data",
     "float-data": "JSON data of a float datatype",
     "integer-data": "JSON data of an integer datatype",
     "rank-2-data": "flat JSON data of an input with two dimensions",
     "blob": "an input in binary form",
-    "outputs": "a list of requested outputs",
     "filled-vectors": "inputs of one dimension, each filled by a value pattern",
     "own-path": "a request to the model's own path",
     "content-type": "a Content-Type",
@@ -50,6 +49,7 @@ _WORDS = {
     "small": "a body of at most some kilobytes",
     "same-answer": "a request that must succeed",
 }
+"""What a variation may need, in words."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def _misfit(given: Variation, present: Collection[str], before: Sequence[Variati
     """Return why the variation cannot be used, None if it can."""
     missing = next((need for need in given.needs if need not in present), None)
     if missing is not None:
-        return f"it needs {_WORDS[missing]}"
+        return f"it needs {NEEDS[missing]}"
     for other in before:
         same = given.operation not in _ADDITIVE and given.operation == other.operation
         if same or given.operation in other.excludes or other.operation in given.excludes:
@@ -189,7 +189,6 @@ def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
             entry.get("form") == "json" and len(_shape(entry)) > 1 for entry in in_json
         ),
         "blob": any(entry.get("form", "binary") in ("binary", "both") for entry in inputs),
-        "outputs": bool(request.get("outputs")),
         "filled-vectors": bool(inputs) and all(map(_is_filled_vector, inputs)),
         "own-path": "path" not in request,
         "content-type": request.get("content_type", "") is not None,

@@ -18,6 +18,7 @@ from v2_conformance.suite.values.samples import Choice, make_samples
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel
 from v2_conformance.wire.encode.requests import prepare
 from v2_conformance.wire.relations.cases import relation_cases, special_sets, transposed
+from v2_conformance.wire.relations.fit import LARGE, fillable
 
 CASES = suite_cases()
 SUITE = {case.id: case for case in CASES}
@@ -213,3 +214,13 @@ def test_a_case_whose_size_other_inputs_cannot_have_is_not_sent() -> None:
     sets = special_sets(CASES, wide, {"INPUT0", "INPUT1"})
     assert sets
     assert all(sum(len(sample.blob) for sample in values) <= 4 << 20 for values in sets)
+
+
+@pytest.mark.parametrize("good", [[], [0], [1, 3], [LARGE]])
+def test_shapes_that_a_tensor_can_have(good: list[object]) -> None:
+    assert fillable(good)
+
+
+@pytest.mark.parametrize("wrong", [-1, LARGE + 1, True, 1.0, "1", None])
+def test_sizes_that_no_tensor_can_have(wrong: object) -> None:
+    assert not fillable([1, wrong])
