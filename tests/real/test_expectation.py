@@ -52,7 +52,8 @@ def report() -> dict[str, Any]:
     )
     document: dict[str, Any] = msgspec.to_builtins(whole)
     document["target"]["server"].update(name="some", version="1.0")
-    document["target"].update(profiles=["binary"], absent={})
+    trio = {"model": "trio", "inputs": [], "outputs": []}
+    document["target"].update(profiles=["binary"], absent={}, models={"trio": trio})
     document["verdict"]["conformant"] = False
     rows = {row["id"]: row for row in document["requirements"]}
     document["requirements"] = [
