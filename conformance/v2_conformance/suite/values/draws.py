@@ -28,7 +28,7 @@ _CLASSES: Mapping[str, tuple[int, ...]] = {
 _LARGEST_START = 1 << 20
 # By edition. A server may write floats with six digits in JSON (D11), which are not enough for a
 # quarter of some numbers.
-_SCALES: Mapping[int, tuple[float, ...]] = {1: (0.25, 0.5, 1, 2, 4), DRAWS: (0.5, 1, 2, 4, 8)}
+_SCALES: Mapping[int, tuple[float, ...]] = {1: (0.25, 0.5, 1, 2, 4), 2: (0.5, 1, 2, 4, 8)}
 _FRACTIONS = 127  # elements before they repeat, as integers in `patterns`: a prime
 _BITS = 61
 _WORD = 8
