@@ -96,7 +96,7 @@ def test_a_right_server_passes_and_what_only_http1_has_is_not_applicable(report:
 @pytest.mark.long
 def test_report_says_that_the_run_was_over_http2(report: Report) -> None:
     assert report.target.http2
-    assert "; over HTTP/2, which does not ask C1, C12" in report.verdict.claim
+    assert "; over HTTP/2, which does not test C1, C12" in report.verdict.claim
     exchanges = [exchange for case in report.cases for exchange in case.exchanges]
     assert {exchange.http2 for exchange in exchanges} == {Http2Facts()}
     assert any(exchange.reused for exchange in exchanges)

@@ -60,7 +60,7 @@ def certify(
     report_dir: Path | str | None = None,
     on_case: Callable[[CaseFinished], object] | None = None,
 ) -> Report:
-    """Run the suite against a server and return the report, whose `verdict` says what it came to.
+    """Run the suite against a server and return the report, which includes the verdict.
 
     `target` is a base URL, or a Target that says more: profiles, header fields, model names. With
     `cases`, ids or patterns such as "H6/*" or requirements, only those run; then the verdict says

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 OF_A_RUN = {
     0: "Conformant, or what --require says; with models of your own, consistent.",
-    1: "Not so, or the extension is not implemented. If only part of the suite ran: a case failed "
-    "that blocks it.",
+    1: "The verdict is worse, or the extension is not implemented. If only part of the suite ran: "
+    "a case failed that blocks it.",
     2: "Wrong usage or configuration.",
     3: "The server cannot be reached, or the suite itself failed.",
     4: "No case ran except for discovery: the server has none of the contract's models, and none "

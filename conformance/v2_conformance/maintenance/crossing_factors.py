@@ -188,7 +188,7 @@ def label(row: Row) -> str:
 
 
 def row_of(label: str) -> dict[str, str]:
-    """The row that a label is of. Raises ValueError for a level that there is not."""
+    """Return the row that has this label. Raises ValueError for an unknown level."""
     row = {factor: levels[0] for factor, levels in factors().items()}
     for level in label.split("."):
         factor = next((name for name, levels in factors().items() if level in levels), None)

@@ -64,7 +64,7 @@ class BenchOptions:
     max_time: float | None = option(
         "--max-time SECONDS",
         "Time limit for the whole run. The scenarios that are left then do not run, and the run is "
-        "incomplete. So it is after a client that hung in 8 scenarios in a row.",
+        "incomplete. The same happens if the client hangs in 8 scenarios in a row.",
         shown="3 seconds for each scenario and 10 minutes more, with the usual --timeout",
     )
     port: int = option(
@@ -129,7 +129,7 @@ class VectorsOptions:
 
     directory: Path = argument(
         folder_path,
-        "The folder to write. Of an older folder of vectors, what is not written again is removed.",
+        "The folder to write. If it has older vectors, those not written again are removed.",
         metavar="DIR",
     )
     family: str | None = option(

@@ -71,7 +71,7 @@ class ExecutionOptions:
         "Number of cases to run at the same time. The outcome is the same for every N: cases that "
         "could disturb others run alone, and whatever is not right beside others runs again alone.",
         kind=whole_number(least=1),
-        shown="one for each 10 ms that the server is away, up to 8",
+        shown="one for each 10 ms of round trip to the server, up to 8",
     )
     restart_command: str | None = option(
         "--restart-command COMMAND",

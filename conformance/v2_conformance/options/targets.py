@@ -67,7 +67,7 @@ class AccessOptions:
     key: Path | None = option(
         "--key FILE",
         "The private key of --cert, in PEM.",
-        pytest="its private key, if it is not in it",
+        pytest="its private key, if it is not in that file",
         member="key",
     )
     rate: float | None = option(
@@ -92,7 +92,7 @@ class TargetOptions(AccessOptions):
 
     SECTION: ClassVar = "Target"
 
-    url: str | None = of_plugin("--url URL", "server under test; turns it on", member="url")
+    url: str | None = of_plugin("--url URL", "server under test; enables the suite", member="url")
     target_file: Path | None = option(
         "--target FILE",
         "Read the URL, profiles, header fields, time limit and model names from this YAML or JSON "
@@ -167,7 +167,7 @@ class TargetOptions(AccessOptions):
         "length in Content-Type.",
         choices=BINDING_NAMES,
         on=_RUN,
-        pytest="sagemaker or vertex: of the endpoint",
+        pytest="binding of the endpoint: sagemaker or vertex",
         member="binding",
     )
     start_command: str | None = option(

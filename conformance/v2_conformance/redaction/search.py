@@ -129,7 +129,7 @@ def _parts(letters: bytes, needle: Needle) -> Iterator[tuple[int, int]]:
 
 
 def halves(needle: Needle) -> tuple[bytes, ...]:
-    """The least of a secret that is one from its start, and up to its end; none of a short one."""
+    """Return the shortest start and end of a secret to look for; none if the secret is short."""
     value = needle.text
     least = max(_LEAST_PART, (len(value) + 1) // 2)
     if needle.shown or needle.pattern or needle.form not in _PARTED or len(value) <= least:

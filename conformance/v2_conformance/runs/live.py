@@ -179,9 +179,9 @@ class Live:
         return set(found) == {Ending.COMPLETE}
 
     def lingers(self, case: RequestCase, *, any_form: bool) -> bool:
-        """Return True if something that `case`, which a server has to reject, leaves behind also
-        breaks a known-good request on another connection: the one that follows it, or one in
-        `any_form`.
+        """Return True if what the rejected `case` leaves behind in the server also breaks a
+        known-good request on another connection: the one that follows it or, with `any_form`, one
+        in any form.
         """
         request = requests_of(case, self._known)[0].request
         forms = [self.form(known_good_after(case)), *self.canary.forms(case.model)]

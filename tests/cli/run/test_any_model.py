@@ -42,8 +42,8 @@ def call(*arguments: str, directory: Path) -> int:
     [
         ({"shapes": ["A=1,x"]}, "expected sizes with commas"),
         ({"shapes": ["1,3"]}, "expected INPUT=1,3,8,8"),
-        ({"ranges": ["A=1"]}, "expected the least and the most"),
-        ({"ranges": ["A=nan:1"]}, "expected the least and the most"),
+        ({"ranges": ["A=1"]}, "expected MIN:MAX"),
+        ({"ranges": ["A=nan:1"]}, "expected MIN:MAX"),
         ({"inputs": ["A=no-such-file"]}, "no-such-file"),
         ({"shapes": ["A=1", "A=2"]}, "--shape has the input 'A' twice"),
     ],

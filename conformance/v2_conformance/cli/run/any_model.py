@@ -142,7 +142,7 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
     except ValueError:
         least = most = math.nan
     if not (math.isfinite(least) and math.isfinite(most) and least <= most):
-        raise UsageError(f"--range {text[:80]!a}: expected the least and the most, such as 0:1")
+        raise UsageError(f"--range {text[:80]!a}: expected MIN:MAX, such as 0:1")
     return name, (least, most)
 
 

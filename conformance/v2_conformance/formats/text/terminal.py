@@ -249,7 +249,7 @@ def _relations(report: Report) -> list[str]:
         lines += wrapped("needs identity models: " + " ".join(verdict.needs_identity), "  ")
     for role, model in report.target.models.items():
         if not role.startswith(ROLE):
-            words = f"the model {model.model} gives back what it gets: it plays the role {role}"
+            words = f"the model {model.model} returns its inputs: it plays the role {role}"
             lines += wrapped(words, "  ")
     return lines
 

@@ -189,7 +189,7 @@ def claim(report: Report) -> str:
         asked = {c.requirement for c in report.cases if not isinstance(c.cause, NotOverHttp2)}
         about_http1 = [row.id for row in rows if row.id in untested - asked and row.cases]
         untested -= set(about_http1)
-        words = f", which does not ask {', '.join(about_http1)}" if about_http1 else ""
+        words = f", which does not test {', '.join(about_http1)}" if about_http1 else ""
         parts.append(f"over HTTP/2{words}")
     if untested:
         parts.append(f"{counted(len(untested), 'requirement')} untested")

@@ -124,7 +124,7 @@ class CauseBase(
 
     @property
     def rare(self) -> bool:
-        """True if only requests show it that no client of the documents sends. Then a case blocks
+        """True if only requests that no client of the documents sends show it. Then a case blocks
         no more than *robust*.
         """
         return False

@@ -11,7 +11,7 @@ from v2_conformance.suite.models import ROLE
 
 
 class ChangedAnswer(CauseBase, frozen=True):
-    """A known-good request that no answer was exact for got another answer than at first."""
+    """A known-good request that never got an exact answer got a different one than at first."""
 
     says = "expected {expected} as before, got {got}"
     stable = ("got",)

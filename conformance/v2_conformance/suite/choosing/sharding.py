@@ -1,7 +1,7 @@
 """Divides the cases of a run into shards, which machines can run independently of each other.
 
-The division depends on the cases and on the number of shards alone, so that every machine, and
-whoever checks a report, comes to the same one.
+The division depends only on the cases and on the number of shards, so that every machine, and
+whoever checks a report, gets the same one.
 """
 
 from __future__ import annotations

@@ -175,8 +175,8 @@ class Http2Exchange:
         return Ending.CLOSED, "the server closed the connection"
 
     def forget(self) -> None:
-        """Keep nothing that arrived: a client that leaves reads nothing, and it is a matter of
-        chance what arrives while it still sends.
+        """Discard what arrived: a client that leaves reads nothing, and what arrives while it
+        still sends depends on timing.
         """
         self.received.clear()
         self.first_byte = self.reset = None
