@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -167,6 +168,16 @@ def test_shards_of_different_selections_are_refused(
     assert "they were asked for different cases" in refused([*three[:2], other])
     more = ran(url, tmp_path / "more", (3, 4))
     assert refused([*three[:2], more]).endswith("they count 3 and 4 shards")
+
+
+def test_shards_of_another_edition_of_the_draws_are_refused(
+    url: str, three: list[Path], tmp_path: Path
+) -> None:
+    plan = plan_of(SelectionOptions(patterns=PATTERNS, shard=(3, 3)))
+    target = make_target(url, profiles=("raw",), timeout=3)
+    start(replace(target, draws=1), plan, tmp_path).finish()
+    message = refused([*three[:2], tmp_path / "report.json"])
+    assert "edition 2 and edition 1 drew their values" in message
 
 
 def test_shards_of_another_catalogue_are_refused(three: list[Path], tmp_path: Path) -> None:

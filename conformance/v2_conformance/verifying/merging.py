@@ -140,6 +140,11 @@ def _differences(one: Report, other: Report) -> Iterator[str]:
         yield (
             f"their seeds are {one.seed} and {other.seed}: run all shards with the same --seed N"
         )
+    if one.draws != other.draws:
+        yield (
+            f"edition {one.draws} and edition {other.draws} drew their values: run all shards with "
+            "the same version of v2-conformance"
+        )
     names = {
         "url": "the URL of the target",
         "host": "the Host",
