@@ -26,6 +26,7 @@ from v2_conformance.judging.relations.learning import (
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import BINARY_DATA_OUTPUT
 from v2_conformance.suite.causes.base import describe, excerpt
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Outcome
@@ -206,7 +207,7 @@ def _plain(
         values=SAMPLE,
         form=form,
         listed=binary and not unlisted,
-        options={"parameters": {"binary_data_output": True}} if unlisted else {},
+        options={"parameters": {BINARY_DATA_OUTPUT: True}} if unlisted else {},
         samples=number,
         special=special,
     )

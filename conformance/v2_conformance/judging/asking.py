@@ -6,7 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from v2_conformance.protocol.names import HEADER_LENGTH, SIZE_PARAMETER
+from v2_conformance.protocol.names import (
+    BINARY_DATA,
+    BINARY_DATA_OUTPUT,
+    HEADER_LENGTH,
+    SIZE_PARAMETER,
+)
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import counted, printable_words
 from v2_conformance.suite.models import ROLE
@@ -96,9 +101,9 @@ def _misnamed(
     for output in outputs if isinstance(outputs, Sequence) else ():
         if "name" in output:
             yield f"an output with the name {_quoted(output['name'])}"
-        if not isinstance(output.get("binary_data", True), bool):
+        if not isinstance(output.get(BINARY_DATA, True), bool):
             yield f"binary_data {_quoted(output['binary_data'])}"
-    of_all = request.get("parameters", {}).get("binary_data_output", True)
+    of_all = request.get("parameters", {}).get(BINARY_DATA_OUTPUT, True)
     if not isinstance(of_all, bool):
         yield f"binary_data_output {_quoted(of_all)}"
     for where, words in (("before", "before the JSON"), ("after", "behind the JSON")):

@@ -23,6 +23,7 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.protocol.message import parameters_of
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.causes.base import FirstDifference, excerpt, printable
 from v2_conformance.suite.causes.findings import (
     HeaderLengthMissing,
@@ -66,7 +67,7 @@ def check_streamed(expected: StreamedTensor, response: Response, found: Streamed
         raise Finding(HeaderLengthNotJson(length, problem, true_length(response.body)))
     document, _, end = read_document(response)
     entry = _entry(expected, document)
-    declared = parameters_of(entry).get("binary_data_size")
+    declared = parameters_of(entry).get(BINARY_DATA_SIZE)
     if declared is None:
         raise Finding(WrongForm(label, "binary", "json"))
     size = int(declared)

@@ -1,4 +1,5 @@
-"""The names that the documents give: the extension, its header, its media types, the profiles."""
+"""The names that the documents give: the extension, its header, its parameters, its media types,
+the profiles."""
 
 from __future__ import annotations
 
@@ -7,6 +8,10 @@ from typing import Literal, get_args
 # What a server lists among the `extensions` of its metadata.
 EXTENSION = "binary_tensor_data"
 HEADER_LENGTH = "Inference-Header-Content-Length"
+# Parameters of a tensor, and of a request.
+BINARY_DATA = "binary_data"
+BINARY_DATA_SIZE = "binary_data_size"
+BINARY_DATA_OUTPUT = "binary_data_output"
 OCTET_STREAM = "application/octet-stream"
 JSON_TYPE = "application/json"
 
@@ -26,6 +31,9 @@ VERTEX_REDIRECT = "X-Vertex-Ai-Triton-Redirect"
 OPT_IN_PROFILES = ("raw", "compression", "compression-responses", "bf16")
 SERVER_PROFILES = ("binary", *OPT_IN_PROFILES)
 PROFILES = (*SERVER_PROFILES, "client")
+
+TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+"""A name of HTTP as a regular expression: a token (RFC 9110, section 5.6.2)."""
 
 LARGEST_SEED = (1 << 32) - 1
 """Of those that the values of a run's requests follow from."""

@@ -21,15 +21,17 @@ from v2_conformance.protocol.datatypes import (
     from_json,
 )
 from v2_conformance.protocol.message import Tensor, parse_json
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import (
+    BINARY_DATA,
+    BINARY_DATA_OUTPUT,
+    BINARY_DATA_SIZE,
+    HEADER_LENGTH,
+)
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request
 from v2_conformance.suite.models import ModelContract, TensorSpec
 
 JsonObject = dict[str, Any]
 
-BINARY_DATA_SIZE = "binary_data_size"
-BINARY_DATA = "binary_data"
-BINARY_DATA_OUTPUT = "binary_data_output"
 INT64_MAX = 2**63 - 1
 
 _DIGITS = re.compile("[0-9]+")

@@ -8,14 +8,9 @@ from typing import Any
 
 from v2_conformance.protocol.datatypes import Buffer, to_json
 from v2_conformance.protocol.message import Tensor, dump_json
-from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
+from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.reference.http_messages import Framing, Headers, Request, Response
-from v2_conformance.reference.request_reader import (
-    BINARY_DATA_SIZE,
-    InferenceRequest,
-    JsonObject,
-    RequestOutput,
-)
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
 from v2_conformance.suite.models import ModelContract
 
 _JOIN_BELOW = 2**16

@@ -9,6 +9,7 @@ from v2_conformance.bench.answers import Answer, make_answer
 from v2_conformance.bench.tasks import Asked as AskedOfClient
 from v2_conformance.bench.tasks import asked_of
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.vectors.made import (
     DELIVERY,
@@ -141,7 +142,7 @@ def encode_request(case: ClientCase) -> EncodeRequest:
     size = sum(len(tensor.blob) for tensor in asked.inputs)
     parameters: dict[str, Any] = dict(task.parameters)
     if task.binary_data_output is not None:
-        parameters["binary_data_output"] = task.binary_data_output
+        parameters[BINARY_DATA_OUTPUT] = task.binary_data_output
     coding = [("Content-Encoding", task.request_compression or "identity")]
     flags = flags_of(coding, _datatypes(asked.inputs), size, layout)
     unsaid = any(one.of is not None and has_nan(one.data) for one in task.inputs)
@@ -183,7 +184,7 @@ def _listed(asked: AskedOfClient) -> tuple[ListedOutput, ...] | None:
             name=output.name,
             parameters={
                 **output.parameters,
-                **({} if output.form is None else {"binary_data": output.form == "binary"}),
+                **({} if output.form is None else {BINARY_DATA: output.form == "binary"}),
             },
         )
         for output in asked.request.outputs

@@ -10,6 +10,7 @@ from typing import Any
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import ElementError, from_values
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import TOKEN
 from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
 from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.models import ModelContract, contract
@@ -47,7 +48,7 @@ from v2_conformance.wire.encode.inputs import (
 )
 from v2_conformance.wire.encode.requests import Prepared, prepare
 
-_TOKEN = re.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN = re.compile(TOKEN)
 _HOST = "localhost:8000"
 _OF_ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "binary_type": {"content_type": "binary"},

@@ -15,15 +15,10 @@ from v2_conformance.protocol.datatypes import (
     encode_bytes,
 )
 from v2_conformance.protocol.message import MessageError, Tensor
-from v2_conformance.protocol.names import JSON_TYPE
+from v2_conformance.protocol.names import BINARY_DATA_SIZE, JSON_TYPE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request
-from v2_conformance.reference.request_reader import (
-    BINARY_DATA_SIZE,
-    InferenceRequest,
-    JsonObject,
-    RequestInput,
-)
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.messages.header_length import guess_json_end
 from v2_mutants.faults.shared.blobs import has_blobs

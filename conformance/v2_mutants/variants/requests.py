@@ -18,15 +18,10 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.protocol.message import RepeatedMemberError, Tensor, parse_json
-from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
+from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH, JSON_TYPE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request, Response
-from v2_conformance.reference.request_reader import (
-    BINARY_DATA_SIZE,
-    InferenceRequest,
-    JsonObject,
-    RequestInput,
-)
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.deliveries import is_chunked
 from v2_mutants.registry import Right, What, refuse, refuses, then, variant

@@ -22,6 +22,7 @@ from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.observed.http_syntax import bare_line, wrong_in_chunk
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.names import TOKEN
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import excerpt
 from v2_conformance.suite.causes.causes import Cause
@@ -29,8 +30,8 @@ from v2_conformance.suite.causes.client_findings import InvalidRequestHttp, Requ
 from v2_conformance.suite.observations import Observed
 from v2_conformance.wire.messages import read_chunks, read_head
 
-_REQUEST_LINE = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ [!-~]+ HTTP/1\.[01]")
-_FIELD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*")
+_REQUEST_LINE = re.compile(rb"%s [!-~]+ HTTP/1\.[01]" % TOKEN.encode())
+_FIELD = re.compile(rb"%s:[\t -~\x80-\xff]*" % TOKEN.encode())
 _ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):[0-9]{2,5}", re.ASCII)
 _SHOWN = 80
 _MAY_REFUSE = ("error_or_exact", "refused")

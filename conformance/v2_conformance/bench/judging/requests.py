@@ -17,7 +17,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from v2_conformance.bench.judging.tensors import (
-    BINARY_DATA_SIZE,
     MOST_SHOWN,
     decoded_body,
     read_strictly,
@@ -34,7 +33,12 @@ from v2_conformance.judging.messages.response import ReadOutput, validate
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import CodingError, acceptable, known
 from v2_conformance.protocol.message import Tensor, parameters_of
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import (
+    BINARY_DATA,
+    BINARY_DATA_OUTPUT,
+    BINARY_DATA_SIZE,
+    HEADER_LENGTH,
+)
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.client_findings import (
     NoHeaderLengthSent,
@@ -54,8 +58,7 @@ from v2_conformance.wire.messages import decimal
 
 # Findings about where blobs are, not about what is in them.
 _OF_PLACES = (BlobPastBody, LeftoverBytes, NoDataNoSize)
-_BINARY, _BINARY_OUTPUT = "binary_data", "binary_data_output"
-_RESERVED = frozenset({BINARY_DATA_SIZE, _BINARY, _BINARY_OUTPUT})
+_RESERVED = frozenset({BINARY_DATA_SIZE, BINARY_DATA, BINARY_DATA_OUTPUT})
 # Fields that belong to the request and not to the caller, whatever the caller passes.
 _FRAMING = frozenset(
     {
@@ -270,20 +273,20 @@ def _forms(sent: Sent) -> None:
                 check_data_or_size([entry])
                 raise Finding(WrongForm(printable(asked.name, 60), asked.form, got))
     task = sent.asked.request
-    general = parameters_of(sent.request.document).get(_BINARY_OUTPUT)
+    general = parameters_of(sent.request.document).get(BINARY_DATA_OUTPUT)
     of_all = task.binary_data_output
     if task.outputs is None and of_all is not None and (general is True) != of_all:
-        raise _parameter("the request", _BINARY_OUTPUT, of_all, general)
+        raise _parameter("the request", BINARY_DATA_OUTPUT, of_all, general)
     listed = {e.get("name"): e for e in _objects(sent.request.document.get("outputs"))}
     for output in task.outputs or ():
-        own = parameters_of(listed.get(output.name, {})).get(_BINARY)
+        own = parameters_of(listed.get(output.name, {})).get(BINARY_DATA)
         flag = general if own is None else own
         wanted = of_all if output.form is None else output.form == "binary"
         if wanted is not None and (flag is True) != wanted:
             if output.name not in listed:
                 _outputs(sent)  # raises
             owner = f"output {printable(output.name, 60)}"
-            raise _parameter(owner, _BINARY, wanted, own)
+            raise _parameter(owner, BINARY_DATA, wanted, own)
 
 
 def _outputs(sent: Sent) -> None:

@@ -18,6 +18,7 @@ from v2_conformance.judging.messages.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError, Tensor, parameters_of
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.findings import (
     BodyNotJson,
@@ -30,9 +31,6 @@ from v2_conformance.suite.causes.output_findings import InvalidTensor, NoDataNoS
 
 MOST_SHOWN = 20
 """The number of names or values that a finding shows."""
-
-BINARY_DATA_SIZE = "binary_data_size"
-"""The parameter with the size of an input's blob in bytes."""
 
 
 def read_strictly(request: ClientRequest) -> list[Tensor]:

@@ -17,11 +17,6 @@ from v2_conformance.options.reports import SignOptions
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-KEY_HELP = (
-    "OpenSSH private key file, of the type Ed25519. Its passphrase is asked for, or read from "
-    "V2_CONFORMANCE_KEY_PASSPHRASE."
-)
-
 
 @command(
     "sign",

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from v2_conformance.bounded_files import write_whole
 from v2_conformance.errors import ReportFileError, UsageError, unwritable
+from v2_conformance.protocol.names import TOKEN
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import Deflated, size_of
@@ -44,7 +45,7 @@ _MASKED = re.compile(rb"\*{2,}|.*\*{6}.*")
 _ORIGIN = re.compile(r"[A-Za-z0-9._~%:\[\]-]+")
 # What curl passes on as it is: no fragment, nothing that a URL must not have.
 _REQUEST_LINE = re.compile(rb"(GET|POST) (/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]{}-]*) HTTP/(1\.1|2)")
-_FIELD = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+): ([!-~](?:[ -~]*[!-~])?)")
+_FIELD = re.compile(rb"(%s): ([!-~](?:[ -~]*[!-~])?)" % TOKEN.encode())
 # Fields that curl adds to, or does not send as it is told.
 _CURLS_OWN = {b"connection", b"content-length", b"expect", b"host", b"te", b"transfer-encoding",
               b"upgrade"}  # fmt: skip

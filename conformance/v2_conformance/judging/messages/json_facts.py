@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 
 from v2_conformance.protocol.message import parameters_of
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.findings import RepeatedMember
 from v2_conformance.suite.causes.output_findings import DataAndSize
 from v2_conformance.wire.transcript import Response
 
-_SIZE = "binary_data_size"
 _KEPT = "_json_facts"
 _LONGEST_ID = 1000
 
@@ -84,7 +84,7 @@ def _sizes(outputs: Iterable[Any]) -> list[Any]:
 
 
 def _size(entry: Any) -> Any:
-    return parameters_of(entry).get(_SIZE)
+    return parameters_of(entry).get(BINARY_DATA_SIZE)
 
 
 def _is_short(found: Any) -> bool:

@@ -34,7 +34,7 @@ from v2_conformance.protocol.message import (
     json_object,
     parameters_of,
 )
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.resources import fits, schema
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
@@ -312,7 +312,7 @@ def _of_another_order(
         return finding
     if len(body) > _MOST_REORDERED:
         return finding
-    binary = [entry for entry in entries if "binary_data_size" in parameters_of(entry)]
+    binary = [entry for entry in entries if BINARY_DATA_SIZE in parameters_of(entry)]
     for order in islice(permutations(binary), 1, _MOST_ORDERS):
         at = start
         with contextlib.suppress(Finding):
@@ -332,7 +332,7 @@ def _newline(body: Buffer, json_end: int, end: int) -> Literal["behind_json", "a
 
 
 def _output(entry: Mapping[str, Any], body: Buffer, start: int) -> ReadOutput:
-    size = parameters_of(entry).get("binary_data_size")
+    size = parameters_of(entry).get(BINARY_DATA_SIZE)
     label = printable(entry["name"])
     if len(entry["shape"]) > MAX_DIMENSIONS:
         raise Finding(TooManyDimensions(label, len(entry["shape"])))

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import HEADER_LENGTH, TOKEN
 from v2_conformance.suite.causes.base import excerpt
 from v2_conformance.suite.observations import HttpRule, InvalidHttp
 from v2_conformance.wire.messages import Chunk, Head, Section, read_chunks, read_head
@@ -21,7 +21,7 @@ from v2_conformance.wire.messages import Chunk, Head, Section, read_chunks, read
 _BEGINNING = b"HTTP/"
 _OLD = b"HTTP/1.0 "
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] [1-5][0-9][0-9] [\t -~\x80-\xff]*")
-_TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN = re.compile(TOKEN.encode())
 _VALUE = re.compile(rb"[\t -~\x80-\xff]*")
 _DIGITS = re.compile(rb"[0-9]+")
 _CHUNK_LINE = re.compile(rb"[0-9A-Fa-f]{1,20}(?:;[\t -~\x80-\xff]*)?\r\n")
@@ -42,7 +42,7 @@ _LONGEST_PLAIN = 8000
 # line, so that it is found or not in time that grows with its length alone.
 _PLAIN_HEAD = re.compile(
     rb"HTTP/1\.[01] ([2-5][0-9][0-9]) [\t -~\x80-\xff]*\r\n"
-    rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t -~\x80-\xff]*\r\n)*\r\n"
+    rb"(?:%s:[\t -~\x80-\xff]*\r\n)*\r\n" % TOKEN.encode()
 )
 _CODING_LINE, _LENGTH_LINE, *_ONCE_LINES = (
     b"\r\n" + name + b":" for name in (_CODING, _LENGTH, *_ONCE)

@@ -10,7 +10,14 @@ import numpy as np
 
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
+from v2_conformance.protocol.names import (
+    BINARY_DATA,
+    BINARY_DATA_OUTPUT,
+    BINARY_DATA_SIZE,
+    HEADER_LENGTH,
+    JSON_TYPE,
+    OCTET_STREAM,
+)
 from v2_conformance.reference.client.task import (
     Array,
     Call,
@@ -119,7 +126,7 @@ class RequestMaker:
         if call.id is not None:
             document["id"] = call.id
         reserved = self.request_parameters(call)
-        parameters = self.merged(call.parameters, reserved, "binary_data_output")
+        parameters = self.merged(call.parameters, reserved, BINARY_DATA_OUTPUT)
         if parameters:
             document["parameters"] = parameters
         document["inputs"] = [
@@ -133,7 +140,7 @@ class RequestMaker:
         """The extension's parameters of the request."""
         if call.binary_data_output is None:
             return {}
-        return {"binary_data_output": call.binary_data_output}
+        return {BINARY_DATA_OUTPUT: call.binary_data_output}
 
     def input_object(self, tensor: CallerInput, blob: bytes | None) -> JsonObject:
         """One input; its data are in the JSON if it has no blob."""
@@ -142,8 +149,8 @@ class RequestMaker:
             "shape": self.json_shape(tensor),
             "datatype": self.json_datatype(tensor),
         }
-        reserved = {} if blob is None else {"binary_data_size": self.size(tensor, blob)}
-        parameters = self.merged(tensor.parameters, reserved, "binary_data_size")
+        reserved = {} if blob is None else {BINARY_DATA_SIZE: self.size(tensor, blob)}
+        parameters = self.merged(tensor.parameters, reserved, BINARY_DATA_SIZE)
         if parameters:
             entry["parameters"] = parameters
         if blob is None:
@@ -165,14 +172,14 @@ class RequestMaker:
     def output_object(self, output: CallerOutput) -> Any:
         """One requested output."""
         entry: JsonObject = {"name": output.name}
-        parameters = self.merged(output.parameters, self.output_parameters(output), "binary_data")
+        parameters = self.merged(output.parameters, self.output_parameters(output), BINARY_DATA)
         if parameters:
             entry["parameters"] = parameters
         return entry
 
     def output_parameters(self, output: CallerOutput) -> JsonObject:
         """The extension's parameters of a requested output."""
-        return {} if output.binary is None else {"binary_data": output.binary}
+        return {} if output.binary is None else {BINARY_DATA: output.binary}
 
     def merged(
         self, own: Mapping[str, object], reserved: Mapping[str, object], place: str
@@ -182,7 +189,7 @@ class RequestMaker:
         `place` is the extension's parameter of the request, of inputs or of outputs.
         """
         for name in own:
-            if name in {"binary_data_output", *reserved, place}:
+            if name in {BINARY_DATA_OUTPUT, *reserved, place}:
                 raise ClientError(f"the parameter {name} is the extension's: use the argument")
         return {**own, **reserved}
 

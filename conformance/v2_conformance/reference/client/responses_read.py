@@ -15,7 +15,7 @@ from v2_conformance.protocol.datatypes import (
     from_json,
 )
 from v2_conformance.protocol.message import MessageError, Tensor, parse_json
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.reference.client.connection import Answer
 from v2_conformance.reference.client.task import Call, ClientError
 
@@ -174,9 +174,9 @@ class ResponseReader:
     def binary_size(self, entry: JsonObject) -> int | None:
         """The output's binary_data_size; None if it is in the JSON, whatever else it has."""
         parameters = entry.get("parameters") or {}
-        if not isinstance(parameters, dict) or parameters.get("binary_data_size") is None:
+        if not isinstance(parameters, dict) or parameters.get(BINARY_DATA_SIZE) is None:
             return None
-        size = parameters["binary_data_size"]
+        size = parameters[BINARY_DATA_SIZE]
         if isinstance(size, float) and size.is_integer():
             size = int(size)
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:

@@ -15,7 +15,7 @@ from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from v2_conformance.protocol.message import json_object, parameters_of
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.report.shown.visible_text import on_one_line
 from v2_conformance.wire.endpoint_bindings import size_in_type
 from v2_conformance.wire.messages import (
@@ -326,9 +326,9 @@ def _blobs(entries: Any, at: int, size: int) -> Iterator[_BodyRange]:
     count = 0
     for entry in entries if isinstance(entries, list) else []:
         parameters = parameters_of(entry)
-        if "binary_data_size" not in parameters:
+        if BINARY_DATA_SIZE not in parameters:
             continue
-        declared = _size(parameters["binary_data_size"])
+        declared = _size(parameters[BINARY_DATA_SIZE])
         if declared is None or count == _MAX_BLOBS:
             wrong = "no usable binary_data_size" if declared is None else "too many tensors"
             why = f"from {_name(entry)} on: {wrong}"

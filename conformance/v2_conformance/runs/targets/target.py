@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from v2_conformance.child_processes import PASSPHRASE
 from v2_conformance.errors import UsageError
-from v2_conformance.protocol.names import DRAWS
+from v2_conformance.protocol.names import DRAWS, TOKEN
 from v2_conformance.redaction import Mask, credential_parts, is_findable
 from v2_conformance.runs.targets.access import tls_context
 from v2_conformance.suite.cases import Case
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from v2_conformance.wire.http2.connection import Http2Transport
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110 5.6.2
+_TOKEN = re.compile(TOKEN)
 LONGEST_TIMEOUT_S = 86400.0
 """The longest time limit of one exchange that can be asked for."""
 

@@ -22,6 +22,7 @@ from v2_conformance.protocol.datatypes import (
     from_json,
 )
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
 from v2_conformance.suite.values.draws import Draw
 from v2_conformance.suite.values.patterns import value_pattern
@@ -201,7 +202,7 @@ def _described(
     parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
     if sent is not None:
         size = declared_size(given["size"], len(sent)) if "size" in given else len(sent)
-        parameters["binary_data_size"] = size
+        parameters[BINARY_DATA_SIZE] = size
     if parameters:
         entry["parameters"] = parameters
     return Described(entry)
@@ -212,7 +213,7 @@ def _usual(name: str, shape: Shape, datatype: str, size: int | None) -> Describe
     """Return the parts that hundreds of cases of a run share."""
     entry: dict[str, Any] = {"name": name, "shape": list(shape), "datatype": datatype}
     if size is not None:
-        entry["parameters"] = {"binary_data_size": size}
+        entry["parameters"] = {BINARY_DATA_SIZE: size}
     return Described(entry, write_json(entry))
 
 

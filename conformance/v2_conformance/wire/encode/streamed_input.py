@@ -5,6 +5,7 @@ from __future__ import annotations
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import DATATYPES, blob_size
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.wire.case_data import array, integer, mapping, text
 from v2_conformance.wire.encode.inputs import Described, EncodedInput, input_entries
@@ -44,7 +45,7 @@ def streamed_input(
         "name": given,
         "shape": list(shape),
         "datatype": datatype,
-        "parameters": {"binary_data_size": size},
+        "parameters": {BINARY_DATA_SIZE: size},
     }
     tensor = StreamedTensor(returned, datatype, shape, DATATYPES[datatype].size or 1, size)
     return EncodedInput(

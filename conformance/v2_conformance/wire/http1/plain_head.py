@@ -12,11 +12,12 @@ from functools import lru_cache
 import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.names import TOKEN
 
 _LONGEST = 8000
 _SHORT_LINE = 128
 _END = b"\r\n\r\n"
-_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_NAME = re.compile(TOKEN.encode())
 _TEXT = re.compile(rb"[ -~]*")
 _LENGTH = re.compile(r"[0-9]{1,15}")
 _STATUS_LINE = re.compile(rb"HTTP/1\.1 ([2-5][0-9][0-9]) [ -~]*")

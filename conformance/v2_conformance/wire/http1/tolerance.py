@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 
+from v2_conformance.protocol.names import TOKEN
 from v2_conformance.wire.messages import read_head
 
 _SWITCHING_PROTOCOLS = 101
 _STATUS_LINE = re.compile(rb"HTTP/([0-9]+(?:\.[0-9]+)?)[ \t]+([1-9][0-9][0-9])(?:[ \t](.*))?")
-_TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN = re.compile(TOKEN.encode())
 _CONTROL = re.compile(rb"[^\t -~\x80-\xff]")
 _NOT_CODED = {b"chunked", b"identity"}
 

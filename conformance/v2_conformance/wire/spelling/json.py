@@ -15,6 +15,7 @@ from itertools import cycle
 from typing import Any
 
 from v2_conformance.protocol.message import COMPACT
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.variations import Variation
 from v2_conformance.wire.case_data import utf8
 
@@ -128,9 +129,9 @@ def _respell_numbers(
         if how["of"] == "sizes":
             sized = {**entry, "shape": [spell(size) for size in entry["shape"]]}
             parameters = entry.get("parameters", {})
-            if "binary_data_size" in parameters:
-                size = spell(parameters["binary_data_size"])
-                sized["parameters"] = {**parameters, "binary_data_size": size}
+            if BINARY_DATA_SIZE in parameters:
+                size = spell(parameters[BINARY_DATA_SIZE])
+                sized["parameters"] = {**parameters, BINARY_DATA_SIZE: size}
             return sized
         floats = entry["datatype"] in _FLOATS
         if "data" not in entry or floats != (how["of"] == "floats"):

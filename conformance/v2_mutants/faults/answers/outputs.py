@@ -6,16 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT, BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request
-from v2_conformance.reference.request_reader import (
-    BINARY_DATA,
-    BINARY_DATA_OUTPUT,
-    BINARY_DATA_SIZE,
-    InferenceRequest,
-    JsonObject,
-    RequestOutput,
-)
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import input_parameters, reversed_order
 from v2_mutants.registry import Right, What, fault, then

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.request_reader import (
-    BINARY_DATA_SIZE,
-    InferenceRequest,
-    JsonObject,
-    RequestOutput,
-)
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.registry import Right, What, fault, then
 

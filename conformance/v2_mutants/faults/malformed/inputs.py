@@ -10,9 +10,10 @@ import msgspec
 
 from v2_conformance.protocol.datatypes import DATATYPES, Shape, element_count
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs
-from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
+from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import Inputs, resize
 from v2_mutants.registry import Right, What, fault

@@ -14,11 +14,10 @@ import msgspec
 
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import BINARY_DATA_OUTPUT, HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request, Response
 from v2_conformance.reference.request_reader import (
-    BINARY_DATA_OUTPUT,
     InferenceRequest,
     JsonObject,
     RequestInput,

@@ -19,14 +19,10 @@ from v2_conformance.protocol.datatypes import (
     encode_bytes,
 )
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request
-from v2_conformance.reference.request_reader import (
-    BINARY_DATA_SIZE,
-    InferenceRequest,
-    JsonObject,
-    RequestInput,
-)
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 
 # What the longer ones of the decisions result in.
 Inputs = list[RequestInput]

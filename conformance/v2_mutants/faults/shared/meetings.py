@@ -11,14 +11,10 @@ import msgspec
 
 from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, element_count, encode_bytes
 from v2_conformance.protocol.message import Tensor, parse_json
+from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
-from v2_conformance.reference.request_reader import (
-    BINARY_DATA,
-    BINARY_DATA_OUTPUT,
-    InferenceRequest,
-    JsonObject,
-)
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 
 _SEVERAL = 1000  # elements of a tensor that no short buffer holds

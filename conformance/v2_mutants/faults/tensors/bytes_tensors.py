@@ -17,9 +17,10 @@ from v2_conformance.protocol.datatypes import (
     encode_bytes,
 )
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Rejected
-from v2_conformance.reference.request_reader import BINARY_DATA_SIZE, JsonObject, RequestInput
+from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import Blob, Tensors, change_elements, is_bytes
 from v2_mutants.faults.shared.crashes import CrashingModels, kills_model

@@ -6,15 +6,10 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Shape, element_count
-from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.protocol.names import BINARY_DATA_OUTPUT, BINARY_DATA_SIZE, SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs
-from v2_conformance.reference.request_reader import (
-    BINARY_DATA_OUTPUT,
-    BINARY_DATA_SIZE,
-    JsonObject,
-    RequestInput,
-)
+from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import (
     MAX_MADE_UP,

@@ -7,14 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request
-from v2_conformance.reference.request_reader import (
-    BINARY_DATA_SIZE,
-    InferenceRequest,
-    JsonObject,
-    RequestInput,
-)
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import Blob, Inputs, input_parameters, is_bytes
 from v2_mutants.registry import Right, What, fault, refuse, then
