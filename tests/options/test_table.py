@@ -9,14 +9,36 @@ import pytest
 from v2_conformance.cli import known_values
 from v2_conformance.cli.main import program
 from v2_conformance.options import others, reports, runs, selection, targets
-from v2_conformance.options.kinds import per_second, seconds
+from v2_conformance.options.kinds import (
+    LONGEST_RUN_S,
+    LONGEST_TIMEOUT_S,
+    per_second,
+    seconds,
+    seconds_of_a_run,
+)
 from v2_conformance.options.rows import Placed, Row, rows
 from v2_conformance.options.targets import TargetOptions
 from v2_conformance.resources import schema_document
 
 # What no option says: which models play which roles, and what the server does not claim.
 ONLY_IN_FILES = {"models", "unsupported"}
-JSON_TYPES = {bool: "boolean", seconds: "number", per_second: "number", str: "string"}
+JSON_TYPES = {
+    bool: "boolean",
+    seconds: "number",
+    seconds_of_a_run: "number",
+    per_second: "number",
+    str: "string",
+}
+
+
+def test_a_run_may_be_given_more_time_than_an_exchange() -> None:
+    """As in a target file and for the pytest plugin."""
+    (placed,) = (one for one in rows(TargetOptions) if one.member == "max_time")
+    (timeout,) = (one for one in rows(TargetOptions) if one.member == "timeout")
+    assert placed.row.kind(str(LONGEST_RUN_S)) == LONGEST_RUN_S > LONGEST_TIMEOUT_S
+    for row, longest in ((placed.row, LONGEST_RUN_S), (timeout.row, LONGEST_TIMEOUT_S)):
+        with pytest.raises(ValueError, match=f"at most {longest:.0f} seconds"):
+            row.kind(str(longest + 1))
 
 
 def every_row() -> list[Row]:

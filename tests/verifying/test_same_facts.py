@@ -12,7 +12,7 @@ from support.cases import make_case
 from support.http2_servers import OK, Http2Peer, exchanged, http2_request
 from support.servers import PATIENT, Peer, connected, request_of, serving, steps
 from v2_conformance.conversations.steps import Exchange
-from v2_conformance.judging.survival import hung
+from v2_conformance.judging.survival import hang_of
 from v2_conformance.redaction import Mask
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.recording.results import recorded_exchange
@@ -144,5 +144,5 @@ def test_whether_a_server_hung_is_the_same_when_its_request_had_pauses() -> None
     known_good = Transcript(b"", 0, b"", Ending.COMPLETE, partial=Response(200, (), b"", "", 0))
     for took_s in (0.0, (came.duration_s - came.pause_s) / 20):  # it hung, or may just be slow
         canary = msgspec.structs.replace(known_good, duration_s=took_s)
-        assert (hung(case, came, canary) is None) is bool(took_s)
-        assert hung(case, read_back(came), canary) == hung(case, came, canary)
+        assert (hang_of(case, came, canary) is None) is bool(took_s)
+        assert hang_of(case, read_back(came), canary) == hang_of(case, came, canary)

@@ -25,7 +25,7 @@ from v2_conformance.judging.judge import judge
 from v2_conformance.judging.known_good import Form, own_form
 from v2_conformance.judging.relations.rounding import only_rounded
 from v2_conformance.judging.survival import (
-    hung,
+    hang_of,
     needs_canary,
     needs_fresh_canary,
     not_sent,
@@ -42,6 +42,10 @@ from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
 from v2_conformance.wire.encode.parting import times
 from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
 from v2_conformance.wire.transcript import Transcript
+
+MOST_EXCHANGES = 6
+"""The most exchanges of a case that are not together: the first request, the case's own, the
+known-good ones, and the retries that a gateway can cause."""
 
 _Survival = Generator[Step, Any, Verdict]
 
@@ -222,5 +226,5 @@ def _fresh_survival(
         told.append(exchange_of(heard.liveness, Purpose.LIVENESS))
     told.append(heard.exchange)
     if own is not None and same is None and heard.problem is None:
-        verdict = of_hang(verdict, hung(case, own, heard.transcript))
+        verdict = of_hang(verdict, hang_of(case, own, heard.transcript))
     return survived(verdict, same, heard.problem, heard.liveness)

@@ -141,7 +141,7 @@ def time_needed_s(size: int, pauses_s: float, known_good_s: float) -> float:
     return _SLOWER * known_good_s + size / _BYTES_A_SECOND + pauses_s
 
 
-def hung(case: RequestCase, own: Transcript, canary: Transcript) -> Hung | None:
+def hang_of(case: RequestCase, own: Transcript, canary: Transcript) -> Hung | None:
     """Return the hang in the case's `own` exchange, if the `canary` after it, on a fresh
     connection, was answered at once.
 

@@ -12,7 +12,12 @@ from typing import Any
 Kind = Callable[[Any], Any]
 """A type of value. One whose ValueError has its own words is not called for a default."""
 
-_DAY_S = 86400
+LONGEST_TIMEOUT_S = 86400.0
+"""The longest time limit of one exchange that can be asked for."""
+
+LONGEST_RUN_S = 30 * 86400.0
+"""The longest time limit of a run that can be asked for."""
+
 _MOST_MINUTES = 7 * 24 * 60
 _LONGEST = 80
 _INDEX = "JOB_COMPLETION_INDEX"
@@ -52,16 +57,21 @@ def whole_number(least: int | None = None, most: int | None = None) -> Kind:
     return convert
 
 
-def seconds(value: Any) -> float:
-    """A number of seconds, from 0 to a day."""
+def seconds(value: Any, most: float = LONGEST_TIMEOUT_S) -> float:
+    """A number of seconds, from 0 to `most`."""
     number = _float(value)
     if math.isnan(number):
         raise ValueError(f"expected a number of seconds, got {value!r}")
     if number < 0:
         raise ValueError(f"expected at least 0 seconds, got {value}")
-    if number > _DAY_S:
-        raise ValueError(f"expected at most {_DAY_S} seconds, got {value}")
+    if number > most:
+        raise ValueError(f"expected at most {most:.0f} seconds, got {value}")
     return number
+
+
+def seconds_of_a_run(value: Any) -> float:
+    """A number of seconds that a run may last."""
+    return seconds(value, LONGEST_RUN_S)
 
 
 def minutes(value: Any) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from v2_conformance.options.kinds import folder_path, whole_number, words
+from v2_conformance.options.kinds import folder_path, seconds_of_a_run, whole_number, words
 from v2_conformance.options.reports import ReportOptions
 from v2_conformance.options.rows import argument, flag, option, repeated
 from v2_conformance.protocol.names import LARGEST_SEED
@@ -65,6 +65,7 @@ class BenchOptions:
         "--max-time SECONDS",
         "Time limit for the whole run. The scenarios that are left then do not run, and the run is "
         "incomplete. The same happens if the client hangs in 8 scenarios in a row.",
+        kind=seconds_of_a_run,
         shown="3 seconds for each scenario and 10 minutes more, with the usual --timeout",
     )
     port: int = option(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from v2_conformance.options.kinds import per_second
+from v2_conformance.options.kinds import per_second, seconds_of_a_run
 from v2_conformance.options.rows import flag, of_plugin, option, repeated
 from v2_conformance.protocol.names import BINDING_NAMES
 
@@ -149,6 +149,7 @@ class TargetOptions(AccessOptions):
         "--max-time SECONDS",
         "Time limit for the whole run. The cases that are left then do not run, and the run is "
         "incomplete.",
+        kind=seconds_of_a_run,
         shown="a tenth of --timeout for each case, and twenty times --timeout; at least 10 minutes",
         on=_RUN,
         pytest="seconds for the whole run",

@@ -149,7 +149,8 @@ class CaseBase:
 
     @property
     def alone(self) -> bool:
-        """True if it must have the server to itself, so that it cannot spoil another case."""
+        """True if no case of another process may run at the same time, so that it cannot spoil
+        one. Within a process, `runs.scheduling.side_by_side.shares` decides."""
         return self.negative or self.dangerous
 
     @property

@@ -15,6 +15,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from v2_conformance.judging.availability import NO_ANSWER
 from v2_conformance.report.document import Report
 from v2_conformance.report.document_part import Part
 from v2_conformance.report.evidence import RecordedExchange
@@ -26,7 +27,6 @@ from v2_conformance.wire.messages import read_head
 _HEAD = 64 * 1024
 _LONGEST = 80
 _MOST = 5
-_NO_ANSWER = (502, 503, 504)
 _GATEWAYS = re.compile(
     r"nginx|openresty|caddy|envoy|traefik|haproxy|varnish|cloudflare|cloudfront|awselb|akamai"
     r"|apisix|kong|squid|google frontend|gws|istio|apache|microsoft-azure-application-gateway"
@@ -95,5 +95,5 @@ def _signs(answer: bytes) -> Iterator[tuple[SignKind, str]]:
         yield SignKind.VIA, printable(value, _LONGEST)
     for value in filter(_GATEWAYS.search, head.values("server")):
         yield SignKind.SERVER, printable(value, _LONGEST)
-    if head.status in _NO_ANSWER and not _JSON.match(answer, head.end):
+    if head.status in NO_ANSWER and not _JSON.match(answer, head.end):
         yield SignKind.PAGE, str(head.status)

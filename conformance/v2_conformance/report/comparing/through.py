@@ -13,6 +13,7 @@ from functools import cached_property
 
 import h11
 
+from v2_conformance.judging.availability import NO_ANSWER
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
@@ -23,7 +24,6 @@ from v2_conformance.wire.messages import read_head
 from v2_conformance.wire.transcript import Ending, Response
 
 _BODY_REFUSED = frozenset({411, 413})
-_UNAVAILABLE = frozenset({502, 503, 504})
 _HAS_HEADER_LENGTH = HEADER_LENGTH.lower()
 # Its cases are about clients that break off or close half of the connection: what becomes of those
 # is between them and the gateway.
@@ -235,7 +235,7 @@ def _changes(both: Pair) -> Iterator[Difference]:
 
 def _failure(both: Pair, here: Response, there: Response) -> Difference | None:
     """Return how the answer differs in meaning from the direct one, None if it does not."""
-    if there.status in _UNAVAILABLE and here.status not in _UNAVAILABLE:
+    if there.status in NO_ANSWER and here.status not in NO_ANSWER:
         return Change.UNAVAILABLE, Property.CONNECTIONS
     if there.status in _BODY_REFUSED and here.status not in _BODY_REFUSED:
         return Change.BODY_REFUSED, Property.BODIES

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from v2_conformance.errors import UsageError
+from v2_conformance.options.kinds import LONGEST_RUN_S, LONGEST_TIMEOUT_S
 from v2_conformance.options.targets import TargetOptions
 from v2_conformance.runs.targets.access import authorization, of_environment, pace_of
 from v2_conformance.runs.targets.file import load_target
 from v2_conformance.runs.targets.target import (
-    LONGEST_RUN_S,
-    LONGEST_TIMEOUT_S,
     Target,
     checked_target,
     header_problem,

@@ -32,11 +32,6 @@ if TYPE_CHECKING:
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _TOKEN = re.compile(TOKEN)
-LONGEST_TIMEOUT_S = 86400.0
-"""The longest time limit of one exchange that can be asked for."""
-
-LONGEST_RUN_S = 30 * 86400.0
-"""The longest time limit of a run that can be asked for."""
 
 
 @dataclass(frozen=True)

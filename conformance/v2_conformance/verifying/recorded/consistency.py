@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
+from v2_conformance.conversations.case import MOST_EXCHANGES
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
@@ -17,14 +18,12 @@ _ROUNDED_MS = 0.002
 # Older reports took how long a run lasted from a clock that somebody may have set meanwhile.
 _MEASURED_MS = 1000.0
 _CLOCKS_DIFFER = timedelta(days=1)
-# The first request, the case's own, the canaries, and the retries that a gateway can cause.
-_MOST_EXCHANGES = 6
 
 
 def check_count(recorded: CaseResult, case: Case | None) -> None:
     """Raise RecordedError for more exchanges than a case can have, before any is read."""
     several = len(case.requests) if isinstance(case, GeneratedCase) else 1
-    if len(recorded.exchanges) > _MOST_EXCHANGES * several:
+    if len(recorded.exchanges) > MOST_EXCHANGES * several:
         raise RecordedError(
             f"{len(recorded.exchanges)} exchanges are recorded: no case has so many"
         )
