@@ -135,6 +135,7 @@ DIFFERS = {
         warns=tuple(f"P11/white-space-in-json[{pad}" for pad in ("leading", "trailing", "both"))
     ),
     "http-layer-with-errors-of-its-own": Differs(
+        declines=lambda case: varied("many-fields")(case) or varied("long-field")(case),
         warns=(
             "V2/request-in-any-spelling[tabs-around-all-field-values]",
             "V2/request-in-any-spelling[empty-line-first]",
