@@ -136,6 +136,7 @@ def plain_exchange(report: Document) -> None:
     del next(e for c in report["cases"] for e in c["exchanges"])["http2"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("forge", [over_http1, forged_open, forged_reset, plain_exchange])
 def test_impossible_record_is_noticed(forge: object, path: Path, tmp_path: Path) -> None:
     found, _ = changed(path, tmp_path, forge)  # type: ignore[arg-type]

@@ -70,6 +70,7 @@ def outputs(folder: Path) -> Mapping[str, str]:
     return dict(line.split("=", 1) for line in lines)
 
 
+@pytest.mark.long
 def test_the_action_starts_a_server_and_says_what_came_of_it(tmp_path: Path) -> None:
     port = free_port()
     done = step(

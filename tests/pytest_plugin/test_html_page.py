@@ -11,6 +11,8 @@ from support.axe import violations
 from support.browser import Browser, opened, until
 from v2_mutants.servers import MutantServer
 
+pytestmark = pytest.mark.long
+
 # A vendor's own test, hooks and environment, none of which heeds how wide a screen is.
 _OWN_TEST = """
 import pytest
@@ -67,14 +69,12 @@ def rows(browser: Browser) -> int:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
-@pytest.mark.long
 def test_axe_finds_nothing(browser: Browser, page: str, scheme: str, width: int) -> None:
     opened(browser, page, width=width, prefers_color_scheme=scheme)
     assert violations(browser) == []
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-@pytest.mark.long
 def test_nothing_is_wider_than_the_page(browser: Browser, page: str, width: int) -> None:
     opened(browser, page, width=width)
     assert rows(browser) > 20
@@ -82,7 +82,6 @@ def test_nothing_is_wider_than_the_page(browser: Browser, page: str, width: int)
     assert needed <= shown == width
 
 
-@pytest.mark.long
 def test_a_row_of_bytes_stays_one_line_and_scrolls_in_its_box(browser: Browser, page: str) -> None:
     opened(browser, page, width=390)
     lines = browser.evaluate(_ROWS_OF_BYTES)

@@ -67,6 +67,7 @@ def test_what_is_no_record_of_an_exchange_makes_it_no_report(
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["ending", "purpose", "note", "request"])
 def test_an_exchange_that_lacks_something_makes_it_no_report(
     clean: Path, tmp_path: Path, name: str
