@@ -146,10 +146,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
             bound = {role: one.model for role, one in bindings_of(again.models).items()}
             edits += relation_edits(report, again, bound)
     judged = _rejudged(report, known)
-    outcomes = tuple(
-        msgspec.structs.replace(recorded, outcome=case.outcome)
-        for recorded, case in zip(report.cases, judged, strict=True)
-    )
+    outcomes = tuple(map(_as_judged, report.cases, judged))
     planned = report.planned if plan is None else dict(plan.counts)
     now = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
     if not foreign:
@@ -189,6 +186,12 @@ def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
         rejudge_observed(recorded, known, others) if case is None else case
         for recorded, case in zip(report.cases, sent, strict=True)
     )
+
+
+def _as_judged(recorded: CaseResult, again: Rejudged) -> CaseResult:
+    """Return a case with what its bytes show: a verdict also follows from causes."""
+    cause = recorded.cause if again.verdict is None else again.verdict.cause
+    return msgspec.structs.replace(recorded, outcome=again.outcome, cause=cause)
 
 
 def _url_edits(report: Report) -> Iterator[str]:
