@@ -230,7 +230,7 @@ def blaming(reports: Reports) -> Document:
     return done(report)
 
 
-def without_canaries(purpose: str, name: str = "left", **fresh: Any) -> Forgery:
+def without_canaries(purpose: str, name: str = "left", /, **fresh: Any) -> Forgery:
     """The canaries of this purpose are left out, and the others say what is in `fresh`."""
 
     def forge(reports: Reports) -> Document:
@@ -240,6 +240,20 @@ def without_canaries(purpose: str, name: str = "left", **fresh: Any) -> Forgery:
             case["exchanges"] = others
             if len(others) > 1:
                 others[-1].update(fresh)
+        return passed(report, cause={"kind": "rejected", "status": 400})
+
+    return forge
+
+
+def half_sent(sent: Callable[[Document], int]) -> Forgery:
+    """So little was sent of what was rejected that its connection could not be used again."""
+
+    def forge(reports: Reports) -> Document:
+        report = reports.left
+        for case in bad(report):
+            own, _, fresh = case["exchanges"]
+            own.update(sent=sent(own), open=False)
+            case["exchanges"] = [own, fresh] if own["sent"] else [own]
         return passed(report, cause={"kind": "rejected", "status": 400})
 
     return forge
@@ -583,6 +597,13 @@ FORGERIES: Mapping[str, Forgery] = {
         "canary_same_connection", closed_before_ms=60_000.0
     ),
     "the connection closed": closed,
+    "nothing sent": half_sent(lambda own: 0),
+    "all but a byte sent": half_sent(lambda own: own["sent"] - 1),
+    "the canary of another connection": without_canaries(
+        "canary_same_connection",
+        purpose="canary_same_connection",
+        note="canary on the same connection",
+    ),
     "a dead model revived": revived,
     "a dead model's victims left out": lambda r: done(without_bad(revived(r))),
     "the status put right": fixed_status,

@@ -24,6 +24,14 @@ from v2_conformance.errors import ReportFileError
         ({"open": False}, "says the connection was closed"),
         ({"sent": 10**9}, "bytes were sent, but the request has"),
         ({"sent": 3}, "says the connection was left open"),
+        ({"sent": 3, "open": False}, "takes no more than one write"),
+        ({"pieces": [3, 9]}, "was sent in other pieces"),
+        ({"pause_ms": 3.0}, "was sent in other pieces"),
+        ({"answers": 2, "open": False}, "says 2 answers, it asks for 1"),
+        (
+            {"ending": "left", "response": "", "first_byte_ms": None, "open": False},
+            "says that the client left, but it waits",
+        ),
         ({"ending": "reset"}, "does not end as the record says: reset"),
         ({"purpose": "sample"}, "not marked as its own"),
         ({"purpose": "canary_fresh_connection"}, "the note of an exchange is not"),
@@ -40,6 +48,33 @@ def test_a_record_that_no_exchange_can_leave_is_noticed(
         clean, tmp_path, lambda report: case_of(report, GOOD)["exchanges"][0].update(entry)
     )
     assert cases_that_differ(found) == [GOOD]
+    assert words in text
+
+
+@pytest.mark.parametrize(
+    ("purpose", "words"),
+    [
+        ("canary_same_connection", "on the same connection, but a fresh one was used"),
+        ("canary_fresh_connection", "on a fresh connection, but the one before was used"),
+    ],
+)
+def test_a_canary_on_another_connection_than_it_says_is_noticed(
+    clean: Path, tmp_path: Path, purpose: str, words: str
+) -> None:
+    report = json.loads(clean.read_text())
+    name, number = next(
+        (case["id"], number)
+        for case in report["cases"]
+        for number, exchange in enumerate(case["exchanges"])
+        if exchange["purpose"] == purpose
+    )
+
+    def other(report: Document) -> None:
+        canary = case_of(report, name)["exchanges"][number]
+        canary["reused"] = not canary["reused"]
+
+    found, text = changed(clean, tmp_path, other)
+    assert cases_that_differ(found) == [name]
     assert words in text
 
 

@@ -28,6 +28,7 @@ from v2_conformance.verifying.recorded.transcripts import (
     RecordedError,
     first_unmasked_difference,
     read_exchange,
+    sending_contradiction,
 )
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import Prepared
@@ -125,6 +126,9 @@ def _check_request(way: Prepared, exchange: ReadExchange, mask: Mask, *, masks: 
     sent = bytes(exchange.transcript.request)
     if first_unmasked_difference(sent, b"".join(way.request.http1), mask, masks=masks) is not None:
         raise RecordedError("a request is not what the suite sends")
+    problem = sending_contradiction(exchange.transcript, way.request)
+    if problem is not None:
+        raise RecordedError(problem)
 
 
 def _exact(report: Report, first: FirstAnswer, mask: Mask, *, masks: bool) -> Iterator[bool]:

@@ -15,6 +15,7 @@ from v2_conformance.verifying.recorded.transcripts import (
     RecordedError,
     UnconfirmedError,
     first_unmasked_difference,
+    sending_contradiction,
 )
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.encode.deployment import DeployedModel
@@ -50,6 +51,9 @@ def matching(
         expected = b"".join(prepared.request.http1)
         at = first_unmasked_difference(sent, expected, known.mask, masks=known.masks)
         if at is None:
+            problem = sending_contradiction(exchange.transcript, prepared.request)
+            if problem is not None:
+                raise RecordedError(f"{what} is not what the suite sends: {problem}")
             return prepared
         differences.append((at, len(expected)))
     at, length = max(differences)

@@ -28,6 +28,7 @@ from v2_conformance.verifying.recorded.transcripts import (
     RecordedError,
     first_unmasked_difference,
     read_exchange,
+    sending_contradiction,
 )
 from v2_conformance.wire.encode.deployment import Address, Tolerance
 from v2_conformance.wire.encode.requests import Prepared, get_request
@@ -86,7 +87,11 @@ def _learned(
         sent, expected = exchange.request, b"".join(prepared.request.http1)
         if first_unmasked_difference(sent, expected, mask, masks=masks) is not None:
             raise RecordedError("a request is not what the suite sends")
-        return read_exchange(exchange).transcript
+        transcript = read_exchange(exchange).transcript
+        problem = sending_contradiction(transcript, prepared.request)
+        if problem is not None:
+            raise RecordedError(problem)
+        return transcript
 
     path = f"/v2/models/{quote(name, safe='')}"
     response = ask(Prepared(get_request(address, path)), Purpose.DISCOVERY).response

@@ -139,7 +139,14 @@ class _OnRecord:
             return None
         if not left_open:
             raise RecordedError("a canary is recorded on the same connection, which was closed")
-        return self._heard(self._next(), step)
+        exchange = self._next()
+        if own is not None and not exchange.transcript.reused:
+            if self._known.same_suite and not may_be_closed(own, exchange, self._known):
+                raise RecordedError(
+                    "a canary is recorded on the same connection, but a fresh one was used"
+                )
+            self.believed.append(Belief.KEPT)
+        return self._heard(exchange, step)
 
     def _heard_on_fresh(self, step: KnownGood) -> Heard:
         liveness = None
@@ -153,6 +160,10 @@ class _OnRecord:
                 f"{self._purposes() or 'nothing'}"
             )
         exchange = self._next()
+        if exchange.transcript.reused:
+            raise RecordedError(
+                "a canary is recorded on a fresh connection, but the one before was used"
+            )
         heard = self._heard(exchange, step)
         if self._stays and self._own is not None:
             closed = may_be_closed(self._own, exchange, self._known)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 
 from v2_conformance.redaction import Mask, shows_masks
 from v2_conformance.report.evidence import RecordedExchange
@@ -13,12 +14,24 @@ from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
 from v2_conformance.wire.http2.notation import is_readable
 from v2_conformance.wire.streamed_response import beginning_of
-from v2_conformance.wire.transcript import Ending, Http2Facts, Limits, Response, Transcript
+from v2_conformance.wire.transcript import (
+    Ending,
+    Http2Facts,
+    Limits,
+    Response,
+    Transcript,
+    as_recorded,
+)
+from v2_conformance.wire.transport import Parting, Request
 
 # Before a reset, the stream may have broken HTTP/2, or time may have been up.
 _NOT_RESET = (Ending.COMPLETE, Ending.LEFT, Ending.REFUSED)
 # The length of the shortest secret that a mask hides anywhere.
 _MASKED = re.compile(rb"\*{6,}")
+
+# Of a longer write, a connection may take less than all at once, but never so little.
+_LEAST_TAKEN = 2048
+_ROUNDED_S = 1e-6
 
 
 class RecordedError(ValueError):
@@ -88,6 +101,31 @@ def read_exchange(
     if problem is not None:
         raise RecordedError(problem)
     return ReadExchange(transcript, exchange)
+
+
+def sending_contradiction(transcript: Transcript, request: Request) -> str | None:
+    """Return why no exchange of `request` can have produced this transcript, None if one can."""
+    if transcript.ending is Ending.LEFT and request.parting not in (Parting.LEAVES, Parting.RESETS):
+        return "the record says that the client left, but it waits for the answer"
+    if not (transcript.sent or transcript.received):
+        return None  # there may have been no connection, of which no more is recorded
+    pieces = tuple(len(piece) for piece in request.http1)
+    several = len(pieces) > 1
+    pause_s = as_recorded(request.pause_s) if several else 0.0
+    if transcript.answers != request.answers:
+        return f"the record says {transcript.answers} answers, it asks for {request.answers}"
+    if (
+        transcript.pieces != (pieces if several else ())
+        or abs(transcript.pause_s - pause_s) > _ROUNDED_S
+    ):
+        return "the record says that it was sent in other pieces"
+    left = transcript.sent if transcript.http2 is None else 0
+    whole = next((end for end in accumulate(pieces) if end >= left), left)
+    if left not in (0, whole) and left < _LEAST_TAKEN:
+        return (
+            f"the record says {left} bytes were sent of a piece that takes no more than one write"
+        )
+    return None
 
 
 def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
