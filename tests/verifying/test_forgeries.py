@@ -268,6 +268,14 @@ def without_cause(reports: Reports) -> Document:
     return done(report)
 
 
+def said_by_another_build(reports: Reports) -> Document:
+    """Another build is said to have made the report, since its words are not compared."""
+    report = reports.wrong
+    report["suite"]["judging"] = "0123456789abcdef"
+    report["verdict"].update(standing="conformant, robust", reasons=[], warnings=[])
+    return report
+
+
 def closed(reports: Reports) -> Document:
     """The connection is said to have been closed, so that no canary could use it."""
     report = reports.left
@@ -676,6 +684,7 @@ FORGERIES: Mapping[str, Forgery] = {
         "wrong",
         lambda r: r["verdict"].update(conformant=True, robust=True, reasons=[], warnings=[]),
     ),
+    "only the words of the verdict, of another build": said_by_another_build,
     "fewer reasons": sealed_only("wrong", lambda r: r["verdict"]["reasons"].pop()),
     "only the rows": sealed_only(
         "wrong", lambda r: [row.update(outcome="pass") for row in r["requirements"]]

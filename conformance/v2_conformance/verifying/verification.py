@@ -12,7 +12,14 @@ from v2_conformance.errors import UsageError
 from v2_conformance.judging.relations.plan import bindings_of, relation_plan
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.cited import cited_documents
-from v2_conformance.report.document import CaseResult, OverallVerdict, Report
+from v2_conformance.report.document import (
+    CONFORMANT,
+    CONSISTENT,
+    NOT_ROBUST,
+    CaseResult,
+    OverallVerdict,
+    Report,
+)
 from v2_conformance.report.files import read_report
 from v2_conformance.report.tested import this_suite
 from v2_conformance.report.verdict.standing import standing, unconfirmed
@@ -34,6 +41,9 @@ from v2_conformance.verifying.recorded.consistency import time_edits
 from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
 from v2_conformance.verifying.setting import Setting, setting, whereabouts
 from v2_conformance.verifying.soaked import BELIEVED, soak_edits
+
+_GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT})
+"""What every build means by these words."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +86,12 @@ class Verification:
 
     @property
     def stated(self) -> str:
-        """The verdict of the report in its own words."""
-        return self.report.verdict.standing or standing(self.report).words
+        """The verdict of the report in its own words, or in those of this build: another one's are
+        not compared."""
+        verdict = self.report.verdict
+        own = "" if self.other_build else verdict.standing
+        silent = msgspec.structs.replace(verdict, standing="")
+        return own or standing(msgspec.structs.replace(self.report, verdict=silent)).words
 
     @property
     def now(self) -> str:
@@ -254,6 +268,9 @@ def _edits(report: Report, again: Report, *, same_words: bool) -> Iterator[str]:
 
     Words are compared only if this very build made it.
     """
+    words = report.verdict.standing
+    if words in _GOOD and words != again.verdict.standing:
+        yield f"it says {words}, which does not follow from the cases"
     if not same_words:
         report, again = _without_words(report), _without_words(again)
     stated, follows = ({row.id: row for row in r.requirements} for r in (report, again))
