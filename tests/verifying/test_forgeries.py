@@ -760,6 +760,13 @@ def _places(document: Any) -> Iterator[Document]:
     yield from (case, case["cause"], case["exchanges"][0])
 
 
+def test_a_variation_that_is_named_often_costs_no_more(reports: Reports, tmp_path: Path) -> None:
+    for count in (1, 3):
+        report = reports.good
+        report["selection"] = {"variations": ["members-reversed"] * count}
+        assert verified(report, tmp_path).again.planned["P2"] == 4
+
+
 def test_a_member_that_no_report_has_is_refused(reports: Reports, tmp_path: Path) -> None:
     count = len(list(_places(reports.good)))
     for number in range(count):

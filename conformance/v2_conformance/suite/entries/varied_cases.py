@@ -69,7 +69,7 @@ def planned_and_chosen(
     chosen = select(cases, patterns)
     if not variations:
         return cases, chosen
-    varied = crossed(chosen, variations)
+    varied = crossed(chosen, list(dict.fromkeys(variations)))
     return [*cases, *varied], varied
 
 
