@@ -41,7 +41,7 @@ _FORMS: Sequence[Form] = get_args(Form)
 class FirstAnswers:
     """All first answers of a run, by role and form; several if it had several processes.
 
-    `changed` has those models and forms whose later answers were exact although their first was
+    `changed` has those models and forms of which other answers were exact although a first one was
     not. `edits` lists calibrations that no run can have produced.
     """
 
@@ -82,7 +82,9 @@ def first_answers(
         key
         for key, answers in found.items()
         for first in answers
-        if first.expected is not None and any(_exact(report, first, mask, masks=masks))
+        if first.expected is not None
+        if any(one.expected is None for one in answers)
+        or any(_exact(report, first, mask, masks=masks))
     )
     return FirstAnswers(found, changed, tuple(edits))
 
