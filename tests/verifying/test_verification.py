@@ -13,12 +13,16 @@ from support.commands import Cli
 from support.reports import LENGTH, Document, case_of, flipped, reconcluded
 from support.runs import BAD, FEW, GOOD, cases_that_differ, changed, chosen, made, of_faulty, said
 from support.servers import Start
+from v2_conformance.judging.known_good import known_good
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.files import load_report
 from v2_conformance.runs.targets.make import make_target
+from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.recorded.beliefs import Belief
+from v2_conformance.verifying.setting import setting
+from v2_mutants.servers import MutantServer
 
 # Reports that nobody touched.
 
@@ -110,6 +114,48 @@ def test_a_server_that_answers_no_canary_exactly_is_held_to_its_first_answer(
     found, text = changed(path, tmp_path, other)
     assert cases_that_differ(found) == ["R1/unknown-model"]
     assert "held to status 200, but at first it was answered with status 503" in text
+
+
+def test_a_first_answer_cannot_be_confirmed_beside_an_exact_one(
+    tmp_path: Path,
+) -> None:
+    """As if another process of the run had found the model as the case left it."""
+    with MutantServer(["rejection-kills-model"]) as server:
+        path = made(tmp_path, make_target(server.url, timeout=5), chosen(BAD))
+    known = setting(load_report(path), suite_cases(), same_suite=True)
+    [role] = {one.role for one in load_report(path).calibration}
+    ways = known_good(role, known.address, known.claims.present[role])
+    requests = [b"".join(way.request.http1) for way in ways]
+
+    def calm(report: Document) -> None:
+        killer = case_of(report, BAD)
+        dead = killer["exchanges"][-1]
+        dead["expected"] = "status 503"
+        first = report["calibration"][0]
+        exact = first["exchanges"][0]
+        again = [
+            {
+                **exact,
+                "request": base64.b64encode(request).decode(),
+                "response": dead["response"],
+                "sent": len(request),
+            }
+            for request in requests
+        ]
+        report["calibration"].append({**first, "exchanges": again})
+
+    _, text = changed(path, tmp_path, calm)
+    assert "answered known-good requests exactly elsewhere in the run" in text
+
+
+def test_the_end_of_a_connection_is_believed_of_a_response_that_ends_with_it(
+    tmp_path: Path,
+) -> None:
+    with MutantServer(variants=["length-by-close"]) as server:
+        path = made(tmp_path, make_target(server.url, timeout=5), chosen("P2/blob-follows"))
+    found, text = said(path)
+    assert found.exit_code == 0, text
+    assert {case.believed for case in found.cases} == {(Belief.CUT_OFF,)}
 
 
 def test_a_run_that_was_stopped_is_said_to_be_incomplete(clean: Path, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.known_good import Form, known_good, problem_with
@@ -14,6 +14,7 @@ from v2_conformance.verifying.recorded.transcripts import (
     ReadExchange,
     RecordedError,
     UnconfirmedError,
+    ends_with_connection,
     first_unmasked_difference,
     sending_contradiction,
 )
@@ -21,7 +22,7 @@ from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.encode.requests import LIVE, Prepared, get_request
 from v2_conformance.wire.http1.request import asks_to_close
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.transcript import Ending, Transcript
 
 _BELIEVED = {
     Ending.TIMEOUT: Belief.NO_MORE,
@@ -134,9 +135,21 @@ def check_liveness(exchange: ReadExchange, known: Setting) -> None:
     matching([asked], exchange, known, "the request whether the server is alive")
 
 
+def _beliefs_of_whole(transcript: Transcript) -> Iterator[Belief]:
+    """Yield what has to be believed about a whole response that came over HTTP/1.1."""
+    if transcript.streamed is not None:
+        yield Belief.STREAMED
+    if transcript.sent < transcript.asked:
+        yield Belief.EARLY
+    if not transcript.open and transcript.streamed is None and ends_with_connection(transcript):
+        yield Belief.CUT_OFF
+
+
 def beliefs_of(exchange: ReadExchange) -> list[Belief]:
     """Return what has to be believed about how an exchange ended."""
     ending = exchange.transcript.ending
+    if ending is Ending.COMPLETE and exchange.transcript.http2 is None:
+        return list(_beliefs_of_whole(exchange.transcript))
     streamed = [Belief.STREAMED] if exchange.transcript.streamed is not None else []
     if exchange.transcript.http2 is not None and ending in _IN_FRAMES:
         return [Belief.FRAMES]

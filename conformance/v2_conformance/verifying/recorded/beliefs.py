@@ -23,6 +23,7 @@ class Belief(Enum):
     NO_CONNECTION = "that there was no connection"
     NO_MORE = "that nothing more arrived before the time-out"
     CUT_OFF = "that it was the server that ended the connection"
+    EARLY = "that the server answered before it was sent the whole request"
     FAILED_BEFORE = "that the case had failed before it passed"
     DIFFERED = "that their model gave different answers to the same request"
     OTHERS = "their other answers, of which the report has only one as a sample"

@@ -179,6 +179,14 @@ def _http2_contradiction(transcript: Transcript, facts: Http2Facts) -> str | Non
     return None
 
 
+def ends_with_connection(transcript: Transcript) -> bool:
+    """Return True if a response over HTTP/1.1 is whole only because its connection ended."""
+    bodiless = asks_for_no_body(transcript.request)
+    reader = ResponseReader(Limits(), transcript.answers, bodiless=bodiless)
+    reader.feed(bytes(transcript.received))
+    return not reader.done
+
+
 def _is_as_long_as_it_says(response: Response, bodiless: bool) -> bool:
     if bodiless:  # its length is that of the answer to a GET (RFC 9110 9.3.2)
         return not response.body
