@@ -548,6 +548,15 @@ FORGERIES: Mapping[str, Forgery] = {
     ),
     # The server
     "the server's name": server(name="Other Server"),
+    "the server's name, masked in part": changed(
+        "good",
+        "target",
+        to=lambda said: {
+            **said,
+            "masked": True,
+            "server": {**said["server"], "name": "Other Server ******"},
+        },
+    ),
     "the server's version": server(version="99.0"),
     "the server's extensions": server(extensions=["binary_tensor_data", "other"]),
     "no extensions": server(extensions=[]),

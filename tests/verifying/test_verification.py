@@ -21,6 +21,7 @@ from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.recorded.beliefs import Belief
+from v2_conformance.verifying.recorded.transcripts import same_as_masked
 from v2_conformance.verifying.setting import setting
 from v2_mutants.servers import MutantServer
 
@@ -156,6 +157,24 @@ def test_the_end_of_a_connection_is_believed_of_a_response_that_ends_with_it(
     found, text = said(path)
     assert found.exit_code == 0, text
     assert {case.believed for case in found.cases} == {(Belief.CUT_OFF,)}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Server ******", "Server secret", True),
+        ("of ******, at ******.", "of secret, at secret.", True),
+        ("a ****** b", "****** c", True),  # both are masked: nobody can tell
+        ("Other ******", "Server secret", False),
+        ("****** 2.0", "Server 1.0", False),
+        ("ab******ba", "aba", False),
+        ("Server *****", "Server secret", False),
+        ("Server", "Server", False),  # neither is
+    ],
+)
+def test_what_is_not_masked_has_to_be_the_same(one: str, other: str, same: bool) -> None:
+    assert same_as_masked(one, other) is same
+    assert same_as_masked(other, one) is same
 
 
 def test_a_run_that_was_stopped_is_said_to_be_incomplete(clean: Path, tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ from v2_conformance.verifying.exchanges import matching
 from v2_conformance.verifying.recorded.transcripts import (
     ReadExchange,
     RecordedError,
-    masked_run,
     read_exchange,
+    same_as_masked,
 )
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.encode.deployment import DeployedModel
@@ -212,4 +212,4 @@ def _same(stated: object, found: object, known: Setting) -> bool:
     """Return True if they are equal, as far as masks show."""
     if stated == found:
         return True
-    return known.masks and masked_run(stated, found)
+    return known.masks and same_as_masked(stated, found)

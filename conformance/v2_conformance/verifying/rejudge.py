@@ -51,6 +51,12 @@ from v2_conformance.verifying.verdicts import verdict_of
 from v2_conformance.wire.transport import Parting
 
 _MASKED = "what the report masks may be what was judged"
+# Of these, messages do not show all that is judged.
+_UNSEEN = {
+    "announced_closes": Belief.CLOSED,
+    "nothing_after": Belief.BETWEEN,
+    "continues": Belief.WHEN,
+}
 
 
 @dataclass(frozen=True)
@@ -180,8 +186,8 @@ def rejudge_observed(recorded: CaseResult, known: Setting, others: Sequence[Reju
         observations.add(other.seen)
     observations.add(known.first.seen())
     skip = skipped(case, known.claims)
-    closes = skip is None and case.observed == "announced_closes"
-    believed = [Belief.CLOSED] if closes else []
+    unseen = _UNSEEN.get(case.observed) if skip is None else None
+    believed = [] if unseen is None else [unseen]
     verdict = skip or observations.verdict(case)
     hidden = any(other.hidden for other in others)
     return _compared(recorded, verdict, believed, known, hidden=hidden)

@@ -29,6 +29,8 @@ class Belief(Enum):
     OTHERS = "their other answers, of which the report has only one as a sample"
     KEPT = "that the server had closed the kept connection, so no canary could use it"
     CLOSED = "that it was the server that closed kept connections, and when"
+    BETWEEN = "that nothing came on kept connections between two exchanges"
+    WHEN = "how long the server took to ask for the rest of a request"
     FRAMES = "what the server did wrong in frames of HTTP/2, which are not recorded"
     SAID = "that the client said what is recorded, and ended as recorded"
     STREAMED = "that the huge tensor came as recorded, since the report has only its beginning"

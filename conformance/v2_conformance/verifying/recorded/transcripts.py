@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -28,6 +29,7 @@ from v2_conformance.wire.transport import Parting, Request
 _NOT_RESET = (Ending.COMPLETE, Ending.LEFT, Ending.REFUSED)
 # The length of the shortest secret that a mask hides anywhere.
 _MASKED = re.compile(rb"\*{6,}")
+_RUN = re.compile(r"\*{6,}")
 
 # Of a longer write, a connection may take less than all at once, but never so little.
 _LEAST_TAKEN = 2048
@@ -249,9 +251,31 @@ def first_unmasked_difference(
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(sent), len(expected)))
 
 
-def masked_run(*values: object) -> bool:
-    """Return True if one of these values, as printed, may have been masked in part."""
-    return any("*" * 6 in str(value) for value in values)
+def same_as_masked(one: object, other: object) -> bool:
+    """Return True if these values, as printed, may be one in which a secret was masked: what is not
+    masked is the same. Where both are masked, nobody can tell.
+    """
+    texts = (str(one), str(other))
+    runs = [_RUN.split(text) for text in texts]
+    if all(len(parts) > 1 for parts in runs):
+        return True
+    return _has_in_order(texts[1], runs[0]) or _has_in_order(texts[0], runs[1])
+
+
+def _has_in_order(text: str, parts: Sequence[str]) -> bool:
+    """Return True if `text` begins with the first of several parts, ends with the last, and has the
+    others between them, in their order.
+    """
+    first, *middle = parts
+    if not middle or not text.startswith(first):
+        return False
+    at, last = len(first), middle.pop()
+    for part in middle:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return len(text) - at >= len(last) and text.endswith(last)
 
 
 def hides(transcript: Transcript, *, masks: bool) -> bool:
