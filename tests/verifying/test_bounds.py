@@ -14,6 +14,7 @@ from support.reports import Document, case_of, read_document
 from support.small_suite import BAD, GOOD, MORE, SMALL, small_run
 from v2_conformance.conversations.case import requests_of
 from v2_conformance.conversations.steps import Known
+from v2_conformance.errors import ReportFileError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
 from v2_conformance.runs.targets.make import make_target
@@ -96,6 +97,25 @@ def test_cases_that_are_in_no_plan_are_not_made_again(
     for number, case in enumerate(report["cases"]):
         case["id"] = f"L1/sixty-four-mebibytes[{number}]"
     assert verified(report, tmp_path).exit_code == 1
+    assert made == []
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"headers": [["A", "b"]] * 2000},
+        {"headers": [["A", "b" * (2 << 20)]]},
+        {"host": "a" * (2 << 20)},
+    ],
+    ids=["many fields", "a long field", "a long host"],
+)
+def test_what_each_request_would_have_again_is_bounded(
+    members: Document, good: Path, tmp_path: Path, made: list[str]
+) -> None:
+    report = read_document(good)
+    report["target"].update(members)
+    with pytest.raises(ReportFileError, match="so much in their head"):
+        verified(report, tmp_path)
     assert made == []
 
 

@@ -24,6 +24,10 @@ from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.stand_ins import stood_in
 from v2_conformance.wire.endpoint_bindings import BINDINGS
 
+# Servers take a head of some KiB, with about a hundred fields.
+_MOST_FIELDS = 1000
+_MOST_CHARACTERS = 1 << 20
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -67,8 +71,14 @@ class Whereabouts:
 
 
 def whereabouts(report: Report) -> Whereabouts:
-    """Return where the requests went. Raises ReportFileError if the target has no URL."""
+    """Return where the requests went. Raises ReportFileError if the target has no URL, or more in
+    it than any server takes, all of which each request would have again.
+    """
     target = report.target
+    if len(target.headers) > _MOST_FIELDS or _size_of(report) > _MOST_CHARACTERS:
+        raise ReportFileError(
+            "the report cannot be judged again: no server takes requests with so much in their head"
+        )
     try:
         parts = urlsplit(target.url)
     except ValueError as error:
@@ -87,6 +97,18 @@ def whereabouts(report: Report) -> Whereabouts:
         report.draws,
     )
     return Whereabouts(address, Mask(fields=hidden), bool(hidden) or target.masked)
+
+
+def _size_of(report: Report) -> int:
+    """Return how many characters of each request the user of a run chose, at most. A model that was
+    learned names its tensors itself.
+    """
+    target = report.target
+    size = sum(len(name) + len(value) for name, value in target.headers)
+    size += len(target.url) + len(target.host)
+    models = target.models.values() if report.relations is None else ()
+    names = (name for one in models for name in (one.model, *one.inputs, *one.outputs))
+    return size + max(map(len, names), default=0)
 
 
 def setting(
