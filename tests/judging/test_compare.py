@@ -12,7 +12,7 @@ import pytest
 
 from support.cases import JSON, failure, make_case, verdict
 from support.responses import BLOB, GOOD, answer, entry, sized, v2
-from v2_conformance.judging.compare import compare_tensors
+from v2_conformance.judging.compare import check_no_other_number, compare_tensors
 from v2_conformance.judging.messages.response import ReadOutput, read_tensor
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import encode_bytes, from_values
@@ -161,6 +161,16 @@ def test_another_number_of_bytes_elements_or_none_that_can_be_read_fails() -> No
         cause = failure(bytes_answer(blob), STRINGS)
         assert isinstance(cause, InvalidTensor)
         assert (cause.output, cause.shape, cause.problem) == ("OUTPUT0", "[2]", problem)
+
+
+@pytest.mark.parametrize(
+    ("datatype", "blob", "data"),
+    [("BYTES", encode_bytes([b"ab", b"c"]), ["ab", "c"]), ("BOOL", b"\1\0", [True, False])],
+)
+def test_outputs_without_numbers_beside_a_float_that_is_none_are_left_alone(
+    datatype: str, blob: bytes, data: list[object]
+) -> None:
+    check_no_other_number(Tensor("y", datatype, (2,), blob), data)
 
 
 def test_a_bytes_element_is_shown_from_its_first_differing_byte() -> None:
