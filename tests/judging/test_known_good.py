@@ -65,6 +65,16 @@ def test_a_server_that_answered_none_exactly_must_answer_as_at_first() -> None:
     assert problem_with(PREPARED, "status 503", wrong) == ChangedAnswer("status 503", "status 200")
 
 
+def test_two_servers_behind_one_address_may_blame_a_request_with_two_statuses() -> None:
+    for one, other in ((400, 422), (415, 406)):
+        assert problem_with(PREPARED, f"status {one}", transcript(http(b"no", other))) is None
+    for status in (200, 401, 404, 500):  # the request may be served, or the model is gone
+        changed = problem_with(PREPARED, "status 400", transcript(http(b"{}", status)))
+        assert changed == ChangedAnswer("status 400", f"status {status}")
+    changed = problem_with(PREPARED, "status 503", transcript(http(b"no", 400)))
+    assert changed == ChangedAnswer("status 503", "status 400")
+
+
 def test_a_server_that_became_exact_is_right() -> None:
     assert problem_with(PREPARED, "status 503", transcript(GOOD)) is None
 

@@ -26,6 +26,10 @@ with that flag instead of a list of outputs; with blobs in a content coding; or 
 # Forms a server may support: the extension both ways, binary inputs only, plain JSON.
 _FORMS: Sequence[tuple[str, bool]] = (("binary", True), ("binary", False), ("json", False))
 
+# Answers that blame the content of a request. Others, such as 401 and 404, say that the server or
+# the model is no longer what it was.
+_BLAMING_THE_REQUEST = frozenset(f"status {status}" for status in (400, 406, 409, 415, 422))
+
 
 @lru_cache(maxsize=128)
 def known_good(
@@ -128,8 +132,8 @@ def problem_with(prepared: Prepared, expected: str | None, transcript: Transcrip
     """Return what is wrong with the answer to a known-good request, or None.
 
     `expected` is None for a server that answers it exactly. Any other survives with the same answer
-    as at first (see `answer`) or an exact one. A server that asks to wait is Unavailable, which
-    does not mean that it died.
+    as at first (see `answer`) or an exact one; two servers behind one address may blame a request
+    with two statuses. A server that asks to wait is Unavailable, which does not mean that it died.
     """
     if transcript.response is not None and asks_to_wait(transcript.response):
         return plea(transcript.response)
@@ -137,7 +141,8 @@ def problem_with(prepared: Prepared, expected: str | None, transcript: Transcrip
     if expected is None or problem is None:
         return problem
     now = answer(transcript)
-    return None if now == expected else ChangedAnswer(expected, now)
+    alike = now == expected or {now, expected} <= _BLAMING_THE_REQUEST
+    return None if alike else ChangedAnswer(expected, now)
 
 
 def answer(transcript: Transcript) -> str:
