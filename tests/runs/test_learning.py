@@ -16,6 +16,7 @@ from v2_conformance.protocol.datatypes import ElementError, decode_bytes, to_val
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.learning import learn_again, learn_models, listed_models
 from v2_conformance.runs.targets.make import make_target
@@ -34,6 +35,23 @@ class Nameless(Behaviour):
 
     def model_metadata(self, model: ModelContract) -> Response:
         return self.json_response({"name": model.model, "inputs": [], "outputs": []})
+
+
+class OutputsUnsaid(Behaviour):
+    """A server whose model metadata names inputs alone."""
+
+    def model_metadata(self, model: ModelContract) -> Response:
+        inputs = [spec.metadata() for spec in model.inputs]
+        return self.json_response({"name": model.model, "inputs": inputs, "outputs": []})
+
+
+class Sink(OutputsUnsaid):
+    """A server of models without outputs."""
+
+    def response_document(
+        self, model: ModelContract, inference: InferenceRequest, entries: list[JsonObject]
+    ) -> JsonObject:
+        return super().response_document(model, inference, [])
 
 
 class Rectifier(OtherFloats):
@@ -121,6 +139,18 @@ def test_outputs_that_no_json_can_hold_are_known(start: Start) -> None:
     (found,) = learn_models(target(start(Infinite)), ["matrix_product"], Choice(), None).models
     assert found.learned.problem is None
     assert found.learned.model.not_in_json == ((None, 1),)
+
+
+def test_outputs_that_the_metadata_does_not_name_are_those_of_the_answer(start: Start) -> None:
+    names = ["matrix_product"]
+    (found,) = learn_models(target(start(OutputsUnsaid)), names, Choice(), None, SETS).models
+    assert found.learned.binding.outputs == ("OUTPUT0", "OUTPUT1", "OUTPUT2")
+    assert found.asked.special
+
+
+def test_a_model_without_outputs_cannot_be_tested(start: Start) -> None:
+    with pytest.raises(NothingRanError, match=r"widener: .*its answer has no outputs"):
+        learn_models(target(start(Sink)), ["widener"], Choice(), None, SETS)
 
 
 def test_a_model_that_does_not_repeat_its_answers_is_found_out(start: Start) -> None:

@@ -92,6 +92,8 @@ def _learned(
     tolerance: Tolerance | None,
 ) -> _Asking[Learned]:
     model = binding.contract
+    if not first:
+        return Learned(binding, problem="its answer has no outputs")
     if not model.outputs:  # its metadata names none
         outputs = tuple(
             TensorSpec(one.tensor.name, one.tensor.datatype, (-1,) * len(one.tensor.shape))

@@ -221,6 +221,7 @@ class Fit:
         """
         listed = list(dict.fromkeys(entry["tensor"] for entry in given if "tensor" in entry))
         number = len(self.model.outputs)
+        need(number > 0 or not listed)  # its metadata names none, and it has not answered yet
         first: dict[int, int] = {}
         for tensor in listed:
             first.setdefault(tensor % number, tensor)
