@@ -24,7 +24,7 @@ from v2_conformance.conversations.steps import (
     exchange_of,
     play,
 )
-from v2_conformance.judging.availability import hung
+from v2_conformance.judging.availability import hung, unavailable
 from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.survival import stale, unused
 from v2_conformance.runs.canary import Canary, DisturbedError
@@ -166,17 +166,18 @@ class Live:
     def serves_together(self, number: int) -> bool:
         """Return True if this many connections, all kept open, each get an answer.
 
-        A server may serve one connection after the other, or have few threads for them.
+        A server may serve one connection after the other, have few threads for them, or answer 503
+        to those beyond its limit.
         """
         request = get_request(self._known.address, "/v2")
         connections = [self._transport.connection() for _ in range(number)]
         try:
             with ThreadPoolExecutor(number) as pool:
-                found = list(pool.map(lambda one: one.exchange(request).ending, connections))
+                found = list(pool.map(lambda one: one.exchange(request), connections))
         finally:
             for connection in connections:
                 connection.close()
-        return set(found) == {Ending.COMPLETE}
+        return all(one.ending is Ending.COMPLETE and not unavailable(one) for one in found)
 
     def lingers(self, case: RequestCase, *, any_form: bool) -> bool:
         """Return True if what the rejected `case` leaves behind in the server also breaks a

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -347,6 +348,42 @@ class Seats(ReferenceServer):
 
     def _turn_taken(self) -> AbstractContextManager[object]:
         return self._seats
+
+
+_HERE = threading.local()  # `turned_away` is true for a connection that has no seat
+
+
+class TurnsAway(Behaviour):
+    """Answers 503 on a connection that has no seat, and closes it."""
+
+    def handle(self, request: Request) -> Response:
+        if _HERE.turned_away:
+            return replace(self.error(503, "full", (("Retry-After", "0"),)), keep_open=False)
+        return super().handle(request)
+
+
+class FewSeats(ReferenceServer):
+    """Serves three connections at a time, and turns others away."""
+
+    def __init__(self) -> None:
+        super().__init__(TurnsAway)
+        self._seats = threading.Semaphore(3)
+
+    @contextmanager
+    def _turn_taken(self) -> Iterator[None]:
+        seated = self._seats.acquire(blocking=False)
+        _HERE.turned_away = not seated
+        try:
+            yield
+        finally:
+            if seated:
+                self._seats.release()
+
+
+def test_a_server_that_turns_connections_away_is_not_shared_and_not_blamed() -> None:
+    with FewSeats() as server:
+        found = run_of(server, chosen("H4/", "P2/blob", "C6/one-is"), _WORKERS, timeout=1.0)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}
 
 
 @pytest.mark.parametrize("seats", [1, 3, _WORKERS])
