@@ -28,6 +28,15 @@ variant("not-found-for-everything", _WHICH, Behaviour.error_status)(
 )
 
 
+@variant("refused-by-two-servers", _WHICH, Behaviour.error_status)
+def _(right: Right[int], status: int) -> int:
+    """Requests with mistakes are answered with 400 and 422 in turn, as by two servers behind one
+    address.
+    """
+    refused = right.state["refused"] = right.state.get("refused", 0) + 1
+    return 422 if status == 400 and refused % 2 else right()
+
+
 @variant("errors-with-more", _MORE, Behaviour.error_body)
 def _(right: Right[bytes], message: str) -> bytes:
     """Errors have further members, such as those of RFC 9457."""
