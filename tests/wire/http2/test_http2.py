@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 import trustme
-from hyperframe.frame import DataFrame
+from hyperframe.frame import DataFrame, SettingsFrame
 
 from support.http2_servers import GET, OK, Http2Peer, exchanged, http2, http2_request, over_http2
 from support.servers import PATIENT, Peer, free_port, response, serving, steps
@@ -74,6 +74,25 @@ def test_large_bodies_go_both_ways_through_the_windows_of_both_sides() -> None:
     came = exchanged(script, http2_request(BODY))
     assert bytes(response(came).body) == BODY * 8
     assert came.sent == len(came.request)
+
+
+def test_a_window_that_the_server_lowers_below_what_has_left_is_waited_for() -> None:
+    def script(peer: Http2Peer) -> None:
+        asked = peer.begun()
+        while len(asked.body) < 65535:
+            peer.step()
+        peer.h2.update_settings({SettingsFrame.INITIAL_WINDOW_SIZE: 0})
+        peer.h2.increment_flow_control_window(len(BODY))
+        peer.flush()
+        while peer.h2.remote_flow_control_window(asked.stream) >= 0:  # until it is acknowledged
+            peer.step()
+        peer.h2.update_settings({SettingsFrame.INITIAL_WINDOW_SIZE: len(BODY)})
+        peer.flush()
+        peer.answer(peer.request())
+        peer.until_closed()
+
+    came = exchanged(script, http2_request(BODY), opens_windows=False)
+    assert (came.ending, came.sent) == (Ending.COMPLETE, len(came.request))
 
 
 def test_the_pieces_of_a_body_are_frames_of_their_own() -> None:

@@ -217,7 +217,8 @@ class Http2Exchange:
                 return True
             view = memoryview(piece)
             while True:
-                room = h2.local_flow_control_window(self._stream)
+                # The server may lower its window below what has left: it is negative then.
+                room = max(0, h2.local_flow_control_window(self._stream))
                 part = view[: min(room, h2.max_outbound_frame_size)]
                 view, left = view[len(part) :], left - len(part)
                 if len(part):
