@@ -164,6 +164,20 @@ def test_what_a_server_sent_before_it_closed_is_read_though_nothing_can_be_sent(
     ours.close()
 
 
+def test_a_request_that_the_server_leaves_no_room_for_is_not_sent_and_the_detail_says_so() -> None:
+    ours, its = socket.socketpair()
+    its.sendall(SettingsFrame(0, {SettingsFrame.MAX_CONCURRENT_STREAMS: 0}).serialize())
+    session = Http2Session(ours, SMALL.head)
+    ours.setblocking(False)
+    session.drain()
+    exchange = Http2Exchange(session, SMALL, time.perf_counter() + 20, 100)
+    ending, detail = exchange.run(http2_request(b"abc"), "http")
+    assert (ending, exchange.sent) == (Ending.CLOSED, 0)
+    assert "0" in detail
+    ours.close()
+    its.close()
+
+
 @pytest.mark.parametrize("length", [b"1", b"3", b"x"])
 def test_a_length_that_is_not_that_of_the_body_is_malformed(length: bytes) -> None:
     body = DataFrame(1, b"{}", flags=["END_STREAM"])
