@@ -12,7 +12,7 @@ import pytest
 from v2_conformance.judging.relations.learning import unknown_model
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
-from v2_conformance.suite.cases import RelationCase
+from v2_conformance.suite.cases import RelationCase, RequestCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.values.samples import Choice, make_samples
@@ -170,6 +170,26 @@ def test_an_output_in_json_is_one_with_a_json_form() -> None:
     assert case.expect["outputs"] == {"1": "json"}
 
 
+@pytest.mark.parametrize(
+    ("form", "datatypes", "expected"),
+    [
+        ("binary", ("FP16", "FP32"), {"0": "binary", "1": "binary"}),
+        ("json", ("INT32", "FP32"), {"0": "json", "1": "json"}),
+        ("json", ("FP16", "FP32"), None),
+    ],
+)
+def test_outputs_that_a_case_does_not_list_all_come_in_its_form(
+    form: str, datatypes: tuple[str, ...], expected: dict[str, str] | None
+) -> None:
+    case = SUITE["B9/element-count-of-a-later-input"]
+    assert isinstance(case, RequestCase)
+    assert "outputs" not in case.request
+    made = transposed(
+        replace(case, expect={**case.expect, "outputs": form}), with_outputs(*datatypes, inputs=2)
+    )
+    assert (None if made is None else made.expect["outputs"]) == expected
+
+
 def test_a_changed_shape_is_no_other_shape_of_as_many_elements() -> None:
     for case in relation_cases(list(SUITE.values()), ALL):
         if case.expects != "reject":
@@ -207,6 +227,38 @@ def test_wrong_data_is_as_wrong_for_the_models_shape(
     case_id: str, dims: tuple[int, ...], *, is_sent: bool
 ) -> None:
     assert (transposed(SUITE[case_id], of_shape(*dims)) is not None) is is_sent
+
+
+@pytest.mark.parametrize(
+    ("dims", "is_sent"),
+    [
+        ((2, 2), False),  # the model's own
+        ((1, 4), False),  # as many elements
+        ((4,), True),  # as many, in fewer dimensions
+        ((2, 3), True),
+    ],
+)
+def test_a_shape_that_is_wrong_for_a_case_is_not_sent_to_a_model_that_may_take_it(
+    dims: tuple[int, ...], *, is_sent: bool
+) -> None:
+    case = SUITE["J5/impossible-shape[minus_one]"]
+    assert isinstance(case, RequestCase)
+    change = {"change": [{"at": "inputs.0.shape", "to": [2, 2]}]}
+    wrong = replace(case, request={**case.request, "json": change})
+    assert (transposed(wrong, of_shape(*dims)) is not None) is is_sent
+
+
+@pytest.mark.parametrize(
+    ("case_id", "shape"),
+    [
+        ("J5/impossible-shape[minus_count]", [-2, 3]),
+        ("J5/dimension-beyond-bits[two_to_32_plus_count]", [2**32 + 2, 3]),
+        ("J5/product-of-dimensions[two_negative]", [-2, -3]),
+    ],
+)
+def test_an_impossible_shape_is_as_far_from_the_models_own(case_id: str, shape: list[int]) -> None:
+    (change,) = sent(case_id, of_shape(2, 3)).request["json"]["change"]
+    assert change["to"] == shape
 
 
 def test_a_misspelled_datatype_is_the_models_own() -> None:
