@@ -90,6 +90,13 @@ class TestMarkdown:
             held = sum(row.outcome is Outcome.PASS for row in passed)
             assert must.split("|")[2].strip() == str(held)
 
+    def test_the_counts_are_a_table_with_a_rule_below_its_first_line(self) -> None:
+        report = report_of(outcomes={"P2": "fail"})
+        lines = markdown(report).splitlines()
+        at = next(n for n, line in enumerate(lines) if line.startswith("| requirements |"))
+        assert lines[at].count("|") == 4
+        assert lines[at + 1] == "|---|--:|--:|"
+
     def test_a_good_run_lists_no_failure(self) -> None:
         text = markdown(report_of())
         assert "conformant, robust" in text
@@ -149,6 +156,12 @@ class TestAnnotations:
         assert verdict.startswith("::notice title=V2 conformance%3A not conformant")
         assert failure.startswith("::notice title=expected%3A MUST (blocks conformant) S1 ")
         assert "fail, as expected | MUST (blocks conformant) |" in markdown(report)
+
+    def test_a_cause_that_was_expected_is_marked_and_no_other(self) -> None:
+        failing = case("S1/x", "fail")
+        known = msgspec.structs.replace(failing, expected=ExpectedFailure("known"))
+        assert " (expected)<br>" not in markdown(report_of(passes(failing)))
+        assert markdown(report_of(passes(known))).count(" (expected)<br>") == 1
 
     def test_the_verdict_is_an_error_if_a_single_failure_was_not_expected(self) -> None:
         known = case("S1/x", "fail", expected=ExpectedFailure("known"))

@@ -7,6 +7,7 @@ import select
 import socket
 import ssl
 import sys
+import threading
 
 import pytest
 import trustme
@@ -39,6 +40,50 @@ def test_what_a_server_sent_before_it_closed_is_read_though_nothing_can_be_sent(
             client.send(bytes(1000))
     assert client.recv(1000) == ANSWER
     client.close()
+
+
+def test_a_greeting_that_does_not_fit_into_the_connection_leaves_once_there_is_room() -> None:
+    authority = trustme.CA()
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(served)
+    ours, its = socket.socketpair()
+    its.settimeout(5)
+    ours.setblocking(False)
+    before, full = 0, threading.Event()
+    for size in (4096, 1):
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                before += ours.send(bytes(size))
+
+    class Client(TlsSocket):
+        def _flush(self) -> bool:
+            done = super()._flush()
+            if not done:
+                full.set()
+            return done
+
+    client = Client(ours, context, "localhost")
+    agreed: list[str | None] = []
+
+    def serve() -> None:
+        assert full.wait(5)
+        left = before
+        while left:
+            left -= len(its.recv(left))
+        with contextlib.suppress(OSError), served.wrap_socket(its, server_side=True) as server:
+            agreed.append(server.version())
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        client.handshake(3)
+    finally:
+        client.close()
+        thread.join()
+        its.close()
+    assert agreed == ["TLSv1.3"]
 
 
 def _handshaken(client: TlsSocket, raw: socket.socket, authority: trustme.CA) -> ssl.SSLSocket:

@@ -201,3 +201,11 @@ def test_the_numbers_of_a_card_add_up() -> None:
     passed, total, *others = numbers
     assert passed + sum(others) == total
     assert total == sum(row.level == "MUST" for row in column.requirements.values())
+
+
+@pytest.mark.parametrize(
+    ("failing", "words"), [([], "0 fail"), (["P2"], "1 fails"), (["P2", "S1"], "2 fail")]
+)
+def test_a_card_says_how_many_fail(failing: list[str], words: str) -> None:
+    tally = column_of(report_of(outcomes=dict.fromkeys(failing, "fail")), "").tally
+    assert tally.split(", ")[1] == words
