@@ -99,6 +99,16 @@ def test_what_is_no_right_request_is_kept_and_judged_and_holds_nobody_up(
     assert run_scenario(made, plain()).outcome is Outcome.PASS
 
 
+def test_only_what_follows_on_a_connection_is_recorded_as_sent_on_a_reused_one(
+    made: ClientCase,
+) -> None:
+    body = b"Content-Length: 2\r\n\r\n{}"
+    with listening(made) as (stage, address):
+        send(address, (POST + body) * 2)
+        exchanges = stage.exchanges()
+    assert [one.transcript.reused for one in exchanges] == [False, True]
+
+
 def test_a_client_that_sends_without_end_is_no_longer_answered(made: ClientCase) -> None:
     get = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
     with listening(made) as (stage, address):

@@ -99,6 +99,11 @@ def test_part_of_a_long_secret_is_masked(shown: str, coded: Callable[[str], str]
     assert HIDDEN.fullmatch(masked[start : masked.index(b' 1"')])
 
 
+@pytest.mark.parametrize("shown", [SECRET[2:], SECRET[:14], SECRET[-14:]])
+def test_part_of_a_long_secret_is_masked_in_a_message_that_cuts_nothing_off(shown: str) -> None:
+    assert HIDDEN.fullmatch(Mask((SECRET,)).text(f"1 {shown} 1").encode()[2:-2])
+
+
 def test_a_smaller_part_of_a_secret_is_left_as_chance_may_have_it() -> None:
     data = b"HTTP/1.1 400 Bad\r\n\r\ntok-Zq7rX2 and sKd3hB"
     assert Mask((SECRET,)).data(data) == data

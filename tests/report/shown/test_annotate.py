@@ -232,6 +232,15 @@ def test_a_size_that_is_no_size_leaves_the_rest_unnamed(size: Any) -> None:
     assert "no usable binary_data_size" in message.sections[2].label
 
 
+def test_a_tensor_without_bytes_has_a_size() -> None:
+    head = document(0)
+    message = annotate_request(request(head, counted(head)))
+    assert "no usable binary_data_size" not in "".join(one.label for one in message.sections)
+    message = annotate_request(request(head + BLOB, counted(head)))
+    assert (kinds(message)[-1], message.sections[-1].data) == ("slack", BLOB)
+    assert "no usable binary_data_size" not in message.sections[-1].label
+
+
 def test_a_size_beyond_the_body_is_said() -> None:
     head = document(2**40)
     blob = annotate_request(request(head + BLOB, counted(head))).sections[2]

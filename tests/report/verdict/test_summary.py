@@ -13,6 +13,7 @@ from support.reports import report_of
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.verdict import summary as module
 from v2_conformance.report.verdict.summary import concluded
+from v2_conformance.suite.causes.circumstances import RoleAbsent
 from v2_conformance.suite.causes.client_findings import ClientLacks
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level, Requirement, catalogue
@@ -94,6 +95,20 @@ def test_what_a_client_lacks_is_one_reason_whatever_needs_it() -> None:
     assert came.reasons == (
         "MUST (blocks conformant) K1 K2 were not tested: the client lacks what 2 cases need",
     )
+
+
+@pytest.mark.parametrize(("requirement", "blocks"), [(TEXT, "conformant"), (DERIVED, "robust")])
+def test_what_the_server_lacks_blocks_what_the_cases_block_that_need_it(
+    requirement: Requirement, blocks: str
+) -> None:
+    lacking = msgspec.structs.replace(
+        case(requirement, Outcome.UNSUPPORTED), cause=RoleAbsent("wide", "no such model")
+    )
+    came = summary(case(OTHER, Outcome.PASS), lacking).verdict
+    assert came.reasons == (
+        f"MUST (blocks {blocks}) {requirement.id} was not tested: its cases need the model wide",
+    )
+    assert (came.conformant, came.robust) == (blocks == "robust", False)
 
 
 def test_a_requirement_that_others_replaced_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:

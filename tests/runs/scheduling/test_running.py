@@ -221,6 +221,28 @@ class TestEvents:
         assert found[rejected[3].id].verdict == FAIL  # another case met what it left
         assert set(engine.ran) - set(Counter(engine.ran) - Counter(engine.beside)) == set()
 
+    def test_what_passed_beside_one_that_left_something_unseen_runs_again(self) -> None:
+        hiding = replace(NEGATIVE, id="D1/hiding", canary="json")
+        rejected = [make_case(REJECT, case_id=f"D1/rejected[{number}]") for number in range(9)]
+        engine = Scripted({rejected[3].id: [Verdict(Outcome.PASS), FAIL]}, FAR_S)
+        engine.lingering = {hiding.id}
+        found = events(engine, [hiding, *rejected], 2)
+        alone = Counter(engine.ran) - Counter(engine.beside)
+        assert alone == Counter(case.id for case in (hiding, *rejected))
+        assert [event.result.case for event in found] == [hiding, *rejected]
+        outcomes = {event.result.case.id: event.result.outcome for event in found}
+        assert outcomes.pop(rejected[3].id) is Outcome.FAIL  # alone, nothing hid it
+        assert set(outcomes.values()) == {Outcome.PASS}
+
+    def test_results_come_while_later_cases_still_run(self) -> None:
+        many = [make_case(case_id=f"D1/many[{number}]") for number in range(200)]
+        engine = Scripted({})
+        coming = run(cast(Engine, engine), many, 2)
+        first = next(coming)
+        assert first.result.case == many[0]
+        assert len(engine.ran) < len(many)
+        assert [event.result.case for event in coming] == many[1:]
+
     def test_dangerous_cases_are_always_alone(self) -> None:
         dangerous = replace(NEGATIVE, id="D1/dangerous", dangerous=True)
         engine = Scripted({}, FAR_S)

@@ -186,6 +186,14 @@ def test_http_to_the_tls_port_of_common_servers_is_said(body: bytes) -> None:
     assert "status 400: this port speaks TLS; the URL must begin with https://" in message
 
 
+@pytest.mark.parametrize(("status", "body"), [(400, b"no"), (500, b"an HTTPS server")])
+def test_another_error_is_not_said_to_come_from_a_tls_port(status: int, body: bytes) -> None:
+    with serving(always(http(body, status))) as server:
+        _, message = met(target_for(server.url))
+    assert "is this the base URL of a V2 server?" in message
+    assert "TLS" not in message
+
+
 def test_waiting_for_a_server_ends_with_the_cause_too(authority: trustme.CA) -> None:
     context = server_context(authority.issue_cert("127.0.0.1"))
     with (

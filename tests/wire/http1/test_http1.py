@@ -339,6 +339,13 @@ def test_pauses_of_our_own_are_no_time_of_the_server() -> None:
     assert came.ending == Ending.COMPLETE
 
 
+def test_a_pause_gives_the_server_no_more_time_than_it_took() -> None:
+    with serving(Peer.until_closed) as server, connected(server, SHORT) as connection:
+        came = connection.exchange(request_of(REQUEST[:9], REQUEST[9:], pause_s=0.01))
+    assert came.ending is Ending.TIMEOUT
+    assert came.duration_s < 2
+
+
 def test_chunks_go_out_exactly() -> None:
     pieces: list[Buffer] = [
         b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n",
