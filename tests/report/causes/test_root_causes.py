@@ -26,7 +26,7 @@ from v2_conformance.suite.causes.findings import (
     WrongId,
     WrongStatus,
 )
-from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongValue
+from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongForm, WrongValue
 from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.observations import UnannouncedClose
 from v2_conformance.suite.outcomes import Outcome
@@ -157,6 +157,14 @@ def test_what_fails_for_another_reason_is_a_cause_of_its_own() -> None:
 def test_a_corner_of_a_prerequisite_is_explained_by_what_fails_as_a_whole() -> None:
     cases = [*some("D1", 1, WRONG, 12), *some("M2", 5, WRONG, 9)]
     assert named(root_causes(cases)) == [("M2", 6)]
+
+
+def test_of_two_that_a_finding_is_about_the_one_that_the_other_needs_is_the_cause() -> None:
+    form = WrongForm("OUTPUT0", "binary", "json")
+    for one, other, cause in (("O1", "M6", form), ("O1", "O3", form), ("P5", "P9", NOT_JSON)):
+        assert other in catalogue()[one].prerequisite_of
+        cases = [*some(other, 20, cause), *some(one, 1, cause, 20)]
+        assert named(root_causes(cases, of_any_model=True)) == [(one, 21)]
 
 
 def test_what_only_combines_others_comes_behind_them() -> None:

@@ -226,10 +226,14 @@ class TestEvents:
         rejected = [make_case(REJECT, case_id=f"D1/rejected[{number}]") for number in range(9)]
         engine = Scripted({rejected[3].id: [Verdict(Outcome.PASS), FAIL]}, FAR_S)
         engine.lingering = {hiding.id}
-        found = events(engine, [hiding, *rejected], 2)
+        together = replace(NEGATIVE, id="D1/together", together=2)
+        later = make_case(REJECT, case_id="D1/later")
+        everything = [hiding, *rejected, together, later]
+        found = events(engine, everything, 2)
         alone = Counter(engine.ran) - Counter(engine.beside)
-        assert alone == Counter(case.id for case in (hiding, *rejected))
-        assert [event.result.case for event in found] == [hiding, *rejected]
+        assert alone == Counter(case.id for case in everything)
+        assert set(engine.beside) == {case.id for case in (hiding, *rejected)}
+        assert [event.result.case for event in found] == everything
         outcomes = {event.result.case.id: event.result.outcome for event in found}
         assert outcomes.pop(rejected[3].id) is Outcome.FAIL  # alone, nothing hid it
         assert set(outcomes.values()) == {Outcome.PASS}
