@@ -49,7 +49,7 @@ def test_a_greeting_that_does_not_fit_into_the_connection_leaves_once_there_is_r
     served = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("localhost").configure_cert(served)
     ours, its = socket.socketpair()
-    its.settimeout(5)
+    its.settimeout(10)
     ours.setblocking(False)
     before, full = 0, threading.Event()
     for size in (4096, 1):
@@ -68,7 +68,7 @@ def test_a_greeting_that_does_not_fit_into_the_connection_leaves_once_there_is_r
     agreed: list[str | None] = []
 
     def serve() -> None:
-        assert full.wait(5)
+        assert full.wait(10)
         left = before
         while left:
             left -= len(its.recv(left))
@@ -78,7 +78,7 @@ def test_a_greeting_that_does_not_fit_into_the_connection_leaves_once_there_is_r
     thread = threading.Thread(target=serve)
     thread.start()
     try:
-        client.handshake(3)
+        client.handshake(10)
     finally:
         client.close()
         thread.join()
