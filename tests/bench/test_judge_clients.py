@@ -224,6 +224,16 @@ def test_what_an_earlier_caller_said_is_stale(stale: bytes, tmp_path: Path) -> N
     assert (found.cause.number, found.cause.finding.kind) == (2, "stale_member")
 
 
+def test_of_several_requests_the_wrong_one_is_named_although_the_client_says_nothing(
+    tmp_path: Path,
+) -> None:
+    made = scenario(tmp_path, requests=[TWO, TWO], expect={"request": ["id"]})
+    second = request(changed(id="x"), path="/v2/models/two_2/infer")
+    found = judge_client(made, [request(), second], Said(ended="unsaid"))
+    assert isinstance(found.cause, WrongRequest)
+    assert (found.cause.number, found.cause.finding.kind) == (2, "wrong_id")
+
+
 def test_wrong_numbers_fail_every_scenario(tmp_path: Path) -> None:
     swapped = request(blobs=BLOBS[4:8] + BLOBS[:4] + BLOBS[8:])
     assert verdict(tmp_path, "target", swapped).outcome is Outcome.FAIL

@@ -166,17 +166,35 @@ def test_an_absent_model_is_named_with_its_tensors_and_what_was_lost() -> None:
         assert "No model for identity/INT32" in text
 
 
+def without_models(*roles: str) -> Report:
+    lost = [
+        case(f"P2/{n}", "not_run", cause=RoleAbsent(role, "404")) for n, role in enumerate(roles)
+    ]
+    return report_of(passes(*lost), absent=dict.fromkeys(roles, "status 404"))
+
+
+def test_three_absent_models_are_still_told_one_by_one() -> None:
+    found = cautions(without_models("mixed", "identity/INT32", "identity/FP32"))
+    assert [caution.details for caution in found] == ["1 case did not run; status 404"] * 3
+
+
 def test_many_absent_models_are_one_caution() -> None:
     roles = ["mixed", "identity/INT32", "identity/FP32", "identity/BYTES"]
-    lost = [case("P2/x", "not_run", cause=RoleAbsent(role, "404")) for role in roles]
-    lost = [msgspec.structs.replace(one, id=f"P2/{n}") for n, one in enumerate(lost)]
-    absent = dict.fromkeys(roles, "status 404")
-    (caution,) = cautions(report_of(passes(*lost), absent=absent))
+    (caution,) = cautions(without_models(*roles))
     assert caution.doubt is Doubt.ABSENT_MODEL
     assert caution.words == (
         "No model for 4 roles of the contract: 4 cases did not run; "
         "mixed, identity/INT32, identity/FP32, identity/BYTES"
     )
+
+
+def test_the_terminal_says_what_relations_have_shown_and_what_they_could_not() -> None:
+    report = report_of(passes(), models={"identity/INT32": Model("mine", (), ())})
+    verdict = msgspec.structs.replace(report.verdict, shown=("P2",), needs_identity=("D4", "E1"))
+    relations = Relations(models=(), rtol=0, atol=0)
+    said = terminal(msgspec.structs.replace(report, relations=relations, verdict=verdict))
+    assert "shown by relations: P2 needs identity models: D4 E1" in said
+    assert "the model mine returns its inputs: it plays the role identity/INT32" in said
 
 
 def test_values_of_inputs_without_elements_are_not_said_to_be_tested() -> None:

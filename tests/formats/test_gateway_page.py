@@ -78,6 +78,13 @@ def test_the_terminal_says_it_in_80_columns_of_ascii() -> None:
     assert "".join(lines).replace("…", "").isascii()
 
 
+def test_the_terminal_says_which_run_was_incomplete() -> None:
+    found = compare_sides(report_of(passes()), report_of(passes(), complete=False))
+    text = " ".join(" ".join(gateway_lines(found)).split())
+    assert "the run through the gateway is incomplete" in text
+    assert "the direct run is incomplete" not in text
+
+
 def test_gateway_json_is_what_its_schema_says_and_reads_back() -> None:
     data = gateway_json(found())
     schema("gateway").validate(json.loads(data))

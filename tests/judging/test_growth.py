@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from v2_conformance.judging.growth import by_chance, movement, suspects, theil_sen, trends
+from v2_conformance.judging.growth import by_chance, grows, movement, suspects, theil_sen, trends
 from v2_conformance.suite.soaking import KINDS, Kind, KindGrowth, Phase, Sample, Trend
 
 MIB = 1 << 20
@@ -101,6 +101,13 @@ def test_a_few_open_files_more_are_no_growth() -> None:
 
 def test_little_was_measured() -> None:
     assert movement("memory", series(leaking(12_000))[:20]) == "unknown"
+
+
+@pytest.mark.parametrize(("shape", "expected"), [(leaking(12_000), True), (none, False)])
+def test_one_quantity_that_grows_is_growth(shape: Shape, expected: bool) -> None:
+    measured = enumerate(series(shape))
+    samples = [Sample(n, int(sent), memory=memory, files=20) for n, (sent, memory) in measured]
+    assert grows(samples, 0.0, float(NUMBER)) is expected
 
 
 def test_the_slope_ignores_outliers() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+from support.cases import make_case
 from v2_conformance.errors import UsageError
 from v2_conformance.suite.cases import ObservedCase
 from v2_conformance.suite.choosing.sharding import cost_ms, shards
@@ -64,3 +66,9 @@ def test_a_requirement_whose_malformed_requests_take_too_long_is_divided() -> No
 def test_more_shards_than_cases_are_refused(count: int) -> None:
     with pytest.raises(UsageError, match=f"use 1 to {len(SENT)} shards"):
         shards(CASES, count)
+
+
+def test_a_large_case_weighs_as_much_as_hundreds_of_others() -> None:
+    large = replace(make_case(case_id="L1/large"), large=True)
+    others = [make_case(case_id=f"D1/{number}") for number in range(300)]
+    assert shards([*others, large], 2) == [[large], others]

@@ -114,3 +114,15 @@ def test_requests_go_only_to_the_roles_that_are_named(roles: list[str]) -> None:
 
     explore(passes, roles, 20, seed=4)
     assert set(seen) == set(roles)
+
+
+def test_text_has_characters_of_all_sorts_but_nothing_that_starts_an_axis() -> None:
+    texts = [
+        text
+        for case in generated(6, 100)
+        for text in case.request.get("parameters", {}).values()
+        if isinstance(text, str)
+    ]
+    seen = {character for text in texts for character in text}
+    assert "$" not in seen
+    assert len(seen) > 12

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from v2_conformance.maintenance.generated_requests import COUNT, features_of
+import pytest
+
+from v2_conformance.maintenance.generated_requests import COUNT, features_of, in_short
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.resources import fits
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import contract
+from v2_conformance.suite.values.patterns import value_pattern
 
 REQUESTS = generated_case().requests
 NEEDED = [
@@ -64,3 +67,14 @@ def test_no_chunk_can_end_inside_a_length_prefix_of_bytes() -> None:
                 model.inputs[given.get("tensor", i)].datatype == "BYTES" and "form" not in given
                 for i, given in enumerate(entry["request"]["inputs"])
             ), entry
+
+
+@pytest.mark.parametrize(("differing", "short"), [(1, True), (7, False), (8, False)])
+def test_values_are_written_as_a_pattern_only_where_that_is_shorter(
+    differing: int, short: bool
+) -> None:
+    pattern = value_pattern("counting", "UINT8", 8)
+    first = bytes(one ^ 1 for one in pattern[:differing])
+    given = {"shape": [8], "values": {"hex": (first + pattern[differing:]).hex()}}
+    expected = {"hex": first.hex(), "then": "counting"} if short else given["values"]
+    assert in_short("UINT8", given) == expected

@@ -85,15 +85,13 @@ def test_a_raw_request_is_a_batch_of_one() -> None:
     assert transposed(SUITE["W1/body-is-the-tensor[FP32]"], of_rows("FP32", -1)) is None
 
 
-@pytest.mark.long
 def test_one_request_is_larger_than_most_buffers() -> None:
-    table = of_rows("FP32", 4)
-    made = transposed(SUITE["L1/one-mebibyte[int32]"], table)
+    case = SUITE["L1/one-mebibyte[int32]"]
+    made = transposed(case, of_rows("FP32", 4, cases=[case]))
     assert made is not None
     (entry,) = made.request["inputs"]
     assert entry["shape"][0] * 4 > 1 << 16
-    image = of_rows("FP32", 3, 224, 224)
-    assert transposed(SUITE["L1/one-mebibyte[int32]"], image) is None
+    assert transposed(case, of_rows("FP32", 3, 224, 224, cases=[case])) is None
 
 
 @pytest.mark.parametrize("value", ["letters", "empty", "hexadecimal"])

@@ -397,6 +397,12 @@ def test_an_image_comes_in_as_few_chunks_as_a_small_tensor() -> None:
     assert sent("C2/chunk-sizes[int32,1]", WIDENER).request["delivery"] == {"chunks": 1}
 
 
+def test_a_raw_request_for_several_inputs_is_not_sent_to_a_model_with_one() -> None:
+    case_id = "W5/several-inputs[mixed]"
+    assert sent(case_id, PRODUCT).expects == "reject"
+    assert transposed(SUITE[case_id], WIDENER) is None  # it may be right
+
+
 def test_a_large_sample_is_planned_without_repeating_it() -> None:
     wide = (TensorSpec("IN", "FP32", (1, 3, 64, 64)),)
     large = model("large", wide, (TensorSpec("OUT", "FP32", (10,)),))
