@@ -268,6 +268,14 @@ def test_a_misspelled_datatype_is_the_models_own() -> None:
     assert case.request["json"]["change"] == [{"at": "inputs.0.datatype", "to": "fp32"}]
 
 
+@pytest.mark.parametrize("at", ["inputs.1.datatype", "inputs.1.shape"])
+def test_a_change_of_an_input_that_the_request_does_not_have_is_not_sent(at: str) -> None:
+    case = SUITE["J6/datatype-left-out-or-misspelled[lower_case]"]
+    assert isinstance(case, RequestCase)
+    request = {**case.request, "json": {"change": [{"at": at, "to": "fp32"}]}}
+    assert transposed(replace(case, request=request), WIDENER) is None
+
+
 @pytest.mark.parametrize(
     "case_id",
     ["S6/negative[minus_true]", "H3/missing[opaque]", "S2/size-against-shape-and-body[12]"],
