@@ -28,6 +28,7 @@ SAMPLED = {
     "tests/cli/test_main_hostile.py": 3,
     "tests/cli/test_secrets.py": 40,
     "tests/formats/html/": 4,
+    "tests/formats/html/test_html_packed.py": 1,
     "tests/formats/matrix/test_matrix_in_browser.py": 4,
     "tests/formats/matrix/test_matrix_access.py": 4,
     "tests/formats/test_replay.py": 4,
