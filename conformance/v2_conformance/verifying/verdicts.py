@@ -127,8 +127,6 @@ def _of_generated(
         named = isinstance(cause, GeneratedFailure) and cause.file == COUNTEREXAMPLE
         file = COUNTEREXAMPLE if named else None
         return replace(verdict, cause=replace(verdict.cause, file=file)), believed
-    if not verdict.outcome.harmless:
-        return verdict, believed
     if requests != list(sendable(case, known.claims)):
         raise RecordedError("the recorded requests are not all generated ones that the suite sends")
     if isinstance(verdict.cause, GeneratedRequests):
