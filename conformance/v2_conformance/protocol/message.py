@@ -87,17 +87,18 @@ def parameters_of(entry: object) -> Mapping[str, Any]:
 def json_object(body: bytes, *, strict: bool = True) -> tuple[dict[str, Any], int] | None:
     """The JSON object at the start of a body and where it ends, in bytes; None if there is none.
 
-    Anything can follow it. It is read tolerantly: see parse_json. Without `strict`, strings may
-    have control characters.
+    Anything can follow it. It is read tolerantly, but numbers keep their value: see parse_json.
+    Without `strict`, strings may have control characters.
     """
     text = body.decode("latin-1")  # one character a byte, whatever follows the JSON
     start = len(text) - len(text.lstrip(" \t\r\n"))
     if not text.startswith("{", start):
         return None
     try:
-        document, end = json.JSONDecoder(strict=strict).raw_decode(text, start)
+        reader = json.JSONDecoder(strict=strict, parse_int=_integer_hook(text), parse_float=_number)
+        document, end = reader.raw_decode(text, start)
         if not text[start:end].isascii():
-            document = json.loads(body[start:end].decode("utf-8", "replace"), strict=strict)
+            document, _ = reader.raw_decode(body[start:end].decode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     return document, end
@@ -171,8 +172,7 @@ def _parse(
             text,
             object_pairs_hook=pairs_hook,
             parse_constant=_no_constant,
-            # Only if it is needed: it takes longer than the parser's own.
-            parse_int=_integer if _has_negative_zero(text) else None,
+            parse_int=_integer_hook(text),
             parse_float=_number,
         )
     except json.JSONDecodeError as error:
@@ -187,9 +187,11 @@ def _parse(
     return document
 
 
-def _has_negative_zero(text: str) -> bool:
-    """Return True if -0 may be among the numbers: it stands in the text, if only in a string."""
-    return "-" in text and _NEGATIVE_ZERO.search(text) is not None
+def _integer_hook(text: str) -> Callable[[str], float] | None:
+    """Return what reads integers if -0 may be among the numbers: it stands in the text, if only in
+    a string. Else the parser's own is faster.
+    """
+    return _integer if "-" in text and _NEGATIVE_ZERO.search(text) is not None else None
 
 
 def _integer(text: str) -> float:

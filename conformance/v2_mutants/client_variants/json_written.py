@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -145,6 +146,15 @@ client_variant("whole-floats-as-integers", _ROUNDED, PlainClient.json_float)(
     lambda right, value: (
         int(right()) if value.is_integer() and value and abs(value) < 1e6 else right()
     ),
+)
+
+client_variant(
+    "negative-zero-as-integer",
+    "K14; RFC 8259, section 6: -0 is a number; JavaScript libraries and C's %g write it",
+    PlainClient.dump,
+)(
+    "The float -0.0 is written as -0.",
+    lambda right, document: re.sub(rb"(?<=[\[, ])-0\.0(?=[\], ])", b"-0", right()),
 )
 
 
