@@ -256,6 +256,24 @@ def test_a_compressed_request_is_judged_as_it_was_before(tmp_path: Path) -> None
     assert missing.outcome is Outcome.FAIL
 
 
+@pytest.mark.parametrize(
+    ("places", "outcome"),
+    [
+        ([], Outcome.PASS),
+        ([2, 0, 1], Outcome.PASS),
+        ([0, 1], Outcome.FAIL),
+        ([0, 1, 2, 3], Outcome.FAIL),
+    ],
+)
+def test_all_outputs_may_be_listed_if_the_caller_names_none(
+    places: list[int], outcome: Outcome, tmp_path: Path
+) -> None:
+    asked = {name: value for name, value in TWO.items() if name != "outputs"}
+    made = scenario(tmp_path, request=asked, expect={"request": ["outputs"]})
+    sent = request(changed(outputs=[{"name": f"OUTPUT{place}"} for place in places]))
+    assert judge_client(made, [sent], SILENT).outcome is outcome
+
+
 def test_a_request_that_never_came_whole_is_a_failure(tmp_path: Path) -> None:
     assert verdict(tmp_path, "id").cause.finding.kind == "no_request"  # type: ignore[union-attr]
     half = verdict(tmp_path, "id", request()[:-3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from v2_conformance.bench.answers import Answer, answer_to
+from v2_conformance.bench.answers import Answer, answer_to, make_answer
 from v2_conformance.bench.requests import ClientRequest
 from v2_conformance.bench.tasks import Asked
 from v2_conformance.bench.turns import MOST_EXCHANGES, NOTES, Turns
@@ -19,7 +20,7 @@ from v2_conformance.conversations.steps import Exchange
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.transcript import Transcript
 
@@ -57,15 +58,38 @@ class Stage(Protocol):
 class _Behaviour(Behaviour):
     """The reference server, with the models of a task."""
 
-    def __init__(self, asked: Sequence[Asked]) -> None:
+    def __init__(self, case: ClientCase, asked: Sequence[Asked]) -> None:
         super().__init__()
-        for one in asked:
-            name = one.request.model
-            self.models[name] = replace(one.model, model=name)
+        for number, one in enumerate(asked):
+            self.models[one.request.model] = _declared(case, number, one)
+
+    def target_path(self, request: Request) -> str:
+        """See Behaviour: a slash in the name of a model ends no segment (RFC 3986, section 2.2)."""
+        return re.sub("(?i)%2f", "%252F", super().target_path(request))
 
     def find_model(self, name: str, version: str | None) -> ModelContract:
         """See Behaviour: a task can name any version."""
+        name = name.replace("%2F", "/")
         return super().find_model(name, None if name in self.models else version)
+
+
+def _declared(case: ClientCase, number: int, asked: Asked) -> ModelContract:
+    """Return the model of a request as its metadata has it: with the inputs and outputs that the
+    task and the answer have, for a client may look there before it asks."""
+    inputs = list(asked.model.inputs)
+    for place, tensor in zip(asked.index, asked.inputs, strict=True):
+        if len(tensor.shape) != len(inputs[place].dims):
+            inputs[place] = replace(inputs[place], dims=(-1,) * len(tensor.shape))
+    outputs = asked.model.outputs
+    known = {spec.name for spec in outputs}
+    answered = make_answer(asked, case.answer(number, 0)).outputs
+    if not {tensor.name for tensor in answered} <= known:
+        outputs = tuple(
+            TensorSpec(tensor.name, tensor.datatype, (-1,) * len(tensor.shape))
+            for tensor in answered
+        )
+    name = asked.request.model
+    return replace(asked.model, model=name, inputs=tuple(inputs), outputs=outputs)
 
 
 class ScenarioStage:
@@ -75,7 +99,7 @@ class ScenarioStage:
         self._case = case
         self._asked = asked
         self._turns = Turns(asked)
-        self._behaviour = _Behaviour(asked)
+        self._behaviour = _Behaviour(case, asked)
         self._kept: dict[int, Exchange] = {}
         self._numbers = 0
         self._room = _ROOM

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import requests
@@ -15,7 +15,7 @@ from v2_conformance.reference.client.connection import Answer
 from v2_conformance.reference.client.plain_client import PlainClient
 from v2_conformance.reference.client.requests_made import JsonObject
 from v2_conformance.reference.client.responses_read import Inference
-from v2_conformance.reference.client.task import Call
+from v2_conformance.reference.client.task import Call, ClientError
 from v2_mutants.changes import without
 from v2_mutants.registry import Right, What, client_variant
 
@@ -181,3 +181,27 @@ def _(
     if name[:1].isalnum():
         request.url = f"{start}{models}%{ord(name[0]):02x}{name[1:]}"
     return request
+
+
+@client_variant(
+    "metadata-read-first",
+    "K1 K2 K3 K14 K16 K22 K33 K35; base protocol, Model Metadata: all outputs have names there",
+    PlainClient.document,
+)
+def _(right: Right[JsonObject], call: Call, blobs: Sequence[bytes | None]) -> JsonObject:
+    """What the metadata lacks is refused, and all of its outputs are listed if none is named."""
+    client = right.client
+    url = client.url + client.path(call).removesuffix("/infer")
+    answer = client.session.get(url, timeout=client.time_limit())
+    if answer.status_code != 200:
+        raise ClientError(answer.text, answer.status_code)
+    metadata = answer.json()
+    inputs = {entry["name"]: entry for entry in metadata["inputs"]}
+    outputs = [entry["name"] for entry in metadata["outputs"]]
+    for tensor in call.inputs:
+        declared = inputs.get(tensor.name, {"datatype": None, "shape": []})
+        if (declared["datatype"], len(declared["shape"])) != (tensor.datatype, len(tensor.shape)):
+            raise ClientError(f"the model has no such input: {tensor.name}")
+    if any(output.name not in outputs for output in call.outputs or ()):
+        raise ClientError("the model has no such output")
+    return {"outputs": [{"name": name} for name in outputs], **right()}

@@ -116,7 +116,7 @@ def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Ver
             return Verdict(Outcome.UNSUPPORTED, lacking)
         expect = case.expected(number)
         try:
-            _check_sent(number, asked, arrived, expect, line)
+            _check_sent(case, number, asked, arrived, line)
         except Finding as finding:
             return Verdict(Outcome.FAIL, WrongRequest(label, finding.cause))
         try:
@@ -155,7 +155,8 @@ def _of_requests(case: ClientCase, asked: Sequence[Asked], arrived: Arrived) -> 
     for number, came in enumerate(arrived.of):
         label = number + 1 if len(asked) > 1 else None
         for request in came.tries:
-            sent = Sent(asked[number], request, tuple(asked[:number]), tuple(earlier))
+            before, produced = tuple(asked[:number]), _produced(case, number, asked)
+            sent = Sent(asked[number], request, before, tuple(earlier), produced)
             try:
                 check_request(sent, case.expected(number).get("request", ()))
             except Finding as finding:
@@ -228,19 +229,28 @@ def _check_process(said: Said, requests: int) -> None:
         raise Finding(ClientSaidLess(requests, len(said.lines), tail))
 
 
+def _produced(case: ClientCase, number: int, asked: Sequence[Asked]) -> tuple[str, ...]:
+    """Return the names of all outputs of a request whose caller names none."""
+    one = asked[number]
+    if one.request.outputs is not None:
+        return ()
+    return tuple(tensor.name for tensor in make_answer(one, case.answer(number, 0)).outputs)
+
+
 def _check_sent(
+    case: ClientCase,
     number: int,
     asked: Sequence[Asked],
     arrived: Arrived,
-    expect: Mapping[str, Any],
     line: Line,
 ) -> None:
-    came = arrived.of[number]
+    came, expect = arrived.of[number], case.expected(number)
     names = expect.get("request", ())
     earlier = tuple(request for one in arrived.of[:number] for request in one.tries)
+    produced = _produced(case, number, asked)
 
     def sent(request: ClientRequest) -> Sent:
-        return Sent(asked[number], request, tuple(asked[:number]), earlier)
+        return Sent(asked[number], request, tuple(asked[:number]), earlier, produced)
 
     if expect.get("reading") == "refused":
         # The same tensors in another form are no less than an error.
