@@ -114,6 +114,12 @@ def test_lines_are_read_as_languages_print_them(printed: bytes) -> None:
     assert read_lines(printed + b"\n", 1) == ((Line(error="no"),), None)
 
 
+@pytest.mark.parametrize("number", [b"404", b"404.0", b"4.04e2", b"4040E-1"])
+def test_integers_are_read_however_a_language_prints_them(number: bytes) -> None:
+    printed = b'{"error": "no", "status": %b}\n' % number
+    assert read_lines(printed, 1) == ((Line(error="no", status=404),), None)
+
+
 @pytest.mark.parametrize(
     "printed",
     [

@@ -32,6 +32,10 @@ LINES: list[dict[str, object]] = [
     {"outputs": [{"name": "a", "datatype": "INT32", "shape": [-1], "data": ""}]},
     {"outputs": [{"name": "a", "datatype": "INT32", "shape": [1], "data": "A"}]},
     {"outputs": [{"name": "a"}]},
+    {"error": "x", "status": 404.0},
+    {"error": "x", "status": 404.5},
+    {"outputs": [{"name": "a", "datatype": "UINT8", "shape": [2.0, 1.0], "data": "AQI="}]},
+    {"outputs": [{"name": "a", "datatype": "UINT8", "shape": [-2.0], "data": "AQI="}]},
 ]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -220,14 +220,36 @@ def checked_lines(lines: Iterable[bytes], most: int) -> tuple[tuple[Line, ...], 
         if problem is not None:
             shown = ascii(line[:_SHOWN].decode("latin-1"))
             return tuple(found), f"{problem}, in {shown}"
-        found.append(_LINES.decode(line))
+        found.append(_decoded(line))
     return tuple(found), None
+
+
+def _decoded(line: bytes) -> Line:
+    """Return a line as it is read. 2.0 is an integer of JSON Schema like 2: some languages write
+    every number so. Raises msgspec.DecodeError.
+    """
+    try:
+        return _LINES.decode(line)
+    except msgspec.ValidationError as error:
+        try:
+            return msgspec.convert(_with_integers(msgspec.json.decode(line)), Line)
+        except msgspec.ValidationError:
+            raise error from None
+
+
+def _with_integers(value: Any) -> Any:
+    """Return a value of JSON with an int for each float that is one."""
+    if isinstance(value, dict):
+        return {name: _with_integers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_integers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _problem(line: bytes) -> str | None:
     """Return what is wrong with a line, or None."""
     try:
-        checked_line(_LINES.decode(line))
+        checked_line(_decoded(line))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         return invalid(line, error, ONE_OF)
     return None
