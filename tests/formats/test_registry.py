@@ -14,7 +14,14 @@ from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.errors import UsageError
 from v2_conformance.formats import registry
-from v2_conformance.formats.registry import BADGES, FORMATS, Format, file_names, write_formats
+from v2_conformance.formats.registry import (
+    BADGES,
+    FORMATS,
+    Format,
+    file_names,
+    make_folder,
+    write_formats,
+)
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import as_json
@@ -53,6 +60,13 @@ def test_writing_a_report_writes_every_format(tmp_path: Path) -> None:
     assert written(folder) == set(file_names())
     paths = write_formats(tmp_path / "badges", report_of(passes()), BADGES)
     assert written(tmp_path / "badges") == {"badge.svg", "badge.json"}
+
+
+def test_a_folder_is_made_with_those_around_it_and_may_be_there(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "newer"
+    for _ in range(2):
+        make_folder(folder)
+        assert folder.is_dir()
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:

@@ -172,3 +172,8 @@ def test_the_id_of_a_recorded_request_is_found_behind_its_size() -> None:
 def test_an_unknown_binding_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="did you mean sagemaker"):
         binding_named("sagemakr")
+
+
+@pytest.mark.parametrize("name", sorted(BINDINGS))
+def test_a_path_that_an_endpoint_does_not_translate_stays(name: str) -> None:
+    assert BINDINGS[name].path("/some/other/path") == "/some/other/path"

@@ -123,3 +123,10 @@ def test_failures_get_the_room_before_what_passed(monkeypatch: pytest.MonkeyPatc
     assert next(iter(records)) == "D1/late"
     assert not records["D1/late"].get("brief")
     assert records["D1/p0"]["brief"]
+
+
+def test_a_section_says_how_many_bytes_it_has_on_the_wire() -> None:
+    failing = case("D1/x", "fail", "", exchange(REQUEST, b""))
+    record = records_of(render(report_of([failing]), no_replay))["D1/x"]
+    sections = record["exchanges"][0]["messages"][0]["sections"]
+    assert sum(section[1] for section in sections) == len(REQUEST)

@@ -209,3 +209,10 @@ def test_the_numbers_of_a_card_add_up() -> None:
 def test_a_card_says_how_many_fail(failing: list[str], words: str) -> None:
     tally = column_of(report_of(outcomes=dict.fromkeys(failing, "fail")), "").tally
     assert tally.split(", ")[1] == words
+
+
+def test_a_requirement_passes_in_a_card_if_all_its_cases_do() -> None:
+    whole, total = column_of(report_of(), "").passing("MUST")
+    failing = column_of(report_of(outcomes={"P2": "fail", "S1": "fail"}), "")
+    assert 2 <= whole <= total
+    assert failing.passing("MUST") == (whole - 2, total)

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from v2_conformance.report.document import Soak
-from v2_conformance.report.shown.soak_words import lines
-from v2_conformance.suite.soaking import KindCount
+from v2_conformance.report.shown.soak_words import KIND_WORDS, leak_rate, lines
+from v2_conformance.suite.soaking import Kind, KindCount, KindGrowth, Trend
 
 SENT = KindCount(kind="known_good", cases=1, requests=7)
 GOOD = Soak(
@@ -45,3 +45,28 @@ def test_a_soak_says_what_went_wrong(soak: Soak, said: str) -> None:
 def test_a_soak_that_sent_nothing_says_nothing_of_answers_and_memory() -> None:
     (line,) = lines(replace(GOOD, kinds=(), watched=False, ended="nothing_to_send"))
     assert line.startswith("soak: 0 requests in 2 s on 4 connections, 0 per second; sent nothing")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        ((), "no single kind of request was seen to cause it"),
+        (("known_good",), "per request of any kind, known-good ones too"),
+        (("other", "known_good"), "per request of any kind, known-good ones too"),
+        (("other",), f"per {KIND_WORDS['other'][0]}"),
+    ],
+)
+def test_a_leak_is_said_with_the_requests_that_cause_it(kinds: tuple[Kind, ...], said: str) -> None:
+    growths = tuple(KindGrowth(kind=kind, per_request=500.0) for kind in kinds)
+    trend = Trend(
+        quantity="memory",
+        movement="leaks",
+        first=1_000_000,
+        last=9_000_000,
+        most=9_000_000,
+        per_second=1000.0,
+        per_request=500.0,
+        kinds=growths,
+    )
+    assert said in leak_rate(trend)
+    assert ("of any kind" in leak_rate(trend)) is ("known_good" in kinds)
