@@ -219,6 +219,7 @@ def of_shape(*dims: int, datatype: str = "INT32") -> ModelContract:
         ("J1/nesting-against-shape[row_missing]", (3, 1), False),  # no row is missing
         ("J1/nesting-against-shape[ragged]", (1, 6), True),
         ("J1/nesting-against-shape[transposed]", (3, 2), False),
+        ("J1/nesting-against-shape[transposed]", (3, 7), True),  # of another size anyway
         ("J1/data-is-no-array[number]", (1,), False),  # the only element
         ("J1/data-is-no-array[number]", (2,), True),
     ],
@@ -436,3 +437,12 @@ def test_requests_of_a_case_draw_the_same_so_that_it_knows_the_ids_of_the_others
     assert {case.model for case in made} == {known.role for known in ALL}
     for case in made:
         assert {one.id for one in case.others} == {case.id}
+
+
+@pytest.mark.parametrize(("elements", "is_sent"), [(3, False), (2, True), (4, True)])
+def test_a_blob_of_a_wrong_size_is_not_sent_where_its_size_is_right(
+    elements: int, *, is_sent: bool
+) -> None:
+    assert (
+        transposed(SUITE["S2/size-against-shape[12]"], of_shape(elements)) is not None
+    ) is is_sent
