@@ -76,6 +76,14 @@ def answer_to(asked: Asked, script: Mapping[str, Any], request: ClientRequest) -
         return make_answer(asked, script, accept_encoding=wanted.accept_encoding)
 
 
+def outputs_of(asked: Asked, script: Mapping[str, Any]) -> tuple[Tensor, ...]:
+    """Return the outputs with which `script` answers a request as the task asks, without an answer
+    that has them; none if it is an error. Raises CaseFileError as `make_answer` does.
+    """
+    outputs = [] if "error" in script else _outputs(asked, script, _of_the_task(asked, None))
+    return tuple(one.tensor for one in outputs)
+
+
 def _for_http_1_0(script: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return `script` without what a client of HTTP/1.0 does not know: chunks (RFC 9112, section
     6.1) and interim responses (RFC 9110, section 15.2)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from v2_conformance.bench.answers import Answer, answer_to, make_answer
+from v2_conformance.bench.answers import Answer, answer_to, outputs_of
 from v2_conformance.bench.requests import ClientRequest
 from v2_conformance.bench.tasks import Asked
 from v2_conformance.bench.turns import MOST_EXCHANGES, NOTES, Turns
@@ -63,13 +62,8 @@ class _Behaviour(Behaviour):
         for number, one in enumerate(asked):
             self.models[one.request.model] = _declared(case, number, one)
 
-    def target_path(self, request: Request) -> str:
-        """See Behaviour: a slash in the name of a model ends no segment (RFC 3986, section 2.2)."""
-        return re.sub("(?i)%2f", "%252F", super().target_path(request))
-
     def find_model(self, name: str, version: str | None) -> ModelContract:
         """See Behaviour: a task can name any version."""
-        name = name.replace("%2F", "/")
         return super().find_model(name, None if name in self.models else version)
 
 
@@ -82,7 +76,7 @@ def _declared(case: ClientCase, number: int, asked: Asked) -> ModelContract:
             inputs[place] = replace(inputs[place], dims=(-1,) * len(tensor.shape))
     outputs = asked.model.outputs
     known = {spec.name for spec in outputs}
-    answered = make_answer(asked, case.answer(number, 0)).outputs
+    answered = outputs_of(asked, case.answer(number, 0))
     if not {tensor.name for tensor in answered} <= known:
         outputs = tuple(
             TensorSpec(tensor.name, tensor.datatype, (-1,) * len(tensor.shape))

@@ -127,17 +127,17 @@ def _one_request(case: RequestCase, prepared: Prepared, known: Known) -> Convers
     told.append(exchange)
     own = exchange.transcript
     verdict = judge(case, prepared, own)
-    if _is_to_survive(case, verdict, own):
+    if needs_canary(case, verdict.outcome) and _may_have_harmed(own, verdict):
         verdict = yield from _survival(case, verdict, told, own)
         verdict = _saying_what_was_sent(case, prepared, verdict)
     return Concluded(verdict, tuple(told))
 
 
-def _is_to_survive(case: RequestCase, verdict: Verdict, own: Transcript) -> bool:
-    """Return True if a known-good request has to follow. If nothing was sent because the server was
-    already away, this case did not cause that, but nor can it pass.
+def _may_have_harmed(own: Transcript, verdict: Verdict) -> bool:
+    """Return True if a known-good request has to show that the server survived. If nothing was sent
+    because the server was already away, this case did not cause that, but nor can it pass.
     """
-    return needs_canary(case, verdict.outcome) and bool(own.sent or verdict.outcome.harmless)
+    return bool(own.sent or verdict.outcome.harmless)
 
 
 def _broken_off(case: RequestCase, prepared: Prepared) -> Conversation:
@@ -145,7 +145,7 @@ def _broken_off(case: RequestCase, prepared: Prepared) -> Conversation:
     exchange: Exchange = yield Ask(prepared, Purpose.CASE, fresh=True, times=times(case.request))
     told = [exchange]
     verdict = judge(case, prepared, exchange.transcript)
-    if exchange.transcript.sent or verdict.outcome.harmless:
+    if _may_have_harmed(exchange.transcript, verdict):
         verdict = yield from _fresh_survival(case, verdict, told)
         verdict = _saying_what_was_sent(case, prepared, verdict)
     return Concluded(verdict, tuple(told))

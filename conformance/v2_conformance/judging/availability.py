@@ -10,7 +10,7 @@ from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.circumstances import Unavailable
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
-NO_ANSWER = frozenset({502, 503, 504})
+GATEWAY_STATUSES = frozenset({502, 503, 504})
 """The statuses by which a gateway says that it got no answer (RFC 9110, section 15.6)."""
 
 _TOO_MANY = 429
@@ -24,7 +24,7 @@ def unavailable(transcript: Transcript) -> bool:
     the request or to one pipelined behind it."""
     response = transcript.response
     while response is not None:
-        if response.status in NO_ANSWER or response.status == _TOO_MANY:
+        if response.status in GATEWAY_STATUSES or response.status == _TOO_MANY:
             return True
         response = response.following
     return False
@@ -76,7 +76,7 @@ def down(liveness: Transcript) -> bool:
     response = liveness.response
     if response is None:
         return True
-    return response.status in NO_ANSWER and not asks_to_wait(response)
+    return response.status in GATEWAY_STATUSES and not asks_to_wait(response)
 
 
 def _date(text: str) -> datetime | None:

@@ -26,9 +26,14 @@ with that flag instead of a list of outputs; with blobs in a content coding; or 
 # Forms a server may support: the extension both ways, binary inputs only, plain JSON.
 _FORMS: Sequence[tuple[str, bool]] = (("binary", True), ("binary", False), ("json", False))
 
+
+def _of_status(status: int) -> str:
+    return f"status {status}"
+
+
 # Answers that blame the content of a request. Others, such as 401 and 404, say that the server or
 # the model is no longer what it was.
-_BLAMING_THE_REQUEST = frozenset(f"status {status}" for status in (400, 406, 409, 415, 422))
+_BLAMING_THE_REQUEST = frozenset(map(_of_status, (400, 406, 409, 415, 422)))
 
 
 @lru_cache(maxsize=128)
@@ -148,4 +153,4 @@ def problem_with(prepared: Prepared, expected: str | None, transcript: Transcrip
 def answer(transcript: Transcript) -> str:
     """Return an exchange's result in short: the status, or how it ended without one."""
     response = transcript.response
-    return str(transcript.ending) if response is None else f"status {response.status}"
+    return str(transcript.ending) if response is None else _of_status(response.status)

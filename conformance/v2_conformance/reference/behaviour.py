@@ -24,7 +24,6 @@ SERVER_NAME = "v2-conformance-reference"
 IDLE_SECONDS = 60.0
 
 _ORIGIN = re.compile(r"(?i)https?://[^/]*")
-_MODEL = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?(?:/(ready|infer))?")
 
 
 class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
@@ -82,22 +81,35 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
 
     def route(self, request: Request) -> Response:
         """Do what method and path ask for. Raises Rejected, MessageError or ElementError."""
-        path = unquote(self.target_path(request))
-        if path.rstrip("/") == "/v2":
-            return self.server_metadata(_allow(request, "GET"))
-        if path in ("/v2/health/live", "/v2/health/ready"):
-            _allow(request, "GET")
-            return Response(200)
-        if path == "/v2/repository/index":
-            return self.repository_index(_allow(request, "POST"))
-        match = _MODEL.fullmatch(path)
-        if not match:
-            raise Rejected(f"nothing is served at {path[:200]!a}", 404)
-        model = self.find_model(match[1], match[2])
-        if match[3] == "infer":
+        path = self.target_path(request)
+        # A slash that is encoded belongs to its segment (RFC 3986, section 2.2).
+        match [unquote(segment) for segment in path.split("/")]:
+            case ["", "v2", *rest] if not any(rest):
+                return self.server_metadata(_allow(request, "GET"))
+            case ["", "v2", "health", "live" | "ready"]:
+                _allow(request, "GET")
+                return Response(200)
+            case ["", "v2", "repository", "index"]:
+                return self.repository_index(_allow(request, "POST"))
+            case ["", "v2", "models", name, "versions", version, *action] if name and version:
+                return self.of_model(request, name, version, action)
+            case ["", "v2", "models", name, *action] if name:
+                return self.of_model(request, name, None, action)
+        raise _nothing_at(path)
+
+    def of_model(
+        self, request: Request, name: str, version: str | None, action: list[str]
+    ) -> Response:
+        """Do what a path asks of a model; `action` are the segments behind it. Raises Rejected,
+        MessageError or ElementError.
+        """
+        if action not in ([], ["ready"], ["infer"]):
+            raise _nothing_at(self.target_path(request))
+        model = self.find_model(name, version)
+        if action == ["infer"]:
             return self.infer(model, _allow(request, "POST"))
         _allow(request, "GET")
-        return Response(200) if match[3] == "ready" else self.model_metadata(model)
+        return Response(200) if action else self.model_metadata(model)
 
     def target_path(self, request: Request) -> str:
         """The path of the request's target, which may have the absolute form (RFC 9112, 3.2.2)."""
@@ -250,6 +262,10 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
     def left_on_connection(self, request: Request, response: Response) -> bytes:
         """The bytes of this request to read as the start of the next one: none (C5)."""
         return b""
+
+
+def _nothing_at(path: str) -> Rejected:
+    return Rejected(f"nothing is served at {unquote(path)[:200]!a}", 404)
 
 
 def _allow(request: Request, method: str) -> Request:

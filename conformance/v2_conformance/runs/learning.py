@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from urllib.parse import quote
 
 from v2_conformance.conversations.discovery import SERVER
 from v2_conformance.conversations.learning import learn
@@ -33,7 +32,7 @@ from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.values.samples import SIZES, Choice, make_samples
-from v2_conformance.wire.encode.deployment import Tolerance
+from v2_conformance.wire.encode.deployment import Tolerance, model_path
 from v2_conformance.wire.encode.requests import Prepared, get_request, post_request
 from v2_conformance.wire.transcript import Transcript
 from v2_conformance.wire.transport import Connection
@@ -161,7 +160,7 @@ def learn_again(
             if budget.spent:
                 failed[model.model] = _NO_TIME
                 continue
-            described_now = described(session.get(_path(model.model)), model.model)
+            described_now = described(session.get(model_path(model.model)), model.model)
             if isinstance(described_now, str):
                 failed[model.model] = described_now
                 continue
@@ -258,10 +257,6 @@ def _ready(entry: object) -> str | None:
     return name if ready and isinstance(name, str) and NAME.fullmatch(name) else None
 
 
-def _path(name: str) -> str:
-    return f"/v2/models/{quote(name, safe='')}"
-
-
 def _learned(
     target: Target,
     session: MetadataClient,
@@ -273,7 +268,7 @@ def _learned(
 ) -> LearnedModel | str:
     """Return the model `name`, or why it cannot be tested. Its answers must fit into `room`."""
     before = len(session.asked)
-    said = described(session.get(_path(name)), name)
+    said = described(session.get(model_path(name)), name)
     metadata = session.asked[before]
     if isinstance(said, str):
         return said

@@ -18,7 +18,7 @@ from v2_conformance.runs.discovery import discover_server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
-from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.deployment import Address, DeployedModel, model_path
 from v2_conformance.wire.encode.requests import get_request, prepare
 from v2_conformance.wire.http1.request import write_head
 from v2_conformance.wire.transcript import Response
@@ -102,10 +102,10 @@ def _listed(connection: Connection, address: Address) -> list[str]:
 def _described(connection: Connection, address: Address, name: str) -> _Described | None:
     """Return what a model's metadata says, None if the server has no such model."""
     try:
-        path = quote(name, safe="")
+        path = model_path(name)
     except UnicodeEncodeError:  # a lone surrogate, which no URL can have
         return None
-    document = _document(connection.exchange(get_request(address, f"/v2/models/{path}")).response)
+    document = _document(connection.exchange(get_request(address, path)).response)
     if not isinstance(document, dict):
         return None
     return _Described(name, _tensors(document.get("inputs")), _tensors(document.get("outputs")))

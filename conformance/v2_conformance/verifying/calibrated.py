@@ -26,9 +26,9 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.recorded.transcripts import (
     ReadExchange,
     RecordedError,
+    check_sent,
     first_unmasked_difference,
     read_exchange,
-    sending_contradiction,
 )
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import Prepared
@@ -125,12 +125,7 @@ def _first_answer(
 def _check_request(way: Prepared, exchange: ReadExchange, mask: Mask, *, masks: bool) -> None:
     if exchange.recorded.purpose is not Purpose.CALIBRATION:
         raise RecordedError("an exchange is not marked as one")
-    sent = bytes(exchange.transcript.request)
-    if first_unmasked_difference(sent, b"".join(way.request.http1), mask, masks=masks) is not None:
-        raise RecordedError("a request is not what the suite sends")
-    problem = sending_contradiction(exchange.transcript, way.request)
-    if problem is not None:
-        raise RecordedError(problem)
+    check_sent(exchange.transcript, way.request, mask, masks=masks)
 
 
 def _exact(report: Report, first: FirstAnswer, mask: Mask, *, masks: bool) -> Iterator[bool]:

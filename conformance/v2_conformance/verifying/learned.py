@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import quote
 
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
@@ -26,11 +25,10 @@ from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.recorded.transcripts import (
     RecordedError,
-    first_unmasked_difference,
+    check_sent,
     read_exchange,
-    sending_contradiction,
 )
-from v2_conformance.wire.encode.deployment import Address, Tolerance
+from v2_conformance.wire.encode.deployment import Address, Tolerance, model_path
 from v2_conformance.wire.encode.requests import Prepared, get_request
 from v2_conformance.wire.relations.cases import special_sets
 from v2_conformance.wire.transcript import Transcript
@@ -84,17 +82,12 @@ def _learned(
         exchange = next(answers, None)
         if exchange is None or exchange.purpose is not purpose:
             raise RecordedError("an exchange is missing or has another purpose")
-        sent, expected = exchange.request, b"".join(prepared.request.http1)
-        if first_unmasked_difference(sent, expected, mask, masks=masks) is not None:
-            raise RecordedError("a request is not what the suite sends")
         transcript = read_exchange(exchange).transcript
-        problem = sending_contradiction(transcript, prepared.request)
-        if problem is not None:
-            raise RecordedError(problem)
+        check_sent(transcript, prepared.request, mask, masks=masks)
         return transcript
 
-    path = f"/v2/models/{quote(name, safe='')}"
-    response = ask(Prepared(get_request(address, path)), Purpose.DISCOVERY).response
+    metadata = Prepared(get_request(address, model_path(name)))
+    response = ask(metadata, Purpose.DISCOVERY).response
     said = "nothing was answered" if response is None else described(response, name)
     if isinstance(said, str):
         raise RecordedError(said)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from v2_conformance.bench.answers import Answer, answer_to, make_answer
@@ -155,9 +156,8 @@ def _of_requests(case: ClientCase, asked: Sequence[Asked], arrived: Arrived) -> 
     for number, came in enumerate(arrived.of):
         label = number + 1 if len(asked) > 1 else None
         for request in came.tries:
-            before, produced = tuple(asked[:number]), _produced(case, number, asked)
-            sent = Sent(asked[number], request, before, tuple(earlier), produced)
             try:
+                sent = _sent(case, asked, number, request, earlier)
                 check_request(sent, case.expected(number).get("request", ()))
             except Finding as finding:
                 return Verdict(Outcome.FAIL, WrongRequest(label, finding.cause))
@@ -229,12 +229,15 @@ def _check_process(said: Said, requests: int) -> None:
         raise Finding(ClientSaidLess(requests, len(said.lines), tail))
 
 
-def _produced(case: ClientCase, number: int, asked: Sequence[Asked]) -> tuple[str, ...]:
-    """Return the names of all outputs of a request whose caller names none."""
-    one = asked[number]
-    if one.request.outputs is not None:
-        return ()
-    return tuple(tensor.name for tensor in make_answer(one, case.answer(number, 0)).outputs)
+def _sent(
+    case: ClientCase,
+    asked: Sequence[Asked],
+    number: int,
+    request: ClientRequest,
+    earlier: Sequence[ClientRequest],
+) -> Sent:
+    script = case.answer(number, 0)
+    return Sent(asked[number], request, tuple(asked[:number]), tuple(earlier), script)
 
 
 def _check_sent(
@@ -246,11 +249,8 @@ def _check_sent(
 ) -> None:
     came, expect = arrived.of[number], case.expected(number)
     names = expect.get("request", ())
-    earlier = tuple(request for one in arrived.of[:number] for request in one.tries)
-    produced = _produced(case, number, asked)
-
-    def sent(request: ClientRequest) -> Sent:
-        return Sent(asked[number], request, tuple(asked[:number]), earlier, produced)
+    earlier = [request for one in arrived.of[:number] for request in one.tries]
+    sent = partial(_sent, case, asked, number, earlier=earlier)
 
     if expect.get("reading") == "refused":
         # The same tensors in another form are no less than an error.

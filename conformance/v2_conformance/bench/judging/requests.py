@@ -16,6 +16,7 @@ from urllib.parse import unquote
 import numpy as np
 from msgspec.structs import replace
 
+from v2_conformance.bench.answers import outputs_of
 from v2_conformance.bench.judging.tensors import (
     MOST_SHOWN,
     decoded_body,
@@ -80,13 +81,13 @@ _FRAMING = frozenset(
 @dataclass(frozen=True)
 class Sent:
     """A request that came for `asked`; `before` are the tasks of the requests before it, and
-    `earlier` the requests that came for them. `produced` are the names of all outputs."""
+    `earlier` the requests that came for them. `script` says how it is answered."""
 
     asked: Asked
     request: ClientRequest
-    before: tuple[Asked, ...] = ()
-    earlier: tuple[ClientRequest, ...] = ()
-    produced: tuple[str, ...] = ()
+    before: tuple[Asked, ...]
+    earlier: tuple[ClientRequest, ...]
+    script: Mapping[str, Any]
 
     @property
     def body(self) -> bytes:
@@ -294,8 +295,10 @@ def _outputs(sent: Sent) -> None:
     listed = _objects(sent.request.document.get("outputs"))
     expected = [output.name for output in sent.asked.request.outputs or ()]
     got = [str(entry.get("name")) for entry in listed]
-    if sent.asked.request.outputs is None and sorted(got) == sorted(sent.produced):
-        return  # all of them by their names, as the metadata has them, is no other wish
+    if got and sent.asked.request.outputs is None:
+        produced = [output.name for output in outputs_of(sent.asked, sent.script)]
+        if sorted(got) == sorted(produced):
+            return  # all of them by their names, as the metadata has them, is no other wish
     if sorted(got) != sorted(expected):
         raise Finding(WrongOutputsAsked(_names(expected), _names(got)))
 

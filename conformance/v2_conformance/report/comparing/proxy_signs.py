@@ -15,7 +15,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from v2_conformance.judging.availability import NO_ANSWER
+from v2_conformance.judging.availability import GATEWAY_STATUSES
 from v2_conformance.report.document import Report
 from v2_conformance.report.document_part import Part
 from v2_conformance.report.evidence import RecordedExchange
@@ -95,5 +95,5 @@ def _signs(answer: bytes) -> Iterator[tuple[SignKind, str]]:
         yield SignKind.VIA, printable(value, _LONGEST)
     for value in filter(_GATEWAYS.search, head.values("server")):
         yield SignKind.SERVER, printable(value, _LONGEST)
-    if head.status in NO_ANSWER and not _JSON.match(answer, head.end):
+    if head.status in GATEWAY_STATUSES and not _JSON.match(answer, head.end):
         yield SignKind.PAGE, str(head.status)

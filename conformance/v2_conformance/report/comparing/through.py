@@ -6,14 +6,13 @@ Facts about the wire, from the recorded bytes alone; `gateway` compares them.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import h11
 
-from v2_conformance.judging.availability import NO_ANSWER
+from v2_conformance.judging.availability import GATEWAY_STATUSES
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
@@ -29,7 +28,6 @@ _HAS_HEADER_LENGTH = HEADER_LENGTH.lower()
 # is between them and the gateway.
 _BREAKING_OFF = "C8"
 _WORKS = (Outcome.PASS, Outcome.DISPUTED)
-_GOT_NONE = re.compile(rb"HTTP/(?:1\.[01]|2) 50[234][ \r\n]")
 
 
 class Property(Told):
@@ -154,7 +152,8 @@ def _interrupted(case: CaseResult) -> bool:
     """Return True if 502, 503 or 504 came for anything but the case's own request."""
     others = [one for one in case.exchanges if not one.purpose.own]
     retried = any(one.purpose is Purpose.RETRIED for one in case.exchanges)
-    return retried or any(_GOT_NONE.match(beginning(one.response_kept, 16)) for one in others)
+    statuses = (read_head(beginning(one.response_kept, 16)).status for one in others)
+    return retried or any(status in GATEWAY_STATUSES for status in statuses)
 
 
 def _last(exchanges: Sequence[RecordedExchange]) -> RecordedExchange | None:
@@ -235,7 +234,7 @@ def _changes(both: Pair) -> Iterator[Difference]:
 
 def _failure(both: Pair, here: Response, there: Response) -> Difference | None:
     """Return how the answer differs in meaning from the direct one, None if it does not."""
-    if there.status in NO_ANSWER and here.status not in NO_ANSWER:
+    if there.status in GATEWAY_STATUSES and here.status not in GATEWAY_STATUSES:
         return Change.UNAVAILABLE, Property.CONNECTIONS
     if there.status in _BODY_REFUSED and here.status not in _BODY_REFUSED:
         return Change.BODY_REFUSED, Property.BODIES

@@ -105,6 +105,16 @@ def read_exchange(
     return ReadExchange(transcript, exchange)
 
 
+def check_sent(transcript: Transcript, request: Request, mask: Mask, *, masks: bool) -> None:
+    """Raise RecordedError unless this is how the suite sends `request`, as far as masks show."""
+    sent, expected = bytes(transcript.request), b"".join(request.http1)
+    if first_unmasked_difference(sent, expected, mask, masks=masks) is not None:
+        raise RecordedError("a request is not what the suite sends")
+    problem = sending_contradiction(transcript, request)
+    if problem is not None:
+        raise RecordedError(problem)
+
+
 def sending_contradiction(transcript: Transcript, request: Request) -> str | None:
     """Return why no exchange of `request` can have produced this transcript, None if one can."""
     if transcript.ending is Ending.LEFT and request.parting not in (Parting.LEAVES, Parting.RESETS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import DRAWS
@@ -43,6 +44,13 @@ class KnownModel:
         """Bytes of the largest answer's tensors, 0 if none is known."""
         answers = [*(self.answers or ()), *filter(None, self.special)]
         return max((sum(len(tensor.blob) for tensor in one) for one in answers), default=0)
+
+
+def model_path(name: str) -> str:
+    """Return the path of a model below the target's prefix. Raises UnicodeEncodeError for a name
+    that no URL can have: one with a lone surrogate.
+    """
+    return f"/v2/models/{quote(name, safe='')}"
 
 
 @dataclass(frozen=True)
