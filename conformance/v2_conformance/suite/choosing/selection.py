@@ -17,6 +17,7 @@ def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     """
     if not patterns:
         return list(cases)
+    patterns = list(dict.fromkeys(patterns))  # a forged report repeats one as often as it likes
     what = "scenarios" if cases and cases[0].of_clients else "cases"
     for pattern in patterns:
         if not any(_matches(case, pattern) for case in cases):

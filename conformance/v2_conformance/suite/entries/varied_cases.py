@@ -43,13 +43,13 @@ def vary(case: RequestCase, names: Sequence[str]) -> RequestCase:
 
 
 def crossed(cases: Sequence[Case], names: Sequence[str]) -> list[Case]:
-    """Every case that must succeed, in each of the variations `names` that fits it.
+    """Every case that must succeed, once in each of the variations `names` that fits it.
 
     Their ids are CASE+VARIATION. Raises CaseFileError for an unknown variation and
     NothingRanError for one that fits none of the cases.
     """
     found: list[Case] = []
-    for name in names:
+    for name in dict.fromkeys(names):
         variation(name)
         of_this = list(_crossed_with(cases, name))
         if not of_this:
@@ -69,7 +69,7 @@ def planned_and_chosen(
     chosen = select(cases, patterns)
     if not variations:
         return cases, chosen
-    varied = crossed(chosen, list(dict.fromkeys(variations)))
+    varied = crossed(chosen, variations)
     return [*cases, *varied], varied
 
 
