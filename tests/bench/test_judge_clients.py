@@ -13,6 +13,7 @@ import pytest
 from support.scenarios import scenario
 from v2_conformance.bench.judging.judge import judge_client
 from v2_conformance.bench.judging.observed import observe_client
+from v2_conformance.bench.judging.requests import CHECKS
 from v2_conformance.bench.tasks import asked_of
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ClientCase
@@ -222,6 +223,102 @@ def test_what_an_earlier_caller_said_is_stale(stale: bytes, tmp_path: Path) -> N
     found = judge_client(made, [first, stale], said)
     assert isinstance(found.cause, WrongRequest)
     assert (found.cause.number, found.cause.finding.kind) == (2, "stale_member")
+
+
+SAYS_MORE = {
+    "inputs": [{**TWO["inputs"][0], "parameters": {"origin": "a"}}, *TWO["inputs"][1:]],
+    "outputs": [{"tensor": 0, "form": "binary", "parameters": {"topk": 2}}],
+}
+NAMED = {"name": "OUTPUT0", "parameters": {"binary_data": True}}
+
+
+@pytest.mark.parametrize(
+    ("left", "member"),
+    [
+        (
+            {**first_input(parameters={"binary_data_size": 8, "origin": "a"}), "outputs": []},
+            "parameter origin",
+        ),
+        (changed(outputs=[{**NAMED, "parameters": {"topk": 2}}]), "parameter topk"),
+        (changed(outputs=[{"name": f"OUTPUT{n}"} for n in range(3)]), None),
+        (changed(outputs=[NAMED, {"name": "OUTPUT1"}]), "output"),
+        (changed(outputs=[{"name": "OUTPUT1"}]), None),  # wrong, but not the other caller's
+    ],
+)
+def test_parameters_and_outputs_of_an_earlier_caller_are_stale(
+    left: dict[str, Any], member: str | None, tmp_path: Path
+) -> None:
+    second = {"model": "two", "inputs": TWO["inputs"]}
+    if member == "parameter topk":
+        second["outputs"] = [{"tensor": 0, "form": "binary"}]
+    made = scenario(
+        tmp_path,
+        requests=[{**TWO, **SAYS_MORE}, second],
+        expect={"request": ["no_stale_members"]},
+    )
+    said = Said(lines=(Line(error="no"), Line(error="no")), exit=0)
+    sent = request({**left, "id": "own", "parameters": {}}, path="/v2/models/two_2/infer")
+    found = judge_client(made, [request(), sent], said)
+    if member is None:
+        assert found.outcome is Outcome.PASS
+    else:
+        assert isinstance(found.cause, WrongRequest)
+        assert found.cause.finding.kind == "stale_member"
+        assert f"the {member} " in found.message
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("default", [None, True, False])
+def test_a_form_is_stale_only_if_the_client_did_not_send_it_before_a_caller_asked(
+    default: bool | None, asked: bool, tmp_path: Path
+) -> None:
+    plain = {"model": "two", "inputs": TWO["inputs"]}
+    made = scenario(
+        tmp_path,
+        requests=[plain, {**plain, "binary_data_output": asked}, plain],
+        expect={"request": ["no_stale_members"]},
+    )
+    said = Said(lines=(Line(error="no"),) * 3, exit=0)
+
+    def last(form: bool | None) -> Outcome:
+        forms = (default, asked, form)
+        paths = ("two", "two_2", "two_3")
+        sent = [
+            request(
+                changed(outputs=[], parameters={} if one is None else {"binary_data_output": one}),
+                path=f"/v2/models/{path}/infer",
+            )
+            for one, path in zip(forms, paths, strict=True)
+        ]
+        return judge_client(made, sent, said).outcome
+
+    assert last(default) is Outcome.PASS
+    assert last(asked) is (Outcome.PASS if asked is default else Outcome.FAIL)
+
+
+@pytest.mark.parametrize("name", [[], {}, None, 7, ["OUTPUT0"]])
+@pytest.mark.parametrize("check", sorted(CHECKS))
+def test_names_that_are_no_strings_are_judged_like_others(
+    check: str, name: object, tmp_path: Path
+) -> None:
+    entries = {
+        of: [{**entry, "name": name} for entry in DOCUMENT[of]] for of in ("inputs", "outputs")
+    }
+    found = verdict(tmp_path, check, request(changed(**entries)))
+    assert found.outcome in (Outcome.PASS, Outcome.FAIL)
+
+
+def test_a_target_is_expected_as_it_is_encoded(tmp_path: Path) -> None:
+    sent = request(path="/v2/models/a%20b/infer")
+    found = verdict(tmp_path, "target", sent, called="a%20b")
+    assert "POST /v2/models/a%2520b/infer" in found.message
+    right = request(path="/v2/models/a%2520b/infer")
+    assert verdict(tmp_path, "target", right, called="a%20b").outcome is Outcome.PASS
+
+
+def test_broken_json_is_named_and_not_the_blobs_behind_it(tmp_path: Path) -> None:
+    sent = request(blobs=b"\xff" * 13).replace(PRIORITY, PRIORITY[:-1] + b",}")
+    assert "not UTF-8" not in verdict(tmp_path, "json", sent).message
 
 
 def test_of_several_requests_the_wrong_one_is_named_although_the_client_says_nothing(

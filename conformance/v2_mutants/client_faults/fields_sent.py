@@ -1,18 +1,21 @@
-"""Faults of the header fields that a client sends (K9, K17, K19)."""
+"""Faults of what a client sends beside its tensors: fields, ids and parameters (K9, K16 to K19,
+K35)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import requests
 
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.reference.client.plain_client import PlainClient
 from v2_conformance.reference.client.requests_made import JsonObject
-from v2_conformance.reference.client.task import Call
+from v2_conformance.reference.client.responses_read import Inference
+from v2_conformance.reference.client.task import Call, CallerInput, ClientError
 from v2_mutants.changes import without
-from v2_mutants.registry import Right, client_fault
+from v2_mutants.registry import Right, What, client_fault
 
 
 @client_fault("callers-headers-changed", "K9", PlainClient.with_callers)
@@ -77,6 +80,11 @@ client_fault("content-type-of-a-form", "K17", PlainClient.content_type)(
 )
 
 
+def written(escaped: bytes, raw: bytes) -> What[bytes]:
+    """Return what writes something other than its escape into the JSON."""
+    return lambda right, document: right().replace(escaped, raw)
+
+
 class _CallersWin(PlainClient):
     """A client in which one field of the caller's, if it is there, is sent as it is."""
 
@@ -129,3 +137,113 @@ class _ContentEncodingSent(_CallersWin):
     """The caller's Content-Encoding is sent with a body that has none."""
 
     won = "Content-Encoding"
+
+
+def _stays(member: str) -> What[Inference]:
+    """A client that sends what an earlier caller said if this one says nothing."""
+
+    def what(right: Right[Inference], call: Call) -> Inference:
+        said = getattr(call, member)
+        if said not in (None, {}):
+            right.state["said"] = said
+        return right(replace(call, **{member: right.state.get("said", said)}))
+
+    return what
+
+
+for _name, _text, _member in (
+    ("id-stays", "The id of a request is sent with those after it that have none.", "id"),
+    (
+        "version-stays",
+        "A version is asked for again if the caller names none.",
+        "version",
+    ),
+    (
+        "parameters-stay",
+        "Request parameters are sent with later requests, too.",
+        "parameters",
+    ),
+    ("outputs-stay", "The outputs that were asked for are asked for again.", "outputs"),
+    ("form-of-outputs-stays", "The form of all outputs is asked for again.", "binary_data_output"),
+):
+    client_fault(_name, "K9", PlainClient.inferred)(_text, _stays(_member))
+
+
+@client_fault("parameters-of-inputs-stay", "K9", PlainClient.input_object)
+def _(right: Right[JsonObject], tensor: CallerInput, blob: bytes | None) -> JsonObject:
+    """The parameters of an input are sent again with later ones of its name."""
+    kept = right.state.setdefault(tensor.name, {})
+    kept.update(tensor.parameters)
+    return right(replace(tensor, parameters={**kept}))
+
+
+@client_fault.several("names-no-outputs-after-an-error", "K16")
+class _AfterAnError(PlainClient):
+    """After an error, no request names outputs and forms any more."""
+
+    _failed = False
+
+    def inferred(self, call: Call) -> Inference:
+        try:
+            return super().inferred(replace(call, outputs=None) if self._failed else call)
+        except ClientError:
+            self._failed = True
+            raise
+
+
+def _sends(change: Callable[[Call], Call]) -> What[Inference]:
+    """A client that sends less than its caller gave it."""
+    return lambda right, call: right(change(call))
+
+
+for _name, _requirement, _text, _less in (
+    ("callers-fields-cut-at-64", "K19", "A field of the caller's is cut after 64 characters.",
+     lambda call: replace(call, headers={name: v[:64] for name, v in call.headers.items()})),
+    ("parameters-of-later-inputs-lost", "K19", "Only the first input's parameters are sent.",
+     lambda call: replace(call, inputs=(
+         *call.inputs[:1], *(replace(one, parameters={}) for one in call.inputs[1:])))),
+    ("id-cut-at-32", "K35", "An id is cut after 32 characters.",
+     lambda call: replace(call, id=call.id and call.id[:32])),
+    ("id-cut-at-64", "K35", "An id is cut after 64 characters.",
+     lambda call: replace(call, id=call.id and call.id[:64])),
+    ("version-lost-beside-an-id", "K35", "A request with an id names no version.",
+     lambda call: replace(call, version=None) if call.id else call),
+    ("codings-lost-beside-fields", "K35", "A request with fields of the caller's has no codings.",
+     lambda call: replace(call, request_compression=None, response_compression=None)
+     if call.headers else call),
+):  # fmt: skip
+    client_fault(_name, _requirement, PlainClient.inferred)(_text, _sends(_less))
+
+
+def _changes(of: type, change: Callable[[Any], Any]) -> What[JsonObject]:
+    """A client that changes values of one type among the caller's own parameters."""
+
+    def what(
+        right: Right[JsonObject], own: JsonObject, reserved: JsonObject, place: str
+    ) -> JsonObject:
+        return right({n: change(v) if type(v) is of else v for n, v in own.items()})
+
+    return what
+
+
+for _name, _text, _type, _change in (
+    ("in-32-bits", "Integers among the caller's parameters have 32 bits.", int,
+     lambda value: (value + 2**31) % 2**32 - 2**31),
+    ("without-signs", "Integers among the caller's parameters have no sign.", int, abs),
+    ("as-words", "The caller's parameters true and false are sent for these words.", str,
+     lambda value: {"true": True, "false": False}.get(value, value)),
+    ("as-digits", "The caller's parameters of digits are sent as numbers.", str,
+     lambda value: int(value) if value.isdigit() else value),
+    ("in-ascii", "Question marks replace what is not ASCII in the caller's parameters.", str,
+     lambda value: value.encode("ascii", "replace").decode()),
+):  # fmt: skip
+    client_fault(f"parameters-{_name}", "K19", PlainClient.merged)(_text, _changes(_type, _change))
+client_fault("parameters-that-are-nothing-lost", "K19", PlainClient.merged)(
+    "Parameters of the caller's that are 0, false or empty are not sent.",
+    lambda right, own, reserved, place: right({name: v for name, v in own.items() if v}),
+)
+for _name, _escaped, _raw in (("quotes", b'\\"', b'"'), ("tabs", b"\\t", b"\t")):
+    client_fault(f"{_name}-not-escaped", "K35", PlainClient.dump)(
+        f"{_name.capitalize()} in strings are written into the JSON as they are.",
+        written(_escaped, _raw),
+    )

@@ -18,6 +18,12 @@ _SIZE = {"binary_data_size"}
 _MEMBERS = {"model_name", "model_version", "id", "parameters", "outputs", "error"}
 _OUTPUT_MEMBERS = {"name", "datatype", "shape", "parameters", "data"}
 
+
+def refused_if_it_has(pattern: bytes) -> What[JsonObject]:
+    """Return what does not read a response's JSON that has this."""
+    return lambda right, text: fail("not JSON") if re.search(pattern, text) else right()
+
+
 client_fault("parameters-mean-binary", "K11", PlainClient.binary_size)(
     "An output with parameters has to have a binary_data_size among them.",
     lambda right, entry: fail(_NO_SIZE) if entry.get("parameters") and right() is None else right(),
@@ -90,6 +96,15 @@ client_fault("json-escapes-not-read", "K23", PlainClient.parse)(
     "Escapes in the JSON's strings are left as they are.",
     lambda right, text: right(re.sub(rb"\\u", rb"\\\\u", text)),
 )
+for _name, _what, _escape in (
+    ("beyond-latin-1", "of characters beyond U+00FF", rb"\\u(?!00)"),
+    ("of-pairs", "of characters beyond U+FFFF", rb"\\u[dD][89abAB]"),
+    ("of-capitals", "with capital letters", rb"\\u[0-9a-fA-F]{,3}[A-F]"),
+    ("of-slashes", "of a slash", rb"\\/"),
+):
+    client_fault(f"json-escapes-{_name}-refused", "K23", PlainClient.parse)(
+        f"An escape {_what} in a JSON string is an error.", refused_if_it_has(_escape)
+    )
 client_fault("json-read-as-latin-1", "K23", PlainClient.parse)(
     "The JSON is read as Latin-1.",
     lambda right, text: right(json.dumps(json.loads(text.decode("latin-1"))).encode()),

@@ -1,8 +1,9 @@
-"""Faults of messages longer than some limit: 4 KiB, 64 KiB, 1 MiB, 16 MiB (K1, K3, K40)."""
+"""Faults of messages longer than some limit: 4 KiB, 64 KiB, 1 MiB, 16 MiB (K1, K3, K14, K40)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from v2_conformance.reference.client.plain_client import PlainClient
 from v2_conformance.reference.client.requests_made import JsonObject
@@ -66,3 +67,19 @@ for _name in ("1-mib", "16-mib"):
         f"A response of more than {_name} is an error.",
         refused_over(LIMITS[_name]),
     )
+client_fault("elements-cut-at-1-mib", "K40", PlainClient.elements)(
+    "A BYTES element is cut after 1 MiB.",
+    lambda right, array: [element[: LIMITS["1-mib"]] for element in right()],
+)
+client_fault("more-than-16-outputs-refused", "K14", PlainClient.outputs)(
+    "A response of more than 16 outputs is an error.",
+    lambda right, call, entries, blobs: right() if len(entries) <= 16 else fail("too many outputs"),
+)
+client_fault("more-than-16-inputs-refused", "K14", PlainClient.inferred)(
+    "A request of more than 16 inputs is an error.",
+    lambda right, call: right() if len(call.inputs) <= 16 else fail("too many inputs"),
+)
+client_fault("rank-over-4-flattened", "K14", PlainClient.shape)(
+    "The dimensions behind the third are one, if there are more than four.",
+    lambda right, name, shape: (*right()[:3], prod(right()[3:])) if len(right()) > 4 else right(),
+)

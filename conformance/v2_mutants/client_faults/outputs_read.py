@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from msgspec.structs import replace
 
-from v2_conformance.protocol.datatypes import Shape, from_values
+from v2_conformance.protocol.datatypes import DATATYPES, Shape, from_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
 from v2_conformance.reference.client.connection import Answer
@@ -14,7 +15,7 @@ from v2_conformance.reference.client.plain_client import PlainClient
 from v2_conformance.reference.client.requests_made import JsonObject
 from v2_conformance.reference.client.responses_read import Blobs, Inference
 from v2_conformance.reference.client.task import Call
-from v2_mutants.changes import fail, without
+from v2_mutants.changes import fail
 from v2_mutants.registry import Right, What, client_fault
 
 Split = tuple[bytes, Blobs]
@@ -66,6 +67,16 @@ def fills(make: Callable[[Right[Inference], Tensor], bytes]) -> What[Inference]:
     return what
 
 
+def renamed(change: Callable[[str], str]) -> What[tuple[str, str, Shape]]:
+    """Return what gives the outputs of a response other names."""
+
+    def what(right: Right[tuple[str, str, Shape]], entry: JsonObject) -> tuple[str, str, Shape]:
+        name, datatype, shape = right()
+        return change(name), datatype, shape
+
+    return what
+
+
 def _without_outputs(call: Call) -> Call:
     return Call(**{**vars(call), "outputs": None})
 
@@ -92,6 +103,49 @@ client_fault("no-outputs-are-a-result", "K37", PlainClient.check_outputs)(
     "A response without any output is a result.",
     lambda right, call, outputs: right() if outputs else None,
 )
+
+
+for _name, _text, _change in (
+    ("ends-at-a-colon", "ends at its first colon", lambda name: name.partition(":")[0]),
+    ("begins-behind-a-slash", "begins behind its last slash", lambda name: name.rpartition("/")[2]),
+    ("without-white-space", "loses the white space around it", str.strip),
+):
+    client_fault(f"name-of-output-{_name}", "K3", PlainClient.described)(
+        f"The name of an output {_text}.", renamed(_change)
+    )
+
+
+@client_fault("outputs-by-names-in-small-letters", "K3", PlainClient.outputs)
+def _(
+    right: Right[list[Tensor]], call: Call, entries: Sequence[JsonObject], blobs: Blobs
+) -> list[Tensor]:
+    """Of outputs whose names differ in letter case alone, the user gets the last."""
+    return list({tensor.name.lower(): tensor for tensor in right()}.values())
+
+
+@client_fault("blobs-begin-where-characters-end", "K3", PlainClient.split)
+def _(right: Right[Split], answer: Answer) -> Split:
+    """The header length of a response is taken for a number of characters."""
+    text, blobs = right()
+    if not blobs.data:
+        return text, blobs
+    characters = answer.body.decode(errors="surrogateescape")
+    end = len(characters[: len(text)].encode(errors="surrogateescape"))
+    return text, Blobs(answer.body[end:])
+
+
+@client_fault("output-shape-as-before", "K14", PlainClient.described)
+def _(right: Right[tuple[str, str, Shape]], entry: JsonObject) -> tuple[str, str, Shape]:
+    """An output has the shape that the last one of its name had, if it has as many elements."""
+    name, datatype, shape = right()
+    return name, datatype, right.state.setdefault((name, prod(shape)), shape)
+
+
+@client_fault("output-datatype-as-before", "K14", PlainClient.described)
+def _(right: Right[tuple[str, str, Shape]], entry: JsonObject) -> tuple[str, str, Shape]:
+    """An output has the datatype that the last one of its name had, if that is as long."""
+    name, datatype, shape = right()
+    return name, right.state.setdefault((name, DATATYPES[datatype].size), datatype), shape
 
 
 def _flat(data: object) -> list[object]:
@@ -156,31 +210,3 @@ client_fault("rank-0-sent-as-1", "K14", PlainClient.json_shape)(
     "A tensor of rank 0 is sent as one of rank 1.",
     lambda right, tensor: right() or [1],
 )
-
-
-@client_fault.several("id-stays", "K9")
-class _IdStays(PlainClient):
-    """The id of a request is sent with those after it that have none."""
-
-    _last: str | None = None
-
-    def document(self, call: Call, blobs: Sequence[bytes | None]) -> JsonObject:
-        self._last = call.id or self._last
-        return super().document(Call(**{**vars(call), "id": self._last}), blobs)
-
-
-@client_fault("version-stays", "K9", PlainClient.path)
-def _(right: Right[str], call: Call) -> str:
-    """The version of a model is asked for again by requests that name none."""
-    version = right.state["version"] = call.version or right.state.get("version")
-    return right(Call(**{**vars(call), "version": version}))
-
-
-@client_fault("parameters-stay", "K9", PlainClient.document)
-def _(right: Right[JsonObject], call: Call, blobs: Sequence[bytes | None]) -> JsonObject:
-    """The caller's request parameters are sent with later requests, too."""
-    kept = right.state.setdefault("parameters", {})
-    kept.update(call.parameters)
-    document = right()
-    own = {**kept, **document.get("parameters", {})}
-    return {**document, "parameters": own} if own else without(document, "parameters")

@@ -131,6 +131,10 @@ client_fault("target-not-encoded", "K33", ByHand.head, base=ByHand)(
     "A model's name is put into the target as it is.",
     lambda right, call, fields, body: unquote(right().decode()).encode(),
 )
+client_fault("percent-signs-as-they-are", "K33", PlainClient.path)(
+    "A percent sign in a model's name is put into the target as it is.",
+    lambda right, call: right().replace("%25", "%"),
+)
 client_fault("version-in-lowercase", "K33", ByHand.head, base=ByHand)(
     "The request line ends with http/1.1 in lowercase.",
     edited(b"HTTP/1.1", b"http/1.1"),

@@ -154,3 +154,21 @@ def _(right: Right[list[str]], stream: BinaryIO) -> list[str]:
     """A head of more than 4 KiB is an error."""
     lines = right()
     return lines if sum(map(len, lines)) < _MOST_HEAD else fail("the head is too long")
+
+
+@client_fault("fields-of-interim-responses-kept", "K34", ReadByHand.lines_of_head, base=ReadByHand)
+def _(right: Right[list[str]], stream: BinaryIO) -> list[str]:
+    """The final response has the fields of interim ones, which come before its own."""
+    line, *fields = right()
+    kept = right.state.setdefault("fields", [])
+    if " 10" in line:
+        kept += fields
+        return [line, *fields]
+    names = {name.partition(":")[0].lower() for name in kept}
+    return [line, *kept, *(one for one in fields if one.partition(":")[0].lower() not in names)]
+
+
+client_fault("chunk-size-in-16-bits", "K7", ReadByHand.chunk_size, base=ReadByHand)(
+    "The size of a chunk has 16 bits.",
+    lambda right, line: right() & 0xFFFF,
+)

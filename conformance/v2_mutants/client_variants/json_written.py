@@ -104,14 +104,17 @@ def _(right: Right[JsonObject], output: CallerOutput) -> JsonObject:
     return right() or {"binary_data": True}
 
 
-client_variant(
-    "binary-outputs-by-default",
-    "K7 K16; binary extension: a caller who says nothing leaves the form to the client",
-    PlainClient.request_parameters,
-)(
-    "All outputs are asked for as blobs if the caller says nothing.",
-    lambda right, call: right() or {"binary_data_output": True},
-)
+def asks_for_all(binary: bool) -> What[JsonObject]:
+    """Return what asks for all outputs in one form if the caller says nothing."""
+    return lambda right, call: right() or {"binary_data_output": binary}
+
+
+for _form, _words, _binary in (("binary", "as blobs", True), ("json", "in JSON", False)):
+    client_variant(
+        f"{_form}-outputs-by-default",
+        "K7 K9 K16; binary extension: a caller who says nothing leaves the form to the client",
+        PlainClient.request_parameters,
+    )(f"All outputs are asked for {_words} if the caller says nothing.", asks_for_all(_binary))
 
 
 @client_variant(

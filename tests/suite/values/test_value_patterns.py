@@ -63,6 +63,7 @@ DIGESTS = [
     ("element_of_65000", 3, "72c920a38ae4a966"),
     ("element_of_70000", 3, "02edf98778edfd37"),
     ("element_of_1000000", 3, "67963038101022a1"),
+    ("element_of_1100000", 3, "e23e55bae025ca33"),
     ("one_byte", 2500, "ec19ebd5d022a37e"),
     ("invalid_utf8", 2500, "740924bb68af7f2b"),
 ]

@@ -15,7 +15,9 @@ from typing import Any
 
 from v2_conformance.bench.answers import Answer, answer_to, make_answer
 from v2_conformance.bench.features import needed
-from v2_conformance.bench.judging.requests import Sent, check_request, is_exact
+from v2_conformance.bench.judging.callers import infer_path
+from v2_conformance.bench.judging.requests import check_request, is_exact
+from v2_conformance.bench.judging.sent import Sent
 from v2_conformance.bench.requests import (
     ClientRequest,
     UnreadableRequestError,
@@ -263,7 +265,7 @@ def _check_sent(
         if expect.get("reading") == "error_or_exact" and line.error is not None:
             return
         if arrived.elsewhere is not None:
-            path = f"POST /v2/models/{asked[number].request.model}/infer"
+            path = f"POST {infer_path(asked[number].request)}"
             raise Finding(WrongTarget(path, arrived.elsewhere))
         raise Finding(NoRequest(None if line.error is None else printable(line.error, _SHOWN)))
     for request in came.tries:

@@ -177,7 +177,7 @@ class StaleField(CauseBase, frozen=True):
 
 
 class StaleMember(CauseBase, frozen=True):
-    """A request has the id, the version or a parameter of an earlier one."""
+    """A request has the id, the version, an output or a parameter of an earlier one."""
 
     says = "the {name} '{value}' is left over from an earlier request"
     name: str

@@ -302,6 +302,7 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "element_of_65000": _elements_of(65_000),
     "element_of_70000": _elements_of(70_000),
     "element_of_1000000": _elements_of(1_000_000),
+    "element_of_1100000": _elements_of(1_100_000),
     "element_of_64000000": _elements_of(64_000_000),
     "one_byte": _bytes_elements(*(bytes([i]) for i in range(33, 127))),
     "invalid_utf8": _bytes_elements(b"\xff\xfe", b"ok"),
