@@ -59,8 +59,13 @@ class _Behaviour(Behaviour):
 
     def __init__(self, case: ClientCase, asked: Sequence[Asked]) -> None:
         super().__init__()
+        self._versions = {one.request.model: one.request.version or "1" for one in asked}
         for number, one in enumerate(asked):
             self.models[one.request.model] = _declared(case, number, one)
+
+    def versions(self, model: ModelContract) -> list[str]:
+        """See Behaviour: the one that the task names."""
+        return [self._versions[model.model]]
 
     def find_model(self, name: str, version: str | None) -> ModelContract:
         """See Behaviour: a task can name any version."""

@@ -140,12 +140,16 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
         return self.json_response(
             {
                 "name": model.model,
-                "versions": ["1"],
+                "versions": self.versions(model),
                 "platform": SERVER_NAME,
                 "inputs": [spec.metadata() for spec in model.inputs],
                 "outputs": [spec.metadata() for spec in model.outputs],
             }
         )
+
+    def versions(self, model: ModelContract) -> list[str]:
+        """The versions of a model, in its metadata."""
+        return ["1"]
 
     def repository_index(self, request: Request) -> Response:
         """POST /v2/repository/index: every model is ready."""

@@ -143,7 +143,7 @@ def _player(
 
     Nothing shows whether a model batches: for such a role only the contract's own model is tried.
     """
-    own_first = sorted(models, key=lambda m: (m.name != model.model, quote(m.name) in taken))
+    own_first = sorted(models, key=lambda m: m.name != model.model)
     tried: list[str] = []
     for described in own_first:
         own = described.name == model.model
