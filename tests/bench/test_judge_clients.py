@@ -127,8 +127,7 @@ KINDS_OF_CHECKS: list[tuple[str, str, bytes]] = [
     ("caller_parameters", "wrong_parameter", request(changed(parameters={"priority": True}))),
     ("caller_headers", "wrong_field", request(fields="Content-Type: a/b\r\n")),
     ("content_type", "wrong_content_type", request(fields="Content-Type: application/json\r\n")),
-    ("compressed", "wrong_field", request(coding="gzip")),
-    ("compressed", "wrong_field", request(coding="br")),
+    ("compressed", "broken_coding", request(coding="br")),
 ]
 
 
@@ -349,8 +348,37 @@ def test_a_compressed_request_is_judged_as_it_was_before(tmp_path: Path) -> None
     for check in ("compressed", "header_length", "blobs"):
         found = verdict(tmp_path, check, sent, request_compression="gzip")
         assert found.outcome is Outcome.PASS, found.message
-    missing = verdict(tmp_path, "compressed", request(), request_compression="gzip")
-    assert missing.outcome is Outcome.FAIL
+    for other in (request(), request(coding="br")):
+        missing = verdict(tmp_path, "compressed", other, request_compression="gzip")
+        assert missing.outcome is Outcome.FAIL
+
+
+def test_a_client_may_compress_on_its_own(tmp_path: Path) -> None:
+    assert verdict(tmp_path, "compressed", request(coding="gzip")).outcome is Outcome.PASS
+    only_named = request(fields="Content-Encoding: gzip\r\n")
+    assert verdict(tmp_path, "compressed", only_named).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    ("given", "sent", "outcome"),
+    [
+        (3, 3.0, Outcome.PASS),
+        (3, 3.5, Outcome.FAIL),
+        (0, False, Outcome.FAIL),
+        (1, True, Outcome.FAIL),
+        (True, 1, Outcome.FAIL),
+        (False, False, Outcome.PASS),
+        (0.5, 0.5, Outcome.PASS),
+        ("3", 3, Outcome.FAIL),
+        (2.0, 2, Outcome.PASS),
+    ],
+)
+def test_a_parameter_has_its_value_and_json_has_one_type_of_number(
+    given: Any, sent: Any, outcome: Outcome, tmp_path: Path
+) -> None:
+    came = request(changed(parameters={"priority": sent}))
+    found = verdict(tmp_path, "caller_parameters", came, parameters={"priority": given})
+    assert found.outcome is outcome
 
 
 @pytest.mark.parametrize(
@@ -502,6 +530,10 @@ def test_an_error_has_to_say_what_the_scenario_asks_for(tmp_path: Path) -> None:
         ("request_lengths", request(framed="Content-Length: 5\r\nTransfer-Encoding: chunked\r\n")),
         ("request_lengths", request(framed="Content-Length: +5\r\n")),
         ("request_json", request(first_input(datatype="FLOAT"))),
+        ("request_blobs", request(blobs=BLOBS[:-1])),
+        ("request_blobs", request(blobs=BLOBS + b"!")),
+        ("request_blobs", request(first_input(shape=[3]))),
+        ("request_blobs", request(blobs=BLOBS[:-1], coding="gzip")),
         ("request_json", request().replace(b"priority", b"\xff\xff\xff\xff\xff\xff\xff\xff")),
         ("request_json", request(first_input(parameters={}))),
     ],
@@ -511,7 +543,7 @@ def test_observed_rules_notice_their_defects(what: str, sent: bytes, two: Client
     assert seen[what].wrong == 1  # type: ignore[index]
     assert seen[what].first is not None  # type: ignore[index]
     kept = {one.what: one for one in observe_client(two, [request()])}
-    assert len(kept) == 4
+    assert len(kept) == 5
     assert not any(one.wrong for one in kept.values())
 
 

@@ -47,7 +47,7 @@ def test_metadata_agrees_with_task_and_answer() -> None:
             status, body = get(stage, f"/v2/models/{quote(one.request.model, safe='')}")
             assert status == 200, case.id
             metadata = json.loads(body)
-            assert metadata["versions"] == [one.request.version or "1"], case.id
+            assert (one.request.version or "1") in metadata["versions"], case.id
             inputs = {entry["name"]: entry for entry in metadata["inputs"]}
             outputs = {entry["name"] for entry in metadata["outputs"]}
             for tensor in one.request.inputs:

@@ -60,11 +60,12 @@ class Connection:
                     enough = len(data) + 1 if request is None else request.needs
                 if request is not None and number is None:
                     self._stage = self._find(request)
-                    number, turn = self._stage.begin(request)
+                    if request.whole or not self._stage.needs_all(request):
+                        number, turn = self._stage.begin(request)
                     early = turn is not None and self._stage.script_when(turn) == "head"
                     if early:
                         break
-                    if not request.whole and _waits(request):
+                    if not given and not request.whole and _waits(request):
                         self._sock.sendall(CONTINUE)
                         given = CONTINUE
                 if request is not None and request.whole:
@@ -181,7 +182,7 @@ class Connection:
             return
         if number is None:
             with contextlib.suppress(OSError):
-                number, _ = self._stage.begin(None)
+                number, turn = self._stage.begin(request)
         if number is not None:
             came = self._transcript(self._data, given, began, Ending.CLOSED, why)
             self._stage.keep(number, turn, came, infers=request is None)

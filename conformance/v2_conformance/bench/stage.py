@@ -38,6 +38,9 @@ class Stage(Protocol):
         many.
         """
 
+    def needs_all(self, request: ClientRequest) -> bool:
+        """Return True if a request cannot begin before all of it is there."""
+
     def script_when(self, turn: Turn) -> str:
         """Return when to send the answer to a request."""
 
@@ -59,13 +62,16 @@ class _Behaviour(Behaviour):
 
     def __init__(self, case: ClientCase, asked: Sequence[Asked]) -> None:
         super().__init__()
-        self._versions = {one.request.model: one.request.version or "1" for one in asked}
+        self._versions: dict[str, list[str]] = {}
+        for one in asked:
+            versions = self._versions.setdefault(one.request.model, [])
+            versions.append(one.request.version or "1")
         for number, one in enumerate(asked):
             self.models[one.request.model] = _declared(case, number, one)
 
     def versions(self, model: ModelContract) -> list[str]:
-        """See Behaviour: the one that the task names."""
-        return [self._versions[model.model]]
+        """See Behaviour: those that the task names."""
+        return sorted(set(self._versions[model.model]))
 
     def find_model(self, name: str, version: str | None) -> ModelContract:
         """See Behaviour: a task can name any version."""
@@ -132,6 +138,10 @@ class ScenarioStage:
                 raise ConnectionAbortedError("the client has sent too much")
             self._numbers += 1
             return self._numbers, None if request is None else self._turns.next(request)
+
+    def needs_all(self, request: ClientRequest) -> bool:
+        """See Stage."""
+        return self._turns.needs_all(request)
 
     def script_when(self, turn: Turn) -> str:
         """See Stage."""

@@ -50,7 +50,8 @@ class Asked:
 
 def asked_of(case: ClientCase) -> tuple[Asked, ...]:
     """Return what each request of a scenario asks for. Each is to a model of its own, so that its
-    URL says which one came, whatever a client leaves out. Raises CaseFileError, which names the
+    URL says which one came, whatever a client leaves out; but a name that the scenario gives stays,
+    since a client may keep something for each model. Raises CaseFileError, which names the
     scenario.
     """
     found: list[Asked] = []
@@ -59,7 +60,8 @@ def asked_of(case: ClientCase) -> tuple[Asked, ...]:
             one = _asked(request)
         except CaseFileError as error:
             raise CaseFileError(f"{case.id}: request {number}: {error}") from error
-        if one.request.model in {asked.request.model for asked in found}:
+        names = {asked.request.model for asked in found}
+        if one.request.model in names and "called" not in request:
             own = msgspec.structs.replace(one.request, model=f"{one.request.model}_{number + 1}")
             one = replace(one, request=own)
         found.append(one)

@@ -153,6 +153,10 @@ class _Desk:
         """See Stage."""
         return MOST_EXCHANGES, None
 
+    def needs_all(self, request: ClientRequest) -> bool:
+        """See Stage."""
+        return False
+
     def script_when(self, turn: Turn) -> str:
         """See Stage."""
         return "whole"

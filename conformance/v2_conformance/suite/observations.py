@@ -35,6 +35,7 @@ Observed = Literal[
     "json_types",
     "line_ends",
     "nothing_after",
+    "request_blobs",
     "request_hosts",
     "request_json",
     "request_lengths",
@@ -59,7 +60,7 @@ OF_ABILITIES: frozenset[Observed] = frozenset({"chunked_requests", "zero_element
 """Those about what a server need not do at all, but must do everywhere if it does it anywhere."""
 
 OF_CLIENTS: frozenset[Observed] = frozenset(
-    {"request_hosts", "request_json", "request_lengths", "request_syntax"}
+    {"request_blobs", "request_hosts", "request_json", "request_lengths", "request_syntax"}
 )
 """Those that the requests of a client show."""
 

@@ -153,3 +153,30 @@ client_fault("coding-cut-read-on", "K21", PlainClient.undone)(
     "A compressed response without its end is read as far as it goes.",
     lambda right, name, body: zlib.decompressobj(_wbits(known(name))).decompress(body),
 )
+
+
+client_fault("coding-cut-at-64-kib", "K18", PlainClient.coded)(
+    "Of a body that is compressed no more than 64 KiB are sent.",
+    lambda right, coding, body: right(body=body[: 1 << 16]),
+)
+client_fault("coding-read-up-to-64-kib", "K21", PlainClient.undone)(
+    "No more than 64 KiB are decoded.",
+    lambda right, name, body: right()[: 1 << 16],
+)
+client_fault("coding-in-chunks-not-undone", "K21", PlainClient.decoded)(
+    "The coding of a response in chunks is not undone.",
+    lambda right, call, fields, body: body if "Transfer-Encoding" in fields else right(),
+)
+client_fault("coding-until-close-not-undone", "K21", PlainClient.decoded)(
+    "The coding of a response that ends with its connection is not undone.",
+    lambda right, call, fields, body: (
+        right() if {"Transfer-Encoding", "Content-Length"} & {*fields} else body
+    ),
+)
+
+
+@client_fault("coding-checksum-ignored", "K21", PlainClient.undone)
+def _(right: Right[bytes], name: str, body: bytes) -> bytes:
+    """The checksum at the end of a coded body is not compared."""
+    start = 10 if known(name) == "gzip" else _ZLIB_HEADER
+    return zlib.decompressobj(-zlib.MAX_WBITS).decompress(body[start:])

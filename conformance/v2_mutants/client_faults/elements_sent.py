@@ -141,3 +141,27 @@ client_fault("bf16-nan-becomes-infinity", "K15", PlainClient.bf16_bits)(
     "A NaN whose bits are in the lower half becomes an infinity as BF16.",
     lambda right, array: np.where(np.isnan(array), _upper(_bits(array)), right()),
 )
+client_fault("column-major-of-cubes-as-it-is", "K10", PlainClient.number_bytes)(
+    "A column-major array of three dimensions is sent as it lies in memory.",
+    lambda right, datatype, array: right(
+        array=array.reshape(-1, order="A") if array.ndim == 3 else array
+    ),
+)
+client_fault("column-major-of-halves-as-it-is", "K10", PlainClient.number_bytes)(
+    "A column-major array of FP16 is sent as it lies in memory.",
+    lambda right, datatype, array: right(
+        array=array.reshape(-1, order="A") if datatype == "FP16" else array
+    ),
+)
+client_fault("bytes-lengths-with-a-sign", "K12", PlainClient.bytes_blob)(
+    "BYTES elements of 128 to 255 bytes are sent as empty ones: their lengths are negative.",
+    lambda right, elements: right([b"" if 127 < len(one) < 256 else one for one in elements]),
+)
+client_fault("many-bytes-elements-sent-empty", "K12", PlainClient.elements)(
+    "BYTES elements behind the first 65,536 are sent as empty ones.",
+    lambda right, array: [one if place < 1 << 16 else b"" for place, one in enumerate(right())],
+)
+client_fault("bytes-line-ends-replaced", "K12", PlainClient.json_text)(
+    "Characters that end a line in Unicode are sent as line feeds.",
+    lambda right, element: right().translate({0x2028: "\n", 0x85: "\n"}),
+)

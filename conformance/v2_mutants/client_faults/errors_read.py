@@ -27,6 +27,10 @@ client_fault("status-of-the-server-alone", "K27", PlainClient.is_error)(
     "Only statuses from 500 are errors.",
     lambda right, answer: answer.status >= 500,
 )
+client_fault("status-of-the-usual-ones-alone", "K27", PlainClient.is_error)(
+    "Only the statuses that servers usually answer with are errors.",
+    lambda right, answer: answer.status in (400, 404, 422, 429, 500, 502, 503, 504),
+)
 client_fault("status-redirect-is-no-error", "K27", PlainClient.is_error)(
     "A status from 300 to 399 is no error.",
     lambda right, answer: answer.status >= 400,

@@ -183,9 +183,13 @@ class _AfterAnError(PlainClient):
 
     _failed = False
 
+    def less(self, call: Call) -> Call:
+        """What is left of what a caller says."""
+        return replace(call, outputs=None)
+
     def inferred(self, call: Call) -> Inference:
         try:
-            return super().inferred(replace(call, outputs=None) if self._failed else call)
+            return super().inferred(self.less(call) if self._failed else call)
         except ClientError:
             self._failed = True
             raise
@@ -247,3 +251,44 @@ for _name, _escaped, _raw in (("quotes", b'\\"', b'"'), ("tabs", b"\\t", b"\t"))
         f"{_name.capitalize()} in strings are written into the JSON as they are.",
         written(_escaped, _raw),
     )
+client_fault("parameters-of-json-inputs-lost", "K19", PlainClient.input_object)(
+    "An input in JSON is sent without the caller's parameters.",
+    lambda right, tensor, blob: right(replace(tensor, parameters={}) if blob is None else tensor),
+)
+client_fault("parameters-of-outputs-without-a-form-lost", "K19", PlainClient.output_object)(
+    "An output whose form the caller leaves open is sent without the caller's parameters.",
+    lambda right, output: right(
+        replace(output, parameters={}) if output.binary is None else output
+    ),
+)
+client_fault("version-as-a-number", "K35", PlainClient.path)(
+    "A version of digits is put into the target as a number.",
+    lambda right, call: right(
+        replace(call, version=str(int(call.version)))
+        if call.version is not None and call.version.isdigit()
+        else call
+    ),
+)
+client_fault("empty-data-is-one-zero", "K35", PlainClient.json_data)(
+    "A tensor without elements is sent as JSON with one.",
+    lambda right, tensor: right() or [0],
+)
+client_fault("blob-lost-from-coded-requests", "K2", PlainClient.in_order)(
+    "A compressed request lacks its last blob.",
+    lambda right, call, blobs: right()[:-1] if call.request_compression else right(),
+)
+
+
+@client_fault("outputs-kept-for-each-model", "K9", PlainClient.inferred)
+def _(right: Right[Inference], call: Call) -> Inference:
+    """The outputs that were asked of a model are asked for again."""
+    kept = right.state[call.model] = call.outputs or right.state.get(call.model)
+    return right(replace(call, outputs=kept))
+
+
+@client_fault.several("codings-lost-after-an-error", "K35")
+class _NoCodings(_AfterAnError):
+    """After an error, no request is compressed any more."""
+
+    def less(self, call: Call) -> Call:
+        return replace(call, request_compression=None, response_compression=None)

@@ -50,6 +50,13 @@ def _(right: Right[int | None], entry: JsonObject) -> int | None:
     return right()
 
 
+@client_fault("size-in-any-letter-case", "K11", PlainClient.binary_size)
+def _(right: Right[int | None], entry: JsonObject) -> int | None:
+    """The size of a blob is a parameter of its name in any letter case."""
+    named = {name.lower(): value for name, value in entry.get("parameters", {}).items()}
+    return right({"parameters": named})
+
+
 def requires(member: str) -> What[None]:
     """Return what raises KeyError for a response without a member."""
 
@@ -127,3 +134,22 @@ def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonO
     """JSON data has to be flat, not nested as the shape."""
     nested = any(isinstance(item, list) for item in entry["data"])
     return fail("expected flat data") if nested else right()
+
+
+@client_fault("json-nested-data-of-numbers-alone", "K23", PlainClient.json_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
+    """Only numbers may be nested."""
+    nested = any(isinstance(item, list) for item in entry["data"])
+    numbers = DATATYPES[datatype].kind in ("int", "float")
+    return fail("expected flat data") if nested and not numbers else right()
+
+
+@client_fault("json-searched-for-the-size", "K23", PlainClient.parse)
+def _(right: Right[JsonObject], text: bytes) -> JsonObject:
+    """Each size is the next one in the text of the JSON."""
+    document = right()
+    sizes = iter(re.findall(rb'"binary_data_size":\s*(\d+)', text))
+    for output in document.get("outputs", ()):
+        if "binary_data_size" in output.get("parameters", {}):
+            output["parameters"]["binary_data_size"] = int(next(sizes))
+    return document

@@ -42,6 +42,12 @@ client_fault("content-type-json-has-no-blobs", "K38", PlainClient.split)(
     "A response that is typed as JSON has no blobs, whatever its header length.",
     lambda right, answer: (answer.body, Blobs(b"")) if _of(answer) == JSON_TYPE else right(),
 )
+client_fault("header-length-of-all-refused", "K38", PlainClient.split)(
+    "A header length behind which nothing follows is an error.",
+    lambda right, answer: (
+        fail("no blobs") if answer.fields.get(HEADER_LENGTH) == str(len(answer.body)) else right()
+    ),
+)
 client_fault("content-type-text-is-an-error", "K38", PlainClient.split)(
     "A response that is typed as text is an error's.",
     lambda right, answer: fail("an error") if _of(answer).startswith("text/") else right(),
@@ -99,6 +105,18 @@ def _(
     return list({tensor.name: tensor for tensor in right()}.values())
 
 
+@client_fault("outputs-by-their-places", "K37", PlainClient.outputs)
+def _(
+    right: Right[list[Tensor]], call: Call, entries: Sequence[JsonObject], blobs: Blobs
+) -> list[Tensor]:
+    """The first outputs of a response are those that were asked for, whatever they are called."""
+    asked = call.outputs
+    read = right()
+    if asked is None or len(asked) > len(read):
+        return read
+    return [replace(tensor, name=one.name) for tensor, one in zip(read, asked, strict=False)]
+
+
 client_fault("no-outputs-are-a-result", "K37", PlainClient.check_outputs)(
     "A response without any output is a result.",
     lambda right, call, outputs: right() if outputs else None,
@@ -109,6 +127,8 @@ for _name, _text, _change in (
     ("ends-at-a-colon", "ends at its first colon", lambda name: name.partition(":")[0]),
     ("begins-behind-a-slash", "begins behind its last slash", lambda name: name.rpartition("/")[2]),
     ("without-white-space", "loses the white space around it", str.strip),
+    ("ends-at-a-dot", "ends at its first dot", lambda name: name.partition(".")[0]),
+    ("cut-at-64", "is cut after 64 characters", lambda name: name[:64]),
 ):
     client_fault(f"name-of-output-{_name}", "K3", PlainClient.described)(
         f"The name of an output {_text}.", renamed(_change)

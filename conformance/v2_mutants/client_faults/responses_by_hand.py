@@ -172,3 +172,11 @@ client_fault("chunk-size-in-16-bits", "K7", ReadByHand.chunk_size, base=ReadByHa
     "The size of a chunk has 16 bits.",
     lambda right, line: right() & 0xFFFF,
 )
+client_fault("field-without-a-value-refused", "K34", ReadByHand.field, base=ReadByHand)(
+    "A field without a value is an error.",
+    lambda right, line: right() if right()[1] else fail("malformed field"),
+)
+client_fault("field-beyond-ascii-refused", "K34", ReadByHand.field, base=ReadByHand)(
+    "A field whose value is not ASCII is an error.",
+    lambda right, line: right() if line.isascii() else fail("malformed field"),
+)

@@ -142,6 +142,13 @@ def _parameters(document: Mapping[str, Any], owner: tuple[str, str]) -> Mapping[
     return parameters_of(by_name(document.get(f"{kind}s")).get(name, {}))
 
 
+def _same(value: Value, got: object) -> bool:
+    """Return True for the same value of the same type. JSON has one type of number."""
+    numbers = not isinstance(value, bool) and isinstance(value, int | float)
+    alike = isinstance(got, int | float) and not isinstance(got, bool)
+    return got == value and (alike if numbers else type(got) is type(value))
+
+
 def check_caller_parameters(sent: Sent) -> None:
     """Check that the caller's own parameters are where they belong, with their types."""
     document, task = sent.request.document, sent.asked.request
@@ -151,8 +158,7 @@ def check_caller_parameters(sent: Sent) -> None:
     for owner, given in _owners(task).items():
         got = _parameters(document, owner)
         for name, value in given.items():
-            same = type(got.get(name)) is type(value) and got.get(name) == value
-            if name not in _RESERVED and not same:
+            if name not in _RESERVED and not _same(value, got.get(name)):
                 kind, of = owner
                 label = f"{kind} {printable(of, 60)}" if of else f"the {kind}"
                 raise wrong_parameter(label, name, value, got.get(name))
@@ -178,7 +184,7 @@ def check_no_stale_headers(sent: Sent) -> None:
                 raise Finding(StaleField(name, value))
     name = HEADER_LENGTH.lower()
     true = sent.request.json_end if sent.has_blobs else len(sent.body)
-    old = {value for request in sent.earlier for value in request.values(name)}
+    old = {value for tries in sent.earlier for one in tries for value in one.values(name)}
     for value in sent.request.values(name):
         if value in old and decimal(value) != true:
             raise Finding(StaleField(HEADER_LENGTH, printable(value, 60)))
@@ -212,13 +218,11 @@ def check_no_stale_members(sent: Sent) -> None:
 
 def _own_defaults(sent: Sent) -> list[object]:
     """Return what the client has sent as binary_data_output before any caller gave it."""
-    given = {one.request.model for one in sent.before if one.request.binary_data_output is not None}
     found: list[object] = []
-    for request in sent.earlier:
-        model = model_asked(request)
-        if model is None or model[0] in given:
+    for asked, tries in zip(sent.before, sent.earlier, strict=True):
+        if asked.request.binary_data_output is not None:
             break
-        found.append(parameters_of(request.document).get(BINARY_DATA_OUTPUT))
+        found += [parameters_of(one.document).get(BINARY_DATA_OUTPUT) for one in tries]
     return found
 
 

@@ -18,6 +18,7 @@ from v2_conformance.bench.features import needed
 from v2_conformance.bench.judging.callers import infer_path
 from v2_conformance.bench.judging.requests import check_request, is_exact
 from v2_conformance.bench.judging.sent import Sent
+from v2_conformance.bench.judging.tensors import HALVES, narrow
 from v2_conformance.bench.requests import (
     ClientRequest,
     UnreadableRequestError,
@@ -154,16 +155,14 @@ def _is_basic(asked: Asked) -> bool:
 
 def _of_requests(case: ClientCase, asked: Sequence[Asked], arrived: Arrived) -> Verdict:
     """Return the verdict on a scenario of which only the requests are known."""
-    earlier: list[ClientRequest] = []
     for number, came in enumerate(arrived.of):
         label = number + 1 if len(asked) > 1 else None
         for request in came.tries:
             try:
-                sent = _sent(case, asked, number, request, earlier)
+                sent = _sent(case, asked, arrived, number, request)
                 check_request(sent, case.expected(number).get("request", ()))
             except Finding as finding:
                 return Verdict(Outcome.FAIL, WrongRequest(label, finding.cause))
-        earlier += came.tries
     return Verdict(Outcome.INCONCLUSIVE, ClientSaidLess(len(asked), 0, ""))
 
 
@@ -234,12 +233,12 @@ def _check_process(said: Said, requests: int) -> None:
 def _sent(
     case: ClientCase,
     asked: Sequence[Asked],
+    arrived: Arrived,
     number: int,
     request: ClientRequest,
-    earlier: Sequence[ClientRequest],
 ) -> Sent:
-    script = case.answer(number, 0)
-    return Sent(asked[number], request, tuple(asked[:number]), tuple(earlier), script)
+    earlier = tuple(came.tries for came in arrived.of[:number])
+    return Sent(asked[number], request, tuple(asked[:number]), earlier, case.answer(number, 0))
 
 
 def _check_sent(
@@ -251,8 +250,7 @@ def _check_sent(
 ) -> None:
     came, expect = arrived.of[number], case.expected(number)
     names = expect.get("request", ())
-    earlier = [request for one in arrived.of[:number] for request in one.tries]
-    sent = partial(_sent, case, asked, number, earlier=earlier)
+    sent = partial(_sent, case, asked, arrived, number)
 
     if expect.get("reading") == "refused":
         # The same tensors in another form are no less than an error.
@@ -343,12 +341,11 @@ def _check_outputs(answer: Answer, outputs: Sequence[SaidTensor], *, strictly: b
 def _check_tensor(expected: Tensor, got: SaidTensor, *, strictly: bool) -> None:
     label = printable(got.name, 60)
     datatype, data = got.datatype, got.data
-    if expected.datatype == "BF16" and datatype == "FP32":
-        # FP32 loses nothing for a user without a type for BF16.
-        narrowed = bytes(b for i in range(2, len(data), 4) for b in data[i : i + 2])
-        zeros = not any(data[i] or data[i + 1] for i in range(0, len(data) - 3, 4))
-        if zeros and len(data) == 2 * len(expected.blob):
-            datatype, data = "BF16", narrowed
+    if datatype == "FP32" and expected.datatype in HALVES and len(data) % 4 == 0:
+        # FP32 loses nothing for a user without a type for halves.
+        narrowed = narrow(expected.datatype, data)
+        if narrowed is not None:
+            datatype, data = expected.datatype, narrowed
     if datatype != expected.datatype:
         if strictly:
             raise Finding(WrongDatatype(label, expected.datatype, printable(datatype, 20)))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from v2_conformance.bench.judging.requests import read_document
+from v2_conformance.bench.judging.requests import read_blobs, read_document
 from v2_conformance.bench.requests import (
     ClientRequest,
     UnreadableRequestError,
@@ -27,6 +27,8 @@ from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import excerpt
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.client_findings import InvalidRequestHttp, RequestRule
+from v2_conformance.suite.causes.findings import LeftoverBytes
+from v2_conformance.suite.causes.output_findings import BlobPastBody, InvalidTensor
 from v2_conformance.suite.observations import Observed
 from v2_conformance.wire.messages import read_chunks, read_head
 
@@ -34,6 +36,8 @@ _REQUEST_LINE = re.compile(rb"%s [!-~]+ HTTP/1\.[01]" % TOKEN.encode())
 _FIELD = re.compile(rb"%s:[\t -~\x80-\xff]*" % TOKEN.encode())
 _ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):[0-9]{2,5}", re.ASCII)
 _SHOWN = 80
+# What is no fault of the JSON or of its elements.
+_OF_BLOBS = (BlobPastBody, InvalidTensor, LeftoverBytes)
 _MAY_REFUSE = ("error_or_exact", "refused")
 
 
@@ -172,7 +176,21 @@ def _json(look: _Look) -> _Judged | None:
     return _KEPT
 
 
+def _blobs(look: _Look) -> _Judged | None:
+    """The blobs of inference requests: each where it belongs, as long as its shape."""
+    request = look.request
+    if request is None or not request.whole or model_asked(request) is None:
+        return None
+    try:
+        read_blobs(request)
+    except Finding as finding:
+        if isinstance(finding.cause, _OF_BLOBS):
+            return _Judged(finding.cause)
+    return _KEPT
+
+
 _CHECKS: Mapping[Observed, Callable[[_Look], _Judged | None]] = {
+    "request_blobs": _blobs,
     "request_hosts": _rule(_host),
     "request_json": _json,
     "request_lengths": _rule(_lengths),

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from v2_conformance.bench.judging import callers
-from v2_conformance.bench.judging.sent import Sent, by_name
+from v2_conformance.bench.judging.sent import Sent, by_name, objects
 from v2_conformance.bench.judging.tensors import (
     decoded_body,
     read_strictly,
@@ -125,21 +125,30 @@ def _no_header_length(sent: Sent) -> None:
         raise Finding(HeaderLengthUnexpected(printable(values[0], 60)))
 
 
-def _blobs(sent: Sent) -> None:
-    """Check sizes and order, from where the JSON ends. A body without JSON is K35's."""
-    body, at = sent.body, sent.request.json_end
+def read_blobs(request: ClientRequest) -> list[Tensor]:
+    """Return the tensors of a request by its sizes, from where its JSON ends: none of a body
+    without JSON, which is K35's. Raises Finding for a size that does not fit, and for what is
+    missing or left over.
+    """
+    body, at = decoded_body(request), request.json_end
     start = at
+    tensors: list[Tensor] = []
     if not start:
-        return
-    tensors = []
-    for entry in sent.inputs:
+        return tensors
+    for entry in objects(request.document.get("inputs")):
         if {"name", "datatype", "shape"} <= set(entry) and isinstance(entry["shape"], list):
             tensor, at = tensor_of(entry, body, at)
             tensors.append(tensor)
     # White space may follow JSON, but no blob.
     if at < len(body) and (at > start or body[at:].strip(b" \t\r\n")):
         raise Finding(LeftoverBytes(start, at - start, len(body)))
-    _compare(sent, tensors)
+    return tensors
+
+
+def _blobs(sent: Sent) -> None:
+    """Check sizes and order, from where the JSON ends. A body without JSON is K35's."""
+    if sent.request.json_end:
+        _compare(sent, read_blobs(sent.request))
 
 
 def _data_or_size(sent: Sent) -> None:
@@ -196,10 +205,10 @@ def _content_type(sent: Sent) -> None:
 def _compressed(sent: Sent) -> None:
     wanted = sent.asked.request.request_compression
     got = tuple(known(name) or name for name in sent.request.codings)
-    if got != (() if wanted is None else (wanted,)):
+    if wanted is not None and got != (wanted,):
         named = printable(", ".join(sent.request.codings), 60) or None
-        raise Finding(WrongField("Content-Encoding", wanted or "none", named))
-    if wanted is not None:
+        raise Finding(WrongField("Content-Encoding", wanted, named))
+    if got:  # a client may compress on its own
         _json(sent)  # raises if it is not in that coding, or in it twice
 
 

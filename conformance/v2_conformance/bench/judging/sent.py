@@ -14,12 +14,12 @@ from v2_conformance.bench.tasks import Asked
 @dataclass(frozen=True)
 class Sent:
     """A request that came for `asked`; `before` are the tasks of the requests before it, and
-    `earlier` the requests that came for them. `script` says how it is answered."""
+    `earlier` the requests that came for each of them. `script` says how it is answered."""
 
     asked: Asked
     request: ClientRequest
     before: tuple[Asked, ...]
-    earlier: tuple[ClientRequest, ...]
+    earlier: tuple[tuple[ClientRequest, ...], ...]
     script: Mapping[str, Any]
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from v2_conformance.bench.requests import ClientRequest
 from v2_conformance.judging.checks import check_data_or_size
 from v2_conformance.judging.messages.response import (
@@ -106,3 +108,20 @@ def size_of(entry: Mapping[str, Any]) -> int | None:
     """Return the binary_data_size of an input, None if it has none that is a number."""
     value = parameters_of(entry).get(BINARY_DATA_SIZE)
     return value if type(value) is int and value >= 0 else None
+
+
+HALVES = ("BF16", "FP16")
+"""Datatypes whose values FP32 has, too."""
+
+
+def narrow(datatype: str, singles: bytes) -> bytes | None:
+    """Return FP32 elements in one of HALVES; None unless each has that value, NaNs included."""
+    bits = np.frombuffer(singles, "<u4")
+    with np.errstate(all="ignore"):
+        if datatype == "BF16":
+            halves = (bits >> 16).astype("<u2")
+            again = halves.astype("<u4") << 16
+        else:
+            halves = bits.view("<f4").astype("<f2")
+            again = halves.astype("<f4").view("<u4")
+    return halves.tobytes() if np.array_equal(again, bits) else None
