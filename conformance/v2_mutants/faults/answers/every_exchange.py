@@ -147,6 +147,32 @@ def _(
     return document
 
 
+def _loses_id(when: Callable[[ModelContract, Request], object]) -> What[InferenceRequest]:
+    """A server whose way for such requests does not know ids."""
+    return then(
+        lambda inference, model, request, length: (
+            replace(inference, id=None) if when(model, request) else inference
+        )
+    )
+
+
+for _kind, _text, _lost in (
+    ("coded-requests", "a request in a content coding",
+     lambda model, request: request.values("content-encoding")),
+    ("coded-answers", "an answer that may be in a content coding",
+     lambda model, request: request.values("accept-encoding")),
+    ("long-bodies", "a body of more than 64 KiB", lambda model, request: len(request.body) > 2**16),
+    ("rank-3", "a model with three dimensions",
+     lambda model, request: model.role.startswith("cube/")),
+    ("batches", "a batching model", lambda model, request: model.batching),
+    ("chunks-for-a-version", "a body in chunks on a path with the model's version",
+     lambda model, request: is_chunked(request) and "/versions/" in request.target),
+):  # fmt: skip
+    fault(f"id-lost-with-{_kind}", "O18", Behaviour.read_request)(
+        f"The response has no `id` with {_text}.", _loses_id(_lost)
+    )
+
+
 # How connections end
 
 

@@ -119,11 +119,12 @@ def _path(request: Request) -> str:
     return "json" if not length else "raw" if length == ["0"] else "framed"
 
 
-def _one_buffer(when: Callable[[Request], bool]) -> What[Response]:
-    """A server that reads the bodies of such requests into one buffer for all of them."""
+def _one_buffer(when: Callable[[Request], bool], role: str = "") -> What[Response]:
+    """A server that reads the bodies of such requests into one buffer for all of them; with a
+    `role`, only those to that model."""
 
     def what(right: Right[Response], model: ModelContract, request: Request) -> Response:
-        if not when(request):
+        if not (when(request) and role in ("", model.role)):
             return right()
         return right(model, replace(request, body=_last(right, request.body)))
 
@@ -141,6 +142,40 @@ for _kind, _when, _text in (
      "Raw requests that are in progress at once have the body of the last one."),
 ):  # fmt: skip
     fault(f"concurrent-{_kind}-mixed", "C6", Behaviour.infer)(_text, _one_buffer(_when))
+
+for _kind, _role, _when, _text in (
+    ("bodies-of-fp16", "identity/FP16", lambda request: True, "Requests with an FP16 tensor"),
+    ("bodies-of-rank-3", "cube/FP64", lambda request: True,
+     "Requests with a tensor of three dimensions"),
+    ("bodies-of-every-datatype", "all_types", lambda request: True,
+     "Requests with a tensor of every datatype"),
+    ("batches", "batched", lambda request: True, "Requests to a batching model"),
+    ("long-texts", "identity/BYTES", lambda request: len(request.body) > 4096,
+     "Requests with more than 4 KiB of BYTES"),
+    ("raw-bodies-of-doubles", "identity/FP64", lambda request: _path(request) == "raw",
+     "Raw requests with FP64"),
+    ("bodies-for-a-version", "identity/INT32", lambda request: "/versions/" in request.target,
+     "Requests to a version of a model"),
+    ("last-bodies", "identity/INT32", lambda request: request.values("connection") == ["close"],
+     "Requests that end their connections"),
+):  # fmt: skip
+    fault(f"concurrent-{_kind}-mixed", "C6", Behaviour.infer)(
+        f"{_text} that are in progress at once have the body of the last one.",
+        _one_buffer(_when, _role),
+    )
+
+
+@fault("batch-of-unlike-items-refused", "C6", Behaviour.run_model)
+def _(
+    right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """Concurrent requests to a batching model are refused if they have unlike numbers of items."""
+    if not model.batching:
+        return right()
+    items = next(iter(inputs.values())).shape[0]
+    if _last(right, items, model.model) != items:
+        refuse("the items of the batch differ", 500)
+    return right()
 
 
 _A_WRITE, _LONG = 1 << 16, 1 << 20
