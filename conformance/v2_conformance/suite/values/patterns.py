@@ -297,6 +297,8 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "only_empty": _bytes_elements(b""),
     "nuls": _bytes_elements(b"a\x00b", b"tail\x00", b"\x00", b"\x00\x00lead", b"two\x00\x00"),
     "ascii_258": _bytes_elements(b"abcdefghijklmnopqrstuvwxyz"[:25] * 10 + b"ABCDEFGH", b"xy"),
+    "around_a_byte": _bytes_elements(*(_long(size) for size in (127, 128, 200, 255, 257))),
+    "alike": _bytes_elements(_long(80) + b"a", _long(80) + b"b"),
     "long_element": _bytes_elements(_long(70_000), b"end"),
     "element_of_1100": _elements_of(1100),
     "element_of_65000": _elements_of(65_000),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.registry import Right, What, fault, then
@@ -117,3 +120,24 @@ fault("model-name-missing", "O20", Behaviour.response_document)(
         }
     ),
 )
+
+
+def _named_by_path(found: str) -> What[Response]:
+    """A server that takes a model's name from the path as it came."""
+    pattern = re.compile(found)
+
+    def what(right: Right[Response], model: ModelContract, request: Request) -> Response:
+        name = pattern.search(request.target)
+        return right(model=replace(model, model=name[1])) if name else right()
+
+    return what
+
+
+for _name, _text, _found in (
+    ("with-version", "its version behind it, if the path has one",
+     "/models/([^/]+/versions/[^/]+)/"),
+    ("in-percent-encodings", "percent-encodings, if the path has some", "/models/([^/]*%[^/]*)/"),
+):  # fmt: skip
+    fault(f"model-name-{_name}", "O20", Behaviour.infer)(
+        f"The `model_name` of a response has {_text}.", _named_by_path(_found)
+    )

@@ -11,6 +11,7 @@ from math import prod
 import msgspec
 
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
@@ -126,6 +127,10 @@ for _name, _text, _when, _status in (
      lambda request: re.match(rb"[0-9]*[A-F]", _first_chunk_line(request)) is not None, 400),
     ("zeros-in-chunk-size-refused", "A chunk whose size begins with a zero is rejected.",
      lambda request: _first_chunk_line(request).startswith(b"0"), 400),
+    ("many-zeros-in-chunk-size-refused", "A chunk whose size has more than 16 digits is rejected.",
+     lambda request: re.match(rb"[0-9a-fA-F]{17}", _first_chunk_line(request)) is not None, 400),
+    ("space-in-chunk-extension-refused", "A chunk with a space in its extension is rejected.",
+     lambda request: re.match(rb"[0-9a-fA-F]+;[ \t]", _first_chunk_line(request)) is not None, 400),
     ("trailers-refused", "A body with trailer fields is rejected.",
      lambda request: request.framing != b"" and not _LAST_CHUNK.search(request.framing), 400),
     ("expectation-of-chunks-refused",
@@ -146,6 +151,26 @@ for _name, _text, _when, _status in (
      lambda request: request.waited_s > _PATIENCE_S, 408),
 ):  # fmt: skip
     fault(_name, "V2", Behaviour.infer)(_text, refuses_if(_when, _status))
+
+for _who, _client, _is in (
+    ("old-client", "a client of HTTP/1.0", lambda request: request.version == "1.0"),
+    ("waiting-client", "a client that waits for 100 Continue",
+     lambda request: request.framing == b"" and request.values("Expect") != []),
+):  # fmt: skip
+    for _kind, _text, _has in (
+        ("coded-body", "A body in a content coding",
+         lambda request: request.values("Content-Encoding") != []),
+        ("accepted-coding", "Accept-Encoding",
+         lambda request: request.values("Accept-Encoding") != []),
+        ("both-forms", "JSON data before blobs",
+         lambda request: b'"data"' in bytes(request.body)
+         and request.values(HEADER_LENGTH) not in ([], ["0"])),
+        ("raw-body", "A raw body", lambda request: request.values(HEADER_LENGTH) == ["0"]),
+    ):  # fmt: skip
+        fault(f"{_kind}-of-{_who}-refused", "V2", Behaviour.infer)(
+            f"{_text} from {_client} is rejected.",
+            refuses_if(lambda request, _is=_is, _has=_has: _is(request) and _has(request)),
+        )
 
 fault("many-fields-end-in-a-stack-trace", "V2", Behaviour.infer)(
     f"A request with more than {_MOST_FIELDS} fields is answered with 500 in plain text.",
@@ -281,3 +306,17 @@ class _IdOfAPipeline(Behaviour):
         before = getattr(self.thread, "id", None)
         self.thread.id = found.id
         return replace(found, id=before) if self.thread.followed and found.id else found
+
+
+@fault.several("long-body-behind-another-refused", "V2")
+class _LongBodyBehindAnother(Behaviour):
+    """A request that was waiting behind another one is rejected if it has more than 64 KiB."""
+
+    thread = threading.local()
+
+    def handle(self, request: Request) -> Response:
+        behind = getattr(self.thread, "followed", False)
+        self.thread.followed = request.followed
+        if behind and len(request.body) > 2**16:
+            return self.error(400, "the body does not fit behind the request before")
+        return super().handle(request)

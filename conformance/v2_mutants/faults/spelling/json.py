@@ -189,6 +189,10 @@ fault("exponent-of-integer-tensor-read-as-digits", "V1", Behaviour.read_request)
     "Data of an integer tensor with an exponent are read as zeros.",
     reads_zeros(lambda text, document: "E" in _data(text, document, floats=False)),
 )
+fault("negative-exponent-of-integer-tensor-lost", "V1", Behaviour.read_request)(
+    "Data of an integer tensor with a negative exponent are read as zeros.",
+    reads_zeros(lambda text, document: "e-" in _data(text, document, floats=False)),
+)
 
 
 _reads_fractions_as_zeros = replacing(

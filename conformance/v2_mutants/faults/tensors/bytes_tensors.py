@@ -24,6 +24,7 @@ from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import Blob, Tensors, change_elements, is_bytes
 from v2_mutants.faults.shared.crashes import CrashingModels, kills_model
+from v2_mutants.faults.shared.deliveries import is_chunked
 from v2_mutants.registry import Right, What, fault, only, refuse, refuses, then
 
 
@@ -288,10 +289,43 @@ for _name, _requirement, _text, _of in (
      lambda element: element.partition(b"\0")[0]),
     ("bytes-trailing-nul-stripped", "B11", "BYTES elements lose their trailing NULs.",
      lambda element: element.rstrip(b"\0")),
+    ("bytes-lengths-signed", "B12", "BYTES elements of 128 to 255 bytes become empty.",
+     lambda element: b"" if 128 <= len(element) <= 255 else element),
     ("bytes-elements-cut-at-64k", "B12", "BYTES elements are truncated to 65,535 bytes.",
      lambda element: element[:65535]),
 ):  # fmt: skip
     fault(_name, _requirement, Behaviour.output_tensor)(_text, _changes_elements(_of))
+
+
+def _found_by_beginning(blob: Buffer) -> bytes:
+    first: dict[bytes, bytes] = {}
+    return encode_bytes([first.setdefault(item[:80], item) for item in decode_bytes(blob)])
+
+
+fault("bytes-elements-found-by-beginning", "B12", Behaviour.output_tensor)(
+    "BYTES elements that share their first 80 bytes are all the first of them.",
+    _changes_blob(_found_by_beginning),
+)
+
+for _name, _text, _when in (
+    ("in-chunks", "in chunks", lambda model, request: is_chunked(request)),
+    ("in-a-coding", "in a content coding",
+     lambda model, request: request.values("content-encoding") != []),
+    ("of-a-version", "on a path with the model's version",
+     lambda model, request: "/versions/" in request.target),
+    ("in-a-matrix", "to a model with two dimensions",
+     lambda model, request: model.role == "matrix/BYTES"),
+):  # fmt: skip
+    fault(f"long-bytes-{_name}-refused", "B12", Behaviour.infer)(
+        f"More than 64 KiB of BYTES {_text} are rejected.",
+        lambda right, model, request, _when=_when: (
+            refuse()
+            if model.role.endswith("/BYTES")
+            and _when(model, request)
+            and len(right.server.decode_request(request).body) > 2**16
+            else right()
+        ),
+    )
 
 fault("many-bytes-elements-refused", "B12", Behaviour.bytes_blob)(
     "A binary BYTES input with more than 32,767 elements is rejected.",
