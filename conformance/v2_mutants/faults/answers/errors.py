@@ -60,6 +60,22 @@ class _SendsOwnBodies(Behaviour):
         return response
 
 
+for _name, _text, _when in (
+    ("last-requests", "a request that ends its connection",
+     lambda request: request.values("connection") == ["close"]),
+    ("versions", "a request to a version of a model",
+     lambda request: "/versions/" in request.target),
+):  # fmt: skip
+    fault(f"errors-of-{_name}-have-a-message", "R2", Behaviour.handle)(
+        f"The error for {_text} has `message` instead of `error`.",
+        lambda right, request, _when=_when: (
+            replace(response, body=(dump_json({"message": "the request is wrong"}),))
+            if (response := right()).status >= 400 and _when(request)
+            else response
+        ),
+    )
+
+
 @fault("json-errors-have-detail", "R2", Behaviour.read_request, base=_SendsOwnBodies)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -170,6 +171,54 @@ fault("coding-with-a-weight-of-many-zeros-used", "Z4", Behaviour.response_coding
         "gzip"
         if any("gzip;q=0.000" in value for value in request.values("Accept-Encoding"))
         else right()
+    ),
+)
+
+
+for _name, _text, _found in (
+    ("spaces", "there are spaces around its semicolon", r"gzip\s+;\s*q=0"),
+    ("capital-q", "its weight has a capital Q", "gzip;Q=0"),
+    ("empty-item", "an empty item is before it", r"\A\s*,.*gzip;q=0"),
+):  # fmt: skip
+    fault(f"refused-coding-with-{_name}-used", "Z4", Behaviour.response_coding)(
+        f"Gzip is used although Accept-Encoding refuses it, if {_text}.",
+        lambda right, request, _found=_found: (
+            "gzip"
+            if any(re.search(_found, value) for value in request.values("Accept-Encoding"))
+            else right()
+        ),
+    )
+fault("coding-named-with-its-weight", "Z4", Behaviour.encode_response)(
+    "The Content-Encoding of a response repeats the weight that Accept-Encoding gives the coding.",
+    then(
+        lambda encoded, request, response: (
+            replace(
+                encoded,
+                headers=tuple(
+                    (name, f"{value};q=0.5" if name == "Content-Encoding" else value)
+                    for name, value in encoded.headers
+                ),
+            )
+            if any(";q=0.5" in value for value in request.values("Accept-Encoding"))
+            else encoded
+        )
+    ),
+)
+
+
+def _decodes_zeros_of_data(right: Right[Request], request: Request) -> Request:
+    decoded = right()
+    if decoded is request or b'"data"' not in bytes(decoded.body):
+        return decoded
+    length = int((request.values(HEADER_LENGTH) or [0])[0])
+    blobs = bytes(len(decoded.body) - length)
+    return replace(decoded, body=memoryview(bytes(decoded.body[:length]) + blobs))
+
+
+fault("blobs-beside-json-in-a-coding-zeroed", "Z1", Behaviour.decode_request)(
+    "If an encoded request has both JSON data and blobs, the blobs are read as zeros.",
+    lambda right, request: (
+        _decodes_zeros_of_data(right, request) if request.values(HEADER_LENGTH) else right()
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -18,6 +18,7 @@ from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import all_zeros, resize
 from v2_mutants.faults.shared.crashes import CrashingServer
 from v2_mutants.faults.shared.deliveries import is_chunked, reads_body_once
+from v2_mutants.faults.shared.meetings import Blanks, Meets, Seen
 from v2_mutants.registry import Right, What, fault, refuse, refuses, then
 
 
@@ -261,3 +262,28 @@ class _CodedRawCut(Behaviour):
 
     def read_raw(self, model: ModelContract, body: memoryview) -> InferenceRequest:
         return super().read_raw(model, body[: 1 << 16] if self.coded.now else body)
+
+
+_WAYS: Sequence[tuple[str, str, Callable[[Seen], bool]]] = (
+    ("in-chunks", "in chunks", lambda seen: seen.chunked),
+    ("in-gzip", "in gzip", lambda seen: seen.coding == "gzip"),
+    ("of-a-version", "on a path with the model's version", lambda seen: seen.versioned),
+)
+
+
+def _blanks_raw(role: str, meets: Callable[[Seen], bool]) -> type[Behaviour]:
+    def both(self: Meets, seen: Seen) -> bool:
+        return seen.raw and seen.role == role and meets(seen)
+
+    return type("_RawFault", (Blanks,), {"meets": both})
+
+
+for _requirement, _role, _kind, _words in (
+    ("W1", "raw/fixed", "fixed-raw", "A raw tensor of a fixed shape"),
+    ("W2", "raw/two_outputs", "raw-for-two-outputs", "A raw tensor to a model with two outputs"),
+    ("W4", "raw/batched", "raw-batch", "A raw tensor to a batching model"),
+):
+    for _name, _text, _meets in _WAYS:
+        fault.several(
+            f"{_kind}-{_name}-zeroed", _requirement, f"{_words} {_text} is read as zeros."
+        )(_blanks_raw(_role, _meets))

@@ -275,3 +275,22 @@ fault("rest-of-long-refused-chunks-left", "C5", Behaviour.left_on_connection)(
         else right()
     ),
 )
+
+
+def _leaves_unknown_model(when: Callable[[int], bool]) -> What[bytes]:
+    """A server that stops reading chunks once it knows that there is no such model."""
+    return lambda right, request, response: (
+        bytes(request.framing[:100])
+        if response.status == 404 and is_chunked(request) and when(len(request.framing))
+        else right()
+    )
+
+
+fault("chunks-for-an-unknown-model-left", "C5", Behaviour.left_on_connection)(
+    "The beginning of up to 64 KiB of chunks for an unknown model is read as the next request.",
+    _leaves_unknown_model(lambda size: size <= _SIXTY_FOUR_KIB),
+)
+fault("long-chunks-for-an-unknown-model-left", "C5", Behaviour.left_on_connection)(
+    "The beginning of over 64 KiB of chunks for an unknown model is read as the next request.",
+    _leaves_unknown_model(lambda size: size > _SIXTY_FOUR_KIB),
+)
