@@ -58,6 +58,8 @@ DIGESTS = [
     ("only_empty", 2500, "d638e40e7a2664a4"),
     ("nuls", 2500, "64bd51cec14bd4f3"),
     ("ascii_258", 2500, "d1edf1c880a8cd24"),
+    ("around_a_byte", 2500, "6ed46fd39806fda8"),
+    ("alike", 2500, "c517663f65b5c8c8"),
     ("long_element", 3, "48793fd375695075"),
     ("element_of_1100", 3, "f53be932268ba2cf"),
     ("element_of_65000", 3, "72c920a38ae4a966"),

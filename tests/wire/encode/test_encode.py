@@ -189,7 +189,9 @@ def test_first_three_elements_and_their_negation_are_expected() -> None:
 FOREIGN = [
     case
     for case in suite_cases()
-    if isinstance(case, RequestCase) and any(one.foreign_ids for one in (case, *case.others))
+    if isinstance(case, RequestCase)
+    and any(one.foreign_ids for one in (case, *case.others))
+    and not case.versioned  # no server has said which version there is
 ]
 
 

@@ -13,7 +13,8 @@ from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
 from v2_mutants.faults.shared.deliveries import with_length
 from v2_mutants.faults.shared.hangs import NO_RESPONSE, Silent
-from v2_mutants.registry import Right, fault, then
+from v2_mutants.faults.shared.spellings import Sees
+from v2_mutants.registry import Right, What, fault, then
 
 fault("errors-with-status-200", "R1", Behaviour.error_status)(
     "Errors are sent with the status 200.", lambda right, status: 200
@@ -60,6 +61,18 @@ class _SendsOwnBodies(Behaviour):
         return response
 
 
+def _has_message(when: Sees) -> What[Response]:
+    """A server whose errors have another member where `when` says so."""
+
+    def what(right: Right[Response], request: Request) -> Response:
+        response = right()
+        if response.status < 400 or not when(request):
+            return response
+        return replace(response, body=(dump_json({"message": "the request is wrong"}),))
+
+    return what
+
+
 for _name, _text, _when in (
     ("last-requests", "a request that ends its connection",
      lambda request: request.values("connection") == ["close"]),
@@ -68,11 +81,7 @@ for _name, _text, _when in (
 ):  # fmt: skip
     fault(f"errors-of-{_name}-have-a-message", "R2", Behaviour.handle)(
         f"The error for {_text} has `message` instead of `error`.",
-        lambda right, request, _when=_when: (
-            replace(response, body=(dump_json({"message": "the request is wrong"}),))
-            if (response := right()).status >= 400 and _when(request)
-            else response
-        ),
+        _has_message(_when),
     )
 
 

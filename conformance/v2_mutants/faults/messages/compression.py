@@ -14,7 +14,7 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_mutants.faults.shared.blobs import resize
 from v2_mutants.faults.shared.crashes import CrashingServer
 from v2_mutants.faults.shared.deliveries import first_read
-from v2_mutants.registry import Right, fault, refuse, then
+from v2_mutants.registry import Right, What, fault, refuse, then
 
 # A deflate stream without the header and checksum of zlib.
 _BARE_DEFLATE = -zlib.MAX_WBITS
@@ -175,6 +175,14 @@ fault("coding-with-a-weight-of-many-zeros-used", "Z4", Behaviour.response_coding
 )
 
 
+def _uses_gzip_if(found: str) -> What[str | None]:
+    """A server that uses gzip if Accept-Encoding matches somewhere."""
+    pattern = re.compile(found)
+    return lambda right, request: (
+        "gzip" if any(map(pattern.search, request.values("Accept-Encoding"))) else right()
+    )
+
+
 for _name, _text, _found in (
     ("spaces", "there are spaces around its semicolon", r"gzip\s+;\s*q=0"),
     ("capital-q", "its weight has a capital Q", "gzip;Q=0"),
@@ -182,11 +190,7 @@ for _name, _text, _found in (
 ):  # fmt: skip
     fault(f"refused-coding-with-{_name}-used", "Z4", Behaviour.response_coding)(
         f"Gzip is used although Accept-Encoding refuses it, if {_text}.",
-        lambda right, request, _found=_found: (
-            "gzip"
-            if any(re.search(_found, value) for value in request.values("Accept-Encoding"))
-            else right()
-        ),
+        _uses_gzip_if(_found),
     )
 fault("coding-named-with-its-weight", "Z4", Behaviour.encode_response)(
     "The Content-Encoding of a response repeats the weight that Accept-Encoding gives the coding.",
@@ -210,7 +214,7 @@ def _decodes_zeros_of_data(right: Right[Request], request: Request) -> Request:
     decoded = right()
     if decoded is request or b'"data"' not in bytes(decoded.body):
         return decoded
-    length = int((request.values(HEADER_LENGTH) or [0])[0])
+    length = int(request.values(HEADER_LENGTH)[0])
     blobs = bytes(len(decoded.body) - length)
     return replace(decoded, body=memoryview(bytes(decoded.body[:length]) + blobs))
 

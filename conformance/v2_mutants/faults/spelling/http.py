@@ -16,7 +16,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.spellings import crashes, refuses_if
+from v2_mutants.faults.shared.spellings import Sees, crashes, refuses_if
 from v2_mutants.registry import Right, What, fault
 
 # The chunk that ends a body without trailer fields.
@@ -38,6 +38,10 @@ def _field(name: str, pattern: str) -> Callable[[Request], bool]:
     """Match requests in which a value of the field matches somewhere."""
     compiled = re.compile(pattern)
     return lambda request: any(compiled.search(value) for value in request.values(name))
+
+
+def _both(one: Sees, other: Sees) -> Sees:
+    return lambda request: one(request) and other(request)
 
 
 def _first_chunk_line(request: Request) -> bytes:
@@ -169,7 +173,7 @@ for _who, _client, _is in (
     ):  # fmt: skip
         fault(f"{_kind}-of-{_who}-refused", "V2", Behaviour.infer)(
             f"{_text} from {_client} is rejected.",
-            refuses_if(lambda request, _is=_is, _has=_has: _is(request) and _has(request)),
+            refuses_if(_both(_is, _has)),
         )
 
 fault("many-fields-end-in-a-stack-trace", "V2", Behaviour.infer)(

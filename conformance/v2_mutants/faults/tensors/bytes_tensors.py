@@ -19,7 +19,7 @@ from v2_conformance.protocol.datatypes import (
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Blobs, Rejected
+from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import Blob, Tensors, change_elements, is_bytes
@@ -307,6 +307,16 @@ fault("bytes-elements-found-by-beginning", "B12", Behaviour.output_tensor)(
     _changes_blob(_found_by_beginning),
 )
 
+
+def _refuses_long(when: Callable[[ModelContract, Request], bool]) -> What[Response]:
+    def what(right: Right[Response], model: ModelContract, request: Request) -> Response:
+        if not (model.role.endswith("/BYTES") and when(model, request)):
+            return right()
+        return refuse() if len(right.server.decode_request(request).body) > 2**16 else right()
+
+    return what
+
+
 for _name, _text, _when in (
     ("in-chunks", "in chunks", lambda model, request: is_chunked(request)),
     ("in-a-coding", "in a content coding",
@@ -318,13 +328,7 @@ for _name, _text, _when in (
 ):  # fmt: skip
     fault(f"long-bytes-{_name}-refused", "B12", Behaviour.infer)(
         f"More than 64 KiB of BYTES {_text} are rejected.",
-        lambda right, model, request, _when=_when: (
-            refuse()
-            if model.role.endswith("/BYTES")
-            and _when(model, request)
-            and len(right.server.decode_request(request).body) > 2**16
-            else right()
-        ),
+        _refuses_long(_when),
     )
 
 fault("many-bytes-elements-refused", "B12", Behaviour.bytes_blob)(
