@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -17,6 +18,7 @@ from v2_mutants.registry import Right, fault, then
 
 _MEMBER = b"\x1f\x8b\x08"
 _FLUSH = b"\x00\x00\xff\xff"
+_NOTHING = zlib.compress(b"")
 
 
 def _json_length(request: Request) -> int:
@@ -90,6 +92,8 @@ for _name, _text, _when in (
     ("deflate-of-best-level-refused",
      "A zlib stream that says it was compressed best is rejected.",
      lambda request: _deflate(request)[:2] == b"\x78\xda"),
+    ("long-deflate-refused", "A zlib stream of more than 64 KiB and less than 1 MiB is rejected.",
+     lambda request: 2**16 < len(zlib.decompress(_deflate(request) or _NOTHING)) < 2**20),
     ("deflate-of-small-window-refused",
      "A zlib stream with a window of less than 32 KiB is rejected.",
      lambda request: _deflate(request)[:1] not in (b"", b"\x78")),

@@ -314,13 +314,13 @@ class _IdOfAPipeline(Behaviour):
 
 @fault.several("long-body-behind-another-refused", "V2")
 class _LongBodyBehindAnother(Behaviour):
-    """A request that was waiting behind another one is rejected if it has more than 64 KiB."""
+    """A request that was waiting behind another one is rejected if it has more than 8 KiB."""
 
     thread = threading.local()
 
     def handle(self, request: Request) -> Response:
         behind = getattr(self.thread, "followed", False)
         self.thread.followed = request.followed
-        if behind and len(request.body) > 2**16:
+        if behind and len(request.body) > 2**13:
             return self.error(400, "the body does not fit behind the request before")
         return super().handle(request)
