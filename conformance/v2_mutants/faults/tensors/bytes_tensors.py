@@ -20,7 +20,7 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
-from v2_conformance.reference.request_reader import JsonObject, RequestInput
+from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import Blob, Tensors, change_elements, is_bytes
 from v2_mutants.faults.shared.crashes import CrashingModels, kills_model
@@ -343,3 +343,45 @@ fault("bytes-output-size-without-prefixes", "B13", Behaviour.output_size)(
     "The size of a binary BYTES output does not count the prefixes.",
     only(("BYTES",), lambda right, tensor: right() - 4 * element_count(tensor.shape)),
 )
+
+
+def _reads_elements(
+    when: Callable[[ModelContract, Request], bool], change: Callable[[bytes], bytes]
+) -> What[InferenceRequest]:
+    """A server that changes BYTES elements of a request that `when` is true of."""
+
+    def what(
+        right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        found = right()
+        if not (model.role.endswith("/BYTES") and length and when(model, request)):
+            return found
+        inputs = {
+            name: msgspec.structs.replace(tensor, blob=change_elements(tensor.blob, change))
+            for name, tensor in found.inputs.items()
+        }
+        return replace(found, inputs=inputs)
+
+    return what
+
+
+for _name, _text, _when in (
+    ("in-chunks", "in chunks", lambda model, request: is_chunked(request)),
+    ("in-a-coding", "in a content coding",
+     lambda model, request: request.values("content-encoding") != []),
+    ("of-a-version", "on a path with the model's version",
+     lambda model, request: "/versions/" in request.target),
+    ("in-a-cube", "of three dimensions", lambda model, request: model.role == "cube/BYTES"),
+):  # fmt: skip
+    fault(f"bytes-{_name}-read-as-text", "B4", Behaviour.read_request)(
+        f"What is not UTF-8 in BYTES {_text} is replaced.",
+        _reads_elements(_when, lambda element: element.decode(errors="replace").encode()),
+    )
+    fault(f"bytes-{_name}-cut-at-nul", "B4", Behaviour.read_request)(
+        f"BYTES {_text} end at their first NUL.",
+        _reads_elements(_when, lambda element: element.partition(b"\0")[0]),
+    )
+    fault(f"empty-bytes-{_name}-are-spaces", "B3", Behaviour.read_request)(
+        f"Empty BYTES {_text} become spaces.",
+        _reads_elements(_when, lambda element: element or b" "),
+    )
