@@ -210,6 +210,24 @@ def test_rare_difference_is_the_models(start: Start, tmp_path: Path) -> None:
     assert not any(case.other_cause for case in found.cases)
 
 
+class Slowly(OtherFloats):
+    """A model that counts: its numbers are other ones after every hundredth answer."""
+
+    answered = itertools.count(1)
+
+    def other(self, output: TensorSpec, values: Floats) -> Floats:
+        counted: Floats = values + np.float32(next(self.answered) // 100)
+        return counted
+
+
+def test_a_model_that_changes_slowly_is_no_dead_server(start: Start, tmp_path: Path) -> None:
+    report = run(start(Slowly), tmp_path, "matrix_product", patterns=[*PATTERNS, "C6", "H6", "R3"])
+    assert not [case for case in report.cases if case.outcome is Outcome.FAIL]
+    assert [case for case in report.cases if isinstance(case.cause, AnswersDiffer)]
+    assert report.verdict.consistent is False
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
 def test_unrepeatable_model_blocks_the_verdict(start: Start, tmp_path: Path) -> None:
     report = run(start(Noisy), tmp_path, "matrix_product")
     assert report.verdict.consistent is False

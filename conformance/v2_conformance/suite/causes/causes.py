@@ -221,6 +221,10 @@ class SecondAnswerWrong(_AboutOthers, frozen=True):
 
     second: Cause
 
+    @property
+    def wrong_output(self) -> str | None:
+        return self.second.wrong_output
+
 
 class NotDone(_AboutOthers, frozen=True):
     """A MAY that this server does not make use of."""
