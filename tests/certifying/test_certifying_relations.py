@@ -25,6 +25,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest, sealed
 from v2_conformance.report.document import CaseResult, Report
@@ -335,6 +336,24 @@ class EmptyWithBytes(Behaviour):
 
     def output_blob(self, tensor: Tensor) -> Buffer:
         return super().output_blob(tensor) or b"\0"
+
+
+class EmptyLeftOut(Behaviour):
+    """A server whose responses lack the outputs without elements."""
+
+    def response_document(
+        self, model: ModelContract, inference: InferenceRequest, entries: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        there = [one for one in entries if 0 not in one["shape"]]
+        return super().response_document(model, inference, there)
+
+
+def test_an_output_without_elements_that_is_left_out_is_a_failure(
+    start: Start, tmp_path: Path
+) -> None:
+    report = run(start(EmptyLeftOut), tmp_path, "reverser", patterns=["E1", "B1"])
+    assert {case.requirement for case in report.of(Outcome.FAIL)} == {"E1"}
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 
 def test_malformed_answer_to_special_values_is_a_failure(start: Start, tmp_path: Path) -> None:

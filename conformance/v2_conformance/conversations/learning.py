@@ -174,6 +174,7 @@ def _special_answers(
                 if one == way:
                     this_way.append(kept)
                 break
+            found[values] = None  # it lacks an output that the metadata names
     return found, this_way
 
 

@@ -105,6 +105,8 @@ def _specs(entries: object) -> tuple[TensorSpec, ...] | str:
             return "a tensor without a name"
         if datatype not in DATATYPES:
             return f"the datatype {ascii(datatype)[:40]} for {printable(name, 60)}"
+        if shape is None:
+            return f"no shape for {printable(name, 60)}"
         shape = shape if isinstance(shape, list) else None
         sizes = [_size(size) for size in shape or ()]
         if shape is None or None in sizes or len(sizes) > _MOST_DIMENSIONS:
