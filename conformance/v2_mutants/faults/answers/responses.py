@@ -133,11 +133,7 @@ def _named_by_path(found: str) -> What[Response]:
     return what
 
 
-for _name, _text, _found in (
-    ("with-version", "its version behind it, if the path has one",
-     "/models/([^/]+/versions/[^/]+)/"),
-    ("in-percent-encodings", "percent-encodings, if the path has some", "/models/([^/]*%[^/]*)/"),
-):  # fmt: skip
-    fault(f"model-name-{_name}", "O20", Behaviour.infer)(
-        f"The `model_name` of a response has {_text}.", _named_by_path(_found)
-    )
+fault("model-name-with-version", "O20", Behaviour.infer)(
+    "The `model_name` of a response has its version behind it, if the path has one.",
+    _named_by_path("/models/([^/]+/versions/[^/]+)/"),
+)

@@ -133,8 +133,6 @@ for _name, _text, _when, _status in (
      lambda request: _first_chunk_line(request).startswith(b"0"), 400),
     ("many-zeros-in-chunk-size-refused", "A chunk whose size has more than 16 digits is rejected.",
      lambda request: re.match(rb"[0-9a-fA-F]{17}", _first_chunk_line(request)) is not None, 400),
-    ("space-in-chunk-extension-refused", "A chunk with a space in its extension is rejected.",
-     lambda request: re.match(rb"[0-9a-fA-F]+;[ \t]", _first_chunk_line(request)) is not None, 400),
     ("trailers-refused", "A body with trailer fields is rejected.",
      lambda request: request.framing != b"" and not _LAST_CHUNK.search(request.framing), 400),
     ("expectation-of-chunks-refused",
