@@ -129,8 +129,9 @@ for _name, _text, _when, _status in (
      lambda request: b";" in _first_chunk_line(request), 400),
     ("upper-case-chunk-size-refused", "A chunk with an upper-case digit in its size is rejected.",
      lambda request: re.match(rb"[0-9]*[A-F]", _first_chunk_line(request)) is not None, 400),
-    ("zeros-in-chunk-size-refused", "A chunk whose size begins with a zero is rejected.",
-     lambda request: _first_chunk_line(request).startswith(b"0"), 400),
+    ("zeros-in-chunk-size-refused", "A chunk whose size of a few digits begins with 0 is rejected.",
+     lambda request: re.match(rb"0[0-9a-fA-F]{,15}(?![0-9a-fA-F])", _first_chunk_line(request))
+     is not None, 400),
     ("many-zeros-in-chunk-size-refused", "A chunk whose size has more than 16 digits is rejected.",
      lambda request: re.match(rb"[0-9a-fA-F]{17}", _first_chunk_line(request)) is not None, 400),
     ("trailers-refused", "A body with trailer fields is rejected.",

@@ -19,7 +19,7 @@ _LONGEST = 255
 _UUID = re.compile("(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def _changes_id(change: Callable[[str], str | None]) -> What[InferenceRequest]:
+def _changes_id(change: Callable[[str], str]) -> What[InferenceRequest]:
     """A server that keeps the id in a way that changes some."""
 
     def what(
@@ -59,9 +59,7 @@ for _name, _text, _change in (
      lambda id: str(int(id)) if re.fullmatch("[0-9]{1,9}", id) else id),
     ("id-unescaped", "An id is unescaped as a part of a URL is.", unquote),
     ("id-read-as-float", "An id that is a number with an exponent is written in another way.",
-     lambda id: str(float(id)) if re.fullmatch("[0-9]+e[0-9]+", id) else id),
-    ("id-like-a-literal-lost", "The id null is taken for none.",
-     lambda id: None if id == "null" else id),
+     lambda id: str(float(id)) if re.fullmatch("[0-9.]+e[0-9]+", id) else id),
     ("byte-order-mark-of-id-removed", "U+FEFF at the start of an id is removed.",
      lambda id: id.removeprefix("\ufeff")),
 ):  # fmt: skip
