@@ -36,7 +36,7 @@ def test_the_next_request_leaves_while_pytest_reports_on_the_case_before(
     watch = Watch()
     url = start(Counts).url
     result = pytester.runpytest_inprocess(
-        *("-p", "no:hypothesispytest", "--v2-url", url, "-k", "signed-integers and INT32"),
+        *("-p", "no:hypothesispytest", "--v2-url", url, "-k", "row-major and INT32"),
         plugins=[watch],
     )
     assert result.ret == 0
