@@ -144,6 +144,18 @@ def test_the_first_of_two_patterns_counts(expected: Expectation, report: dict[st
     assert compared(more, report) == ["H6/*: matches no case of the report"]
 
 
+def test_a_case_may_fail_sometimes(expected: Expectation, report: dict[str, Any]) -> None:
+    known = replace(expected, cases={**expected.cases, "H7/too-large-to-be-true[*": "sometimes"})
+    assert compared(known, report) == []
+    _new_failure(report)
+    for row in report["requirements"]:
+        if row["id"] == "H7":
+            row["outcome"] = "fail"
+    assert compared(known, report) == []
+    _did_not_run(report)
+    assert compared(known, report) != []
+
+
 def test_there_are_files() -> None:
     assert FILES
 
