@@ -80,10 +80,14 @@ def test_a_right_server_passes_and_what_only_http1_has_is_not_applicable(report:
         "C5/kept-connection-after-success[chunks]",
         "C5/long-rejected-in-chunks",
         "C5/observed",
+        "C5/rejected-before-the-end-of-the-chunks[131072]",
+        "C5/rejected-before-the-end-of-the-chunks[500]",
         "C5/rejected-in-chunks",
         "C6/every-path",
+        "C6/on-other-ways-in[connection-close]",
         "C8/client-leaves[in_head]",
         "C12/observed",
+        "O18/id-on-every-way[version_in_chunks]",
         "V2/request-in-any-spelling[pipelined]",
     }
     assert left_out["C1/chunked-json"] == NotOverHttp2("chunks")
