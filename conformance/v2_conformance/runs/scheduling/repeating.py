@@ -99,16 +99,16 @@ class Repeats:
         or, from a model that changes slowly (a clock, a counter), two others."""
         if self._canary.expected(role) is not None:
             return False
-        answers: list[Cause | None] = []
+        first: list[Cause | None] = []  # the first answer that has values
         for number in range(_PLAIN):
             problem = self._canary.send(role, connection).problem
-            if problem is not None and wrong_output(problem) is None:
-                continue  # no answer with values
-            if problem not in answers:
-                answers.append(problem)
-            if len(answers) > 1:
-                return True
-            if None not in answers and number >= TIMES:
+            if problem is None or wrong_output(problem) is not None:
+                if first and problem != first[0]:
+                    return True
+                first = [problem]
+            if first != [None] and number >= TIMES:
+                if not first or wrong_output(problem) is None:
+                    return False  # it does not answer: each try may take the time limit
                 time.sleep(_PAUSE_S)
         return False
 
