@@ -48,7 +48,6 @@ _OTHERS_BEFORE: Mapping[str, Row] = {
 AFTER_RAW = "after-raw"
 """The state after a raw request to another model."""
 
-
 _MOST_ELEMENTS = 1001
 _FEWER_ELEMENTS = 301  # of each of thirteen tensors
 # Primes, so that the cuts are at no boundary.

@@ -11,12 +11,10 @@ from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.reference.behaviour import Behaviour
 from v2_mutants.faults.shared.meetings import (
     Blanks,
-    CutsAtNuls,
     Meets,
     ModelOrder,
     OtherForm,
     Refuses,
-    ReplacesBytes,
     Seen,
     ShapeReversed,
 )
@@ -123,11 +121,6 @@ _OF_TWO: Sequence[tuple[str, type[Meets], Callable[[Seen], bool], str]] = (
      "A raw tensor of more than 64 KiB is zeros if it arrives in pieces."),
     ("raw-on-a-versioned-path-as-json", OtherForm, lambda seen: seen.raw and seen.versioned,
      "A raw request is answered in JSON if the path has the model's version."),
-    # Bytes that are no text
-    ("texts-of-batches-cut-at-nuls", CutsAtNuls, lambda seen: seen.role == "batched",
-     "In a batch, elements of BYTES end at their first NUL."),
-    ("texts-of-a-trio-replaced", ReplacesBytes, lambda seen: seen.role == "trio",
-     "Beside tensors of other datatypes, what is not UTF-8 in BYTES is replaced."),
     # Paths
     ("flags-on-a-versioned-path-ignored", OtherForm,
      lambda seen: seen.versioned and seen.by_default is True and not seen.outputs,

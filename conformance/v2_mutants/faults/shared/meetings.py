@@ -16,7 +16,6 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.blobs import change_elements
 
 _SEVERAL = 1000  # elements of a tensor that no short buffer holds
 
@@ -200,38 +199,6 @@ class Blanks(Meets):
         wanted = {output.name.replace("OUTPUT", "INPUT") for output in found.outputs}
         last = [name for name in found.inputs if name in wanted][-1]
         return replace(found, inputs={**found.inputs, last: _blank(found.inputs[last])})
-
-
-class ChangesTexts(Meets):
-    """Each element of BYTES is changed; a subclass says how."""
-
-    def change(self, element: bytes) -> bytes:
-        """Return what an element becomes."""
-        raise NotImplementedError
-
-    def read(self, found: InferenceRequest) -> InferenceRequest:
-        if not self.wrong:
-            return found
-        changed = {
-            name: msgspec.structs.replace(tensor, blob=change_elements(tensor.blob, self.change))
-            for name, tensor in found.inputs.items()
-            if tensor.datatype == "BYTES"
-        }
-        return replace(found, inputs={**found.inputs, **changed})
-
-
-class CutsAtNuls(ChangesTexts):
-    """Elements of BYTES end at their first NUL."""
-
-    def change(self, element: bytes) -> bytes:
-        return element.partition(b"\0")[0]
-
-
-class ReplacesBytes(ChangesTexts):
-    """What is not UTF-8 in BYTES is replaced."""
-
-    def change(self, element: bytes) -> bytes:
-        return element.decode(errors="replace").encode()
 
 
 class OtherForm(Meets):
