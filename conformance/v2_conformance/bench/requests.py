@@ -8,6 +8,7 @@ strict reading.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -187,14 +188,20 @@ class Wishes:
     accept_encoding: str | None = None
 
 
+def objects(value: object) -> list[Mapping[str, Any]]:
+    """Return the items of a JSON array that are objects; none of anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def wishes(request: ClientRequest) -> Wishes:
     """Return what `request` asks of its answer."""
     document = request.document
     listed = document.get("outputs")
     outputs = None
     if isinstance(listed, list) and listed:
-        entries = [item for item in listed if isinstance(item, dict)]
-        outputs = tuple((str(item.get("name")), _flag(item, "binary_data")) for item in entries)
+        outputs = tuple(
+            (str(item.get("name")), _flag(item, "binary_data")) for item in objects(listed)
+        )
     identifier = document.get("id")
     accepted = request.values("accept-encoding")
     return Wishes(
@@ -205,7 +212,7 @@ def wishes(request: ClientRequest) -> Wishes:
     )
 
 
-def _flag(entry: dict[str, Any], name: str) -> bool | None:
+def _flag(entry: Mapping[str, Any], name: str) -> bool | None:
     value = parameters_of(entry).get(name)
     return value if isinstance(value, bool) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from v2_conformance.bench.requests import ClientRequest, model_asked
+from v2_conformance.bench.requests import ClientRequest, model_asked, objects
 from v2_conformance.bench.tasks import Asked
 from v2_conformance.suite.outcomes import Purpose
 
@@ -63,6 +63,4 @@ class Turns:
 
 def _shapes(request: ClientRequest) -> list[Any]:
     """Return the shapes of a request's inputs, in any order."""
-    inputs = request.document.get("inputs")
-    entries = inputs if isinstance(inputs, list) else []
-    return sorted((e.get("shape") for e in entries if isinstance(e, dict)), key=repr)
+    return sorted((one.get("shape") for one in objects(request.document.get("inputs"))), key=repr)

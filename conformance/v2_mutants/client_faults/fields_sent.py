@@ -80,11 +80,6 @@ client_fault("content-type-of-a-form", "K17", PlainClient.content_type)(
 )
 
 
-def written(escaped: bytes, raw: bytes) -> What[bytes]:
-    """Return what writes something other than its escape into the JSON."""
-    return lambda right, document: right().replace(escaped, raw)
-
-
 class _CallersWin(PlainClient):
     """A client in which one field of the caller's, if it is there, is sent as it is."""
 
@@ -139,34 +134,30 @@ class _ContentEncodingSent(_CallersWin):
     won = "Content-Encoding"
 
 
-def _stays(member: str) -> What[Inference]:
-    """A client that sends what an earlier caller said if this one says nothing."""
+def _stays(member: str, of: Callable[[Call], object] = lambda call: None) -> What[Inference]:
+    """A client that sends what an earlier caller said if this one says nothing, for each `of`."""
 
     def what(right: Right[Inference], call: Call) -> Inference:
         said = getattr(call, member)
         if said not in (None, {}):
-            right.state["said"] = said
-        return right(replace(call, **{member: right.state.get("said", said)}))
+            right.state[of(call)] = said
+        return right(replace(call, **{member: right.state.get(of(call), said)}))
 
     return what
 
 
 for _name, _text, _member in (
     ("id-stays", "The id of a request is sent with those after it that have none.", "id"),
-    (
-        "version-stays",
-        "A version is asked for again if the caller names none.",
-        "version",
-    ),
-    (
-        "parameters-stay",
-        "Request parameters are sent with later requests, too.",
-        "parameters",
-    ),
+    ("version-stays", "A version is asked for again if the caller names none.", "version"),
+    ("parameters-stay", "Request parameters are sent with later requests, too.", "parameters"),
     ("outputs-stay", "The outputs that were asked for are asked for again.", "outputs"),
     ("form-of-outputs-stays", "The form of all outputs is asked for again.", "binary_data_output"),
 ):
     client_fault(_name, "K9", PlainClient.inferred)(_text, _stays(_member))
+client_fault("outputs-kept-for-each-model", "K9", PlainClient.inferred)(
+    "The outputs that were asked of a model are asked for again.",
+    _stays("outputs", lambda call: call.model),
+)
 
 
 @client_fault("parameters-of-inputs-stay", "K9", PlainClient.input_object)
@@ -242,6 +233,13 @@ for _name, _text, _type, _change in (
      lambda value: value.encode("ascii", "replace").decode()),
 ):  # fmt: skip
     client_fault(f"parameters-{_name}", "K19", PlainClient.merged)(_text, _changes(_type, _change))
+
+
+def _written(escaped: bytes, raw: bytes) -> What[bytes]:
+    """A client that writes something other than its escape into the JSON."""
+    return lambda right, document: right().replace(escaped, raw)
+
+
 client_fault("parameters-that-are-nothing-lost", "K19", PlainClient.merged)(
     "Parameters of the caller's that are 0, false or empty are not sent.",
     lambda right, own, reserved, place: right({name: v for name, v in own.items() if v}),
@@ -249,7 +247,7 @@ client_fault("parameters-that-are-nothing-lost", "K19", PlainClient.merged)(
 for _name, _escaped, _raw in (("quotes", b'\\"', b'"'), ("tabs", b"\\t", b"\t")):
     client_fault(f"{_name}-not-escaped", "K35", PlainClient.dump)(
         f"{_name.capitalize()} in strings are written into the JSON as they are.",
-        written(_escaped, _raw),
+        _written(_escaped, _raw),
     )
 client_fault("parameters-of-json-inputs-lost", "K19", PlainClient.input_object)(
     "An input in JSON is sent without the caller's parameters.",
@@ -277,13 +275,6 @@ client_fault("blob-lost-from-coded-requests", "K2", PlainClient.in_order)(
     "A compressed request lacks its last blob.",
     lambda right, call, blobs: right()[:-1] if call.request_compression else right(),
 )
-
-
-@client_fault("outputs-kept-for-each-model", "K9", PlainClient.inferred)
-def _(right: Right[Inference], call: Call) -> Inference:
-    """The outputs that were asked of a model are asked for again."""
-    kept = right.state[call.model] = call.outputs or right.state.get(call.model)
-    return right(replace(call, outputs=kept))
 
 
 @client_fault.several("codings-lost-after-an-error", "K35")

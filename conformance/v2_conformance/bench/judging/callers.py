@@ -9,9 +9,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from v2_conformance.bench.answers import outputs_of
-from v2_conformance.bench.judging.sent import Sent, by_name, objects
+from v2_conformance.bench.judging.sent import Sent, by_name
 from v2_conformance.bench.judging.tensors import MOST_SHOWN, size_of
-from v2_conformance.bench.requests import model_asked
+from v2_conformance.bench.requests import model_asked, objects
 from v2_conformance.judging.checks import check_data_or_size
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import CodingError, acceptable
@@ -34,6 +34,7 @@ from v2_conformance.suite.causes.client_findings import (
 from v2_conformance.suite.causes.findings import WrongId
 from v2_conformance.suite.causes.output_findings import WrongForm
 from v2_conformance.suite.tasks import TaskRequest, Value
+from v2_conformance.wire.encode.deployment import model_path
 from v2_conformance.wire.messages import decimal
 
 _RESERVED = frozenset({BINARY_DATA_SIZE, BINARY_DATA, BINARY_DATA_OUTPUT})
@@ -58,7 +59,7 @@ OF_THE_MESSAGE = frozenset(
 def infer_path(asked: TaskRequest) -> str:
     """Return the path of a request, its names percent-encoded (RFC 3986, section 2.1)."""
     version = "" if asked.version is None else f"/versions/{quote(asked.version, safe='')}"
-    return f"/v2/models/{quote(asked.model, safe='')}{version}/infer"
+    return f"{model_path(asked.model)}{version}/infer"
 
 
 def _is_at(path: str, end: str) -> bool:

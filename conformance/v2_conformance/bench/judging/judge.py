@@ -15,7 +15,7 @@ from typing import Any
 
 from v2_conformance.bench.answers import Answer, answer_to, make_answer
 from v2_conformance.bench.features import needed
-from v2_conformance.bench.judging.callers import infer_path
+from v2_conformance.bench.judging.callers import infer_path, shown
 from v2_conformance.bench.judging.requests import check_request, is_exact
 from v2_conformance.bench.judging.sent import Sent
 from v2_conformance.bench.judging.tensors import HALVES, narrow
@@ -71,7 +71,6 @@ LATE_S = 2.0
 """Seconds that a client has to end, besides its caller's time limit."""
 
 _SHOWN = 200
-_MOST_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -299,7 +298,7 @@ def _check_reading(asked: Asked, case: ClientCase, number: int, came: Came, line
     outputs = line.outputs or ()
     answer = came.answers[-1] if came.answers else make_answer(asked, case.answer(number, 0))
     if reading == "error" or (reading == "refused" and not came.tries):
-        names = _names(o.name for o in outputs)
+        names = shown(o.name for o in outputs)
         exact = "exact" in expect and _are_exact(answer, outputs)
         raise Finding(ExactForError(names) if exact else NumbersForError(names))
     _check_outputs(answer, outputs, strictly=reading != "any")
@@ -332,7 +331,7 @@ def _check_outputs(answer: Answer, outputs: Sequence[SaidTensor], *, strictly: b
     expected = {tensor.name: tensor for tensor in answer.outputs}
     got = {output.name: output for output in outputs}
     if strictly and (set(expected) != set(got) or len(got) != len(outputs)):
-        raise Finding(WrongOutputsRead(_names(expected), _names(o.name for o in outputs)))
+        raise Finding(WrongOutputsRead(shown(expected), shown(o.name for o in outputs)))
     for name, tensor in expected.items():
         if name in got:
             _check_tensor(tensor, got[name], strictly=strictly)
@@ -372,7 +371,3 @@ def _check_members(expect: Mapping[str, str | None], line: Line) -> None:
 
 def _status(line: Line) -> int | None:
     return line.status if line.status is None or 0 <= line.status < 1000 else None
-
-
-def _names(names: Any) -> tuple[str, ...]:
-    return tuple(printable(str(name), 60) for name in list(names)[:_MOST_SHOWN])

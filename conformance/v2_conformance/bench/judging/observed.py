@@ -164,35 +164,35 @@ def _lengths(look: _Look) -> None:
         raise _Broken("content_length", b"")
 
 
-def _json(look: _Look) -> _Judged | None:
-    """The JSON of inference requests: strict, by its schema, no member twice."""
-    request = look.request
-    if request is None or not request.whole or model_asked(request) is None:
-        return None
-    try:
-        read_document(request)
-    except Finding as finding:
-        return _Judged(finding.cause)
-    return _KEPT
+def _inference(read: Callable[[ClientRequest], object]) -> Callable[[_Look], _Judged | None]:
+    """A rule for whole inference requests, which `read` raises Finding for."""
+
+    def judged(look: _Look) -> _Judged | None:
+        request = look.request
+        if request is None or not request.whole or model_asked(request) is None:
+            return None
+        try:
+            read(request)
+        except Finding as finding:
+            return _Judged(finding.cause)
+        return _KEPT
+
+    return judged
 
 
-def _blobs(look: _Look) -> _Judged | None:
-    """The blobs of inference requests: each where it belongs, as long as its shape."""
-    request = look.request
-    if request is None or not request.whole or model_asked(request) is None:
-        return None
+def _blobs(request: ClientRequest) -> None:
+    """Each blob where it belongs, as long as its shape. The JSON and the elements are others'."""
     try:
         read_blobs(request)
     except Finding as finding:
         if isinstance(finding.cause, _OF_BLOBS):
-            return _Judged(finding.cause)
-    return _KEPT
+            raise
 
 
 _CHECKS: Mapping[Observed, Callable[[_Look], _Judged | None]] = {
-    "request_blobs": _blobs,
+    "request_blobs": _inference(_blobs),
     "request_hosts": _rule(_host),
-    "request_json": _json,
+    "request_json": _inference(read_document),
     "request_lengths": _rule(_lengths),
     "request_syntax": _rule(_syntax),
 }

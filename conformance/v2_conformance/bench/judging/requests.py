@@ -14,7 +14,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from v2_conformance.bench.judging import callers
-from v2_conformance.bench.judging.sent import Sent, by_name, objects
+from v2_conformance.bench.judging.sent import Sent, by_name
 from v2_conformance.bench.judging.tensors import (
     decoded_body,
     read_strictly,
@@ -23,7 +23,7 @@ from v2_conformance.bench.judging.tensors import (
     strict_json,
     tensor_of,
 )
-from v2_conformance.bench.requests import ClientRequest
+from v2_conformance.bench.requests import ClientRequest, objects
 from v2_conformance.judging.checks import check_binary_type, check_data_or_size, check_json_type
 from v2_conformance.judging.compare import compare_tensors
 from v2_conformance.judging.messages.response import ReadOutput, validate

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from v2_conformance.bench.judging.tensors import decoded_body, size_of
-from v2_conformance.bench.requests import ClientRequest
+from v2_conformance.bench.requests import ClientRequest, objects
 from v2_conformance.bench.tasks import Asked
 
 
@@ -38,11 +38,6 @@ class Sent:
         sized = any(size_of(one) is not None and not one.get("data") for one in self.inputs)
         rest = self.body[self.request.json_end :]
         return sized or bool(self.request.json_end and rest.strip(b" \t\r\n"))
-
-
-def objects(value: object) -> list[Mapping[str, Any]]:
-    """Return the items of a JSON array that are objects; none of anything else."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def by_name(value: object) -> dict[str, Mapping[str, Any]]:

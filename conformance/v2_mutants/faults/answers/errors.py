@@ -11,7 +11,7 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
-from v2_mutants.faults.shared.deliveries import with_length
+from v2_mutants.faults.shared.deliveries import is_versioned, with_length
 from v2_mutants.faults.shared.hangs import NO_RESPONSE, Silent
 from v2_mutants.faults.shared.spellings import Sees
 from v2_mutants.registry import Right, What, fault, then
@@ -77,7 +77,7 @@ for _name, _text, _when in (
     ("last-requests", "a request that ends its connection",
      lambda request: request.values("connection") == ["close"]),
     ("versions", "a request to a version of a model",
-     lambda request: "/versions/" in request.target),
+     is_versioned),
 ):  # fmt: skip
     fault(f"errors-of-{_name}-have-a-message", "R2", Behaviour.handle)(
         f"The error for {_text} has `message` instead of `error`.",

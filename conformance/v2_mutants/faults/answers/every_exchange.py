@@ -11,7 +11,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.deliveries import is_chunked
+from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, is_versioned
 from v2_mutants.registry import Right, What, fault, then
 
 _Applies = Callable[[Request, Response], bool]
@@ -158,7 +158,7 @@ def _loses_id(when: Callable[[ModelContract, Request], object]) -> What[Inferenc
 
 for _kind, _text, _lost in (
     ("coded-requests", "a request in a content coding",
-     lambda model, request: request.values("content-encoding")),
+     lambda model, request: is_coded(request)),
     ("coded-answers", "an answer that may be in a content coding",
      lambda model, request: request.values("accept-encoding")),
     ("long-bodies", "a body of more than 64 KiB", lambda model, request: len(request.body) > 2**16),
@@ -166,7 +166,7 @@ for _kind, _text, _lost in (
      lambda model, request: model.role.startswith("cube/")),
     ("batches", "a batching model", lambda model, request: model.batching),
     ("chunks-for-a-version", "a body in chunks on a path with the model's version",
-     lambda model, request: is_chunked(request) and "/versions/" in request.target),
+     lambda model, request: is_chunked(request) and is_versioned(request)),
 ):  # fmt: skip
     fault(f"id-lost-with-{_kind}", "O18", Behaviour.read_request)(
         f"The response has no `id` with {_text}.", _loses_id(_lost)

@@ -17,6 +17,7 @@ from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import resize
 from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
+from v2_mutants.faults.shared.deliveries import is_versioned
 from v2_mutants.faults.shared.hangs import Silent
 from v2_mutants.registry import Right, What, fault, refuse
 
@@ -154,7 +155,7 @@ for _kind, _role, _when, _text in (
      "Requests with more than 4 KiB of BYTES"),
     ("raw-bodies-of-doubles", "identity/FP64", lambda request: _path(request) == "raw",
      "Raw requests with FP64"),
-    ("bodies-for-a-version", "identity/INT32", lambda request: "/versions/" in request.target,
+    ("bodies-for-a-version", "identity/INT32", is_versioned,
      "Requests to a version of a model"),
     ("last-bodies", "identity/INT32", lambda request: request.values("connection") == ["close"],
      "Requests that end their connections"),

@@ -1,4 +1,4 @@
-"""How a request arrived: in chunks, or in several reads from the socket."""
+"""How a request arrived: in chunks, in a coding, to a version, in several reads from the socket."""
 
 from __future__ import annotations
 
@@ -13,6 +13,16 @@ from v2_mutants.registry import What
 def is_chunked(request: Request) -> bool:
     """Return True if the body came in the chunked coding, without a Content-Length."""
     return bool(request.values("Transfer-Encoding"))
+
+
+def is_coded(request: Request) -> bool:
+    """Return True if the body is in a content coding."""
+    return bool(request.values("Content-Encoding"))
+
+
+def is_versioned(request: Request) -> bool:
+    """Return True if the path names a version of the model."""
+    return "/versions/" in request.target
 
 
 def first_read(request: Request) -> Request:

@@ -16,6 +16,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.deliveries import is_versioned
 
 _SEVERAL = 1000  # elements of a tensor that no short buffer holds
 
@@ -175,7 +176,7 @@ class Meets(Behaviour):
             text=bytes(text),
             document=document,
             size=len(decoded.body),
-            versioned="/versions/" in request.target,
+            versioned=is_versioned(request),
             closes="close" in request.values("connection"),
             after=after,
         )

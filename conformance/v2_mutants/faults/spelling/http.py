@@ -16,6 +16,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_mutants.faults.shared.deliveries import is_coded
 from v2_mutants.faults.shared.spellings import Sees, crashes, refuses_if
 from v2_mutants.registry import Right, What, fault
 
@@ -162,7 +163,7 @@ for _who, _client, _is in (
 ):  # fmt: skip
     for _kind, _text, _has in (
         ("coded-body", "A body in a content coding",
-         lambda request: request.values("Content-Encoding") != []),
+         is_coded),
         ("accepted-coding", "Accept-Encoding",
          lambda request: request.values("Accept-Encoding") != []),
         ("both-forms", "JSON data before blobs",

@@ -12,6 +12,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
+from v2_mutants.faults.shared.deliveries import is_versioned
 from v2_mutants.faults.shared.spellings import refuses_json
 from v2_mutants.registry import Right, What, fault, then
 
@@ -79,7 +80,7 @@ fault("id-lost-on-a-versioned-path", "V4", Behaviour.read_request)(
     "A response on a path with the model's version has no id.",
     then(
         lambda inference, model, request, length: (
-            replace(inference, id=None) if "/versions/" in request.target else inference
+            replace(inference, id=None) if is_versioned(request) else inference
         )
     ),
 )

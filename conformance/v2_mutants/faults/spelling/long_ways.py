@@ -12,6 +12,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Framing, Request, Response
 from v2_conformance.reference.request_reader import RequestInput
 from v2_mutants.faults.shared.blobs import through_fp32
+from v2_mutants.faults.shared.deliveries import is_versioned
 from v2_mutants.registry import Right, What, fault
 
 _BUFFER = 1 << 16
@@ -43,7 +44,7 @@ for _name, _where, _when in (
     ("of-http-1.0", "Of an HTTP/1.0 request", lambda request: request.version == "1.0"),
     ("before-trailers", "If a trailer follows", _has_trailers),
     ("at-versioned-path", "At a path with a version",
-     lambda request: "/versions/" in request.target),
+     is_versioned),
     ("for-absolute-form", "With a URL as its target", lambda request: request.target[0] != "/"),
 ):  # fmt: skip
     fault(f"long-blobs-{_name}-cut", "V3", Behaviour.split_body)(

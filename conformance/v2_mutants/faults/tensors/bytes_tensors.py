@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -24,7 +24,8 @@ from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import Blob, Tensors, change_elements, is_bytes
 from v2_mutants.faults.shared.crashes import CrashingModels, kills_model
-from v2_mutants.faults.shared.deliveries import is_chunked
+from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, is_versioned
+from v2_mutants.faults.shared.spellings import Sees
 from v2_mutants.registry import Right, What, fault, only, refuse, refuses, then
 
 
@@ -308,27 +309,41 @@ fault("bytes-elements-found-by-beginning", "B12", Behaviour.output_tensor)(
 )
 
 
-def _refuses_long(when: Callable[[ModelContract, Request], bool]) -> What[Response]:
+@dataclass(frozen=True)
+class _Way:
+    """How BYTES come: to the model in `role`, or to any, in a request that `sees` is true of."""
+
+    name: str
+    text: str
+    sees: Sees = lambda request: True
+    role: str = ""
+
+    def has(self, model: ModelContract, request: Request) -> bool:
+        """Return True for a request that comes in this way."""
+        of_bytes = model.role.endswith("/BYTES") and self.role in ("", model.role)
+        return of_bytes and self.sees(request)
+
+
+_WAYS = (
+    _Way("in-chunks", "in chunks", is_chunked),
+    _Way("in-a-coding", "in a content coding", is_coded),
+    _Way("of-a-version", "on a path with the model's version", is_versioned),
+)
+
+
+def _refuses_long(way: _Way) -> What[Response]:
     def what(right: Right[Response], model: ModelContract, request: Request) -> Response:
-        if not (model.role.endswith("/BYTES") and when(model, request)):
+        if not way.has(model, request):
             return right()
         return refuse() if len(right.server.decode_request(request).body) > 2**16 else right()
 
     return what
 
 
-for _name, _text, _when in (
-    ("in-chunks", "in chunks", lambda model, request: is_chunked(request)),
-    ("in-a-coding", "in a content coding",
-     lambda model, request: request.values("content-encoding") != []),
-    ("of-a-version", "on a path with the model's version",
-     lambda model, request: "/versions/" in request.target),
-    ("in-a-matrix", "to a model with two dimensions",
-     lambda model, request: model.role == "matrix/BYTES"),
-):  # fmt: skip
-    fault(f"long-bytes-{_name}-refused", "B12", Behaviour.infer)(
-        f"More than 64 KiB of BYTES {_text} are rejected.",
-        _refuses_long(_when),
+for _way in (*_WAYS, _Way("in-a-matrix", "to a model with two dimensions", role="matrix/BYTES")):
+    fault(f"long-bytes-{_way.name}-refused", "B12", Behaviour.infer)(
+        f"More than 64 KiB of BYTES {_way.text} are rejected.",
+        _refuses_long(_way),
     )
 
 fault("many-bytes-elements-refused", "B12", Behaviour.bytes_blob)(
@@ -345,16 +360,14 @@ fault("bytes-output-size-without-prefixes", "B13", Behaviour.output_size)(
 )
 
 
-def _reads_elements(
-    when: Callable[[ModelContract, Request], bool], change: Callable[[bytes], bytes]
-) -> What[InferenceRequest]:
-    """A server that changes BYTES elements of a request that `when` is true of."""
+def _reads_elements(way: _Way, change: Callable[[bytes], bytes]) -> What[InferenceRequest]:
+    """A server that changes BYTES elements that come in one way."""
 
     def what(
         right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
     ) -> InferenceRequest:
         found = right()
-        if not (model.role.endswith("/BYTES") and length and when(model, request)):
+        if not (length and way.has(model, request)):
             return found
         inputs = {
             name: msgspec.structs.replace(tensor, blob=change_elements(tensor.blob, change))
@@ -365,23 +378,16 @@ def _reads_elements(
     return what
 
 
-for _name, _text, _when in (
-    ("in-chunks", "in chunks", lambda model, request: is_chunked(request)),
-    ("in-a-coding", "in a content coding",
-     lambda model, request: request.values("content-encoding") != []),
-    ("of-a-version", "on a path with the model's version",
-     lambda model, request: "/versions/" in request.target),
-    ("in-a-cube", "of three dimensions", lambda model, request: model.role == "cube/BYTES"),
-):  # fmt: skip
-    fault(f"bytes-{_name}-read-as-text", "B4", Behaviour.read_request)(
-        f"What is not UTF-8 in BYTES {_text} is replaced.",
-        _reads_elements(_when, lambda element: element.decode(errors="replace").encode()),
+for _way in (*_WAYS, _Way("in-a-cube", "of three dimensions", role="cube/BYTES")):
+    fault(f"bytes-{_way.name}-read-as-text", "B4", Behaviour.read_request)(
+        f"What is not UTF-8 in BYTES {_way.text} is replaced.",
+        _reads_elements(_way, lambda element: element.decode(errors="replace").encode()),
     )
-    fault(f"bytes-{_name}-cut-at-nul", "B4", Behaviour.read_request)(
-        f"BYTES {_text} end at their first NUL.",
-        _reads_elements(_when, lambda element: element.partition(b"\0")[0]),
+    fault(f"bytes-{_way.name}-cut-at-nul", "B4", Behaviour.read_request)(
+        f"BYTES {_way.text} end at their first NUL.",
+        _reads_elements(_way, lambda element: element.partition(b"\0")[0]),
     )
-    fault(f"empty-bytes-{_name}-are-spaces", "B3", Behaviour.read_request)(
-        f"Empty BYTES {_text} become spaces.",
-        _reads_elements(_when, lambda element: element or b" "),
+    fault(f"empty-bytes-{_way.name}-are-spaces", "B3", Behaviour.read_request)(
+        f"Empty BYTES {_way.text} become spaces.",
+        _reads_elements(_way, lambda element: element or b" "),
     )

@@ -22,6 +22,7 @@ from v2_mutants.faults.shared.blobs import (
     size_by_shape,
 )
 from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer, die
+from v2_mutants.faults.shared.deliveries import is_coded, is_versioned
 from v2_mutants.registry import Change, P, Right, What, fault, then
 
 
@@ -289,8 +290,8 @@ def _unchecked_if(when: Callable[[Request], object]) -> type[Behaviour]:
 
 for _name, _where, _seen in (
     ("on-a-versioned-path", "On a path with the model's version",
-     lambda request: "/versions/" in request.target),
-    ("in-codings", "In a content coding", lambda request: request.values("content-encoding")),
+     is_versioned),
+    ("in-codings", "In a content coding", is_coded),
 ):  # fmt: skip
     fault.several(
         f"sizes-{_name}-unchecked", "S2", f"{_where}, a blob is cut or padded to its shape."
@@ -319,7 +320,7 @@ fault("slack-on-a-versioned-path-ignored", "S4", Behaviour.infer)(
     "On a path with the model's version, bytes after the last blob are ignored.",
     lambda right, model, request: (
         right(request=replace(request, body=request.body[: _declared(request)]))
-        if "/versions/" in request.target and _declared(request)
+        if is_versioned(request) and _declared(request)
         else right()
     ),
 )

@@ -11,7 +11,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.deliveries import is_chunked
+from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, is_versioned
 from v2_mutants.registry import Right, What, fault, only, refuse, then
 
 
@@ -82,10 +82,10 @@ for _name, _where, _when in (
     ("beside-many", "beside more than 8,192 bytes",
      lambda request, tensors: sum(len(tensor.blob) for tensor in tensors) > 8192),
     ("in-codings", "in a content coding",
-     lambda request, tensors: request.values("content-encoding")),
+     lambda request, tensors: is_coded(request)),
     ("in-chunks", "in chunks", lambda request, tensors: is_chunked(request)),
     ("on-a-versioned-path", "on a path with the model's version",
-     lambda request, tensors: "/versions/" in request.target),
+     lambda request, tensors: is_versioned(request)),
     ("of-texts", "of BYTES", lambda request, tensors: tensors[0].datatype == "BYTES"),
     ("of-bf16", "of BF16", lambda request, tensors: tensors[0].datatype == "BF16"),
     ("of-two-dimensions", "of two dimensions", lambda request, tensors: len(tensors[0].shape) == 2),
