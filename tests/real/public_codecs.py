@@ -6,7 +6,6 @@ None of them knows HTTP: header fields that a server or client reads around them
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -27,18 +26,20 @@ def runner() -> tuple[ModuleType, ModuleType]:
         sys.path.pop(0)
 
 
-def failed(name: str) -> dict[str, int]:
-    """Return the requirements with vectors that a public codec fails, and how many."""
+def failed(name: str) -> list[dict[str, Any]]:
+    """Return the vectors that a public codec fails."""
     run, codec = runner()
     public = SimpleNamespace(**vars(codec))
     own: Any = {KSERVE: _Kserve, TRITON: _Triton}[name](codec)
     for kind in own.kinds:
         setattr(public, kind, _refusing(codec, getattr(own, kind)))
-    found: Counter[str] = Counter()
-    for vector, models in run.vectors(FOLDER):
-        if vector["kind"] in own.kinds and own.takes(vector):
-            found[vector["requirement"]] += run.problem(public, vector, models) is not None
-    return {requirement: count for requirement, count in found.items() if count}
+    return [
+        vector
+        for vector, models in run.vectors(FOLDER)
+        if vector["kind"] in own.kinds
+        and own.takes(vector)
+        and run.problem(public, vector, models) is not None
+    ]
 
 
 def _refusing(codec: ModuleType, method: Any) -> Any:
