@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
-from v2_conformance.protocol.datatypes import ElementError, decode_bytes, to_values
+from v2_conformance.protocol.datatypes import (
+    ElementError,
+    decode_bytes,
+    to_array,
+    to_values,
+)
 from v2_conformance.suite.models import TensorSpec
 from v2_conformance.suite.values.samples import Choice, Given, make_samples
 
@@ -32,13 +40,47 @@ def test_inputs_with_a_single_value_are_alike() -> None:
         assert values[0] == values[1]
 
 
-def test_values_are_in_their_range_and_exact_in_fp16() -> None:
-    spec = TensorSpec("A", "FP16", (16,))
-    values = to_values("FP16", make_samples([spec], Choice(), 3)[0][0].blob)
-    assert all(0 <= value < 1 and value * 16 == int(value * 16) for value in values)
+def test_whole_numbers_are_in_their_range() -> None:
     ranged = Choice(ranges={"A": (5, 7)})
     whole = make_samples([TensorSpec("A", "INT64", (9,))], ranged, 3)[0][0]
     assert set(to_values("INT64", whole.blob)) == {5, 6, 7}
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1), (-1, 1), (0, 255), (-0.5, 6e4), (-1e-3, 2e-3)])
+@pytest.mark.parametrize(
+    ("datatype", "smaller"), [("FP32", "<f2"), ("FP32", "BF16"), ("FP64", "<f4")]
+)
+def test_floats_are_in_their_range_and_exact_in_no_smaller_type(
+    datatype: str, smaller: str, low: float, high: float
+) -> None:
+    given = Choice(ranges={"A": (low, high)})
+    for (sample,) in make_samples([TensorSpec("A", datatype, (16,))], given, 3):
+        values = to_array(datatype, sample.blob)
+        assert len(set(values)) == 16
+        assert low <= min(values)
+        assert max(values) <= high
+        if smaller == "BF16":
+            assert np.all(values.view("<u4") & 0xFFFF)
+        else:
+            assert np.all(values.astype(smaller) != values)
+
+
+@pytest.mark.parametrize(("datatype", "number"), [("FP32", np.float32), ("FP64", np.float64)])
+def test_floats_have_so_few_digits_that_any_reader_of_json_gets_them(
+    datatype: str, number: type[np.floating[Any]]
+) -> None:
+    for (sample,) in make_samples([TensorSpec("A", datatype, (64,))], Choice(), 3):
+        for value in to_array(datatype, sample.blob):
+            digits, _, places = np.format_float_positional(value).partition(".")
+            assert number(int(digits + places) / 10 ** len(places)) == value
+            assert int(digits + places) < 1 << 53
+
+
+@pytest.mark.parametrize("number", [0.0, 3.7, -1e-9])
+def test_a_range_of_one_number_gives_that_number(number: float) -> None:
+    given = Choice(ranges={"A": (number, number)})
+    ((sample,), _) = make_samples([TensorSpec("A", "FP64", (4,))], given, 3)
+    assert set(to_values("FP64", sample.blob)) == {number}
 
 
 def test_text_has_characters_that_servers_get_wrong() -> None:

@@ -18,6 +18,10 @@ same for every dimension, so that those that have to agree do."""
 
 _SETS = 2  # so that an answer to one request is seen to be none to another
 _STEPS = 16
+# No step of a usual range, so that a float is exact in no smaller type: a detour through that type
+# changes it.
+_BETWEEN = 0.3141592
+_DIGITS = 9  # the simplest reader of JSON gets the nearest double of so many (D11)
 _FLOATS = ("FP16", "BF16", "FP32", "FP64")
 # Text as people write it: a server that changes characters gives the model another one.
 _TEXTS = (
@@ -154,11 +158,17 @@ def _sample(spec: TensorSpec, choice: Choice, variable: int, turn: int) -> Sampl
     low, high = choice.ranges.get(spec.name, (0, 1 if _is_float(spec) else _LARGEST_DEFAULT))
     values: list[float]
     if _is_float(spec):
-        values = [low * (1 - step / _STEPS) + high * (step / _STEPS) for step in steps]
+        values = [_between(low, high, (step + _BETWEEN) / _STEPS) for step in steps]
     else:
         least, count = ceil(low), floor(high) - ceil(low) + 1
         values = [least + step % count for step in steps]
     return Sample(shape, from_values(spec.datatype, values))
+
+
+def _between(low: float, high: float, part: float) -> float:
+    """Return the number at this `part` of a range, in few digits."""
+    number = float(f"{low * (1 - part) + high * part:.{_DIGITS}g}")
+    return min(max(number, low), high)
 
 
 def _is_float(spec: TensorSpec) -> bool:
