@@ -18,6 +18,7 @@ from v2_conformance.bench.tasks import asked_of
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import WrongReading, WrongRequest
+from v2_conformance.suite.causes.client_findings import WrongParameter
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said, SaidTensor
 
@@ -196,6 +197,14 @@ def test_a_size_of_the_callers_is_judged_if_it_was_sent(tmp_path: Path) -> None:
     sent = request(first_input(parameters={"binary_data_size": 4}))
     assert verdict(tmp_path, "framing", sent, inputs=given).outcome is Outcome.FAIL
     assert verdict(tmp_path, "framing", request(), inputs=given).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("size", "shown"), [(8.0, "8.0"), ("8", '"8"'), (True, "true")])
+def test_a_size_that_is_no_whole_number_is_named(size: object, shown: str, tmp_path: Path) -> None:
+    sent = request(first_input(parameters={"binary_data_size": size}))
+    cause = verdict(tmp_path, "forms", sent).cause
+    assert isinstance(cause, WrongRequest)
+    assert cause.finding == WrongParameter("input A", "binary_data_size", "8", shown)
 
 
 @pytest.mark.parametrize(

@@ -87,12 +87,17 @@ def check_forms(sent: Sent) -> None:
     outputs.
     """
     entries = by_name(sent.request.document.get("inputs"))
-    for asked in sent.asked.request.inputs:
+    for asked, tensor in zip(sent.asked.request.inputs, sent.asked.inputs, strict=True):
         entry = entries.get(asked.name)
         if entry is not None:
-            got = "json" if size_of(entry) is None else "binary"
+            size = size_of(entry)
+            got = "json" if size is None else "binary"
             if got != asked.form:
                 check_data_or_size([entry])
+                given = parameters_of(entry).get(BINARY_DATA_SIZE)
+                if size is None and given is not None:  # it is no whole number
+                    owner, true = f"input {printable(asked.name, 60)}", len(tensor.blob)
+                    raise wrong_parameter(owner, BINARY_DATA_SIZE, true, given)
                 raise Finding(WrongForm(printable(asked.name, 60), asked.form, got))
     task = sent.asked.request
     general = parameters_of(sent.request.document).get(BINARY_DATA_OUTPUT)
