@@ -19,6 +19,7 @@ from v2_conformance.cli.run.soak import load_of
 from v2_conformance.formats.ci.github import markdown
 from v2_conformance.formats.html.page import render
 from v2_conformance.options.runs import RunOptions
+from v2_conformance.report.causes.words import must_words, shown_causes
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import read_report
@@ -65,6 +66,7 @@ def test_wrong_answers_under_load_count_as_failures(report: Report) -> None:
     assert any("did not hold under load" in reason for reason in report.verdict.reasons)
     # Alone every answer was right.
     assert all(case.outcome.harmless for case in report.cases)
+    assert must_words(report, shown_causes(report)).endswith("MUST hold, but not under load")
 
 
 def test_a_soak_is_shown_everywhere(report: Report, folder: Path) -> None:
