@@ -169,7 +169,7 @@ def failures(
 
 
 # Each scenario starts a client. All of them are tried in tox -e clients.
-SOME = () if "V2_PUBLIC_CLIENTS" in os.environ else ("K3", "K12", "K21")
+SOME = () if "V2_PUBLIC_CLIENTS" in os.environ else ("K3", "K7", "K12", "K21")
 
 
 def test_the_plain_client_passes(tmp_path: Path) -> None:

@@ -277,6 +277,7 @@ static std::string from_json(const std::string& datatype, const Shape& shape, co
 
 struct Response {
   long status = 0;
+  bool ended = false;  // its head: what follows its body are trailers, which say nothing of it
   std::vector<std::string> header_lengths;
   std::string codings, body;
 };
@@ -290,8 +291,9 @@ static size_t on_header(char* bytes, size_t size, size_t number, void* to) {
   auto& response = *static_cast<Response*>(to);
   std::string line(bytes, size * number);
   if (line.rfind("HTTP/", 0) == 0) response = Response();  // after an interim one
+  response.ended = response.ended || line == "\r\n" || line == "\n";
   const auto colon = line.find(':');
-  if (colon != std::string::npos) {
+  if (colon != std::string::npos && !response.ended) {
     const std::string name = line.substr(0, colon);
     const auto first = line.find_first_not_of(" \t\r\n", colon + 1);
     const auto last = line.find_last_not_of(" \t\r\n");

@@ -322,6 +322,7 @@ fn from_json(datatype: Datatype, shape: &[usize], data: &Value) -> Result<Vec<u8
 
 #[derive(Default)]
 struct Response {
+    ended: bool, // its head: what follows its body are trailers, which say nothing of it
     header_lengths: Vec<String>,
     codings: Vec<String>,
     body: Vec<u8>,
@@ -338,9 +339,10 @@ impl Handler for Response {
         if line.starts_with("HTTP/") {
             *self = Response::default(); // after an interim one
         }
+        self.ended |= line.trim_end_matches(['\r', '\n']).is_empty();
         let (name, value) = line.split_once(':').unwrap_or_default();
         match name.to_ascii_lowercase().as_str() {
-            _ if !self.body.is_empty() => (), // a trailer
+            _ if self.ended => (),
             "inference-header-content-length" => self.header_lengths.push(value.trim().into()),
             "content-encoding" => {
                 let codings = value.split(',').map(|coding| coding.trim());
