@@ -17,7 +17,7 @@ from v2_conformance.wire.encode.requests import Prepared, prepare
 NO_EXACT_READING = {
     "bytes are missing": (
         "S2/size-against-shape[12]", "S2/size-against-shape[15]", "S2/shape-against-size[",
-        "S2/size-against-shape-in-codings", "S2/size-against-shape-on-a-versioned-path",
+        "S2/size-against-shape-in-codings", "S2/size-against-shape-on-",
         "S3/", "S6/negative-among-others", "S12/size-zero-for-elements",
         "B9/element-count[too_few_elements]", "K5/", "K25/size-inside-an-element",
         "K25/json-against-shape", "K25/neither-data-nor-size",
@@ -25,7 +25,7 @@ NO_EXACT_READING = {
     "no tensor has the shape": ("S8/", "J5/"),
     "the next element begins behind the wrong one": ("B6/", "B7/"),
     "nothing says what the bytes are": (
-        "W5/", "W6/", "W9/not-a-whole-number-of-", "K25/unknown-datatype",
+        "W5/", "W6/", "W9/not-a-whole-number-", "K25/unknown-datatype",
     ),
     "elements are missing": (
         "J1/number-of-elements[too_few", "J1/number-of-elements[none",

@@ -205,6 +205,7 @@ class Live:
 
         def talk(prepared: Prepared) -> list[Transcript]:
             connection = self._transport.connection()
+            connection.open_ahead()  # the time that it takes would spread the requests
             start.wait()
             began, found = time.monotonic(), []
             try:

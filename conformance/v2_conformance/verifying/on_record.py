@@ -69,8 +69,8 @@ class _OnRecord:
         self._outcome = outcome
         self._left = deque(exchanges)
         self._known = known
-        self._own: ReadExchange | None = None
-        self._stays = False  # True if the case's connection was left open, and no canary used it
+        self._last: ReadExchange | None = None  # on the connection
+        self._stays = False  # True if the connection was left open, and no canary used it
         self._missing: RecordedError | None = None
         self.believed: list[Belief] = []
 
@@ -96,6 +96,8 @@ class _OnRecord:
         """Raise RecordedError unless the record has all that led to `outcome`, and no more."""
         if self._missing is not None and outcome is not Outcome.FAIL:
             raise self._missing
+        if self._stays:
+            self.believed.append(Belief.KEPT)
         if self._left:
             raise RecordedError(
                 f"{self._purposes()} is recorded, but the suite sends nothing more in this case"
@@ -127,21 +129,21 @@ class _OnRecord:
         return [(step.prepared.index(prepared), transcript)]
 
     def _of_case(self, exchange: ReadExchange) -> Exchange:
-        self._own = exchange
+        self._last = exchange
         self.believed += beliefs_of(exchange)
         return exchange_of(exchange.transcript, exchange.recorded.purpose)
 
     def _heard_on_kept(self, step: KnownGood) -> Heard | None:
-        own = self._own
-        left_open = own is not None and own.transcript.open
+        last = self._last
+        left_open = last is not None and last.transcript.open
         if self._upcoming is not Purpose.CANARY_SAME:
             self._stays = left_open
             return None
         if not left_open:
             raise RecordedError("a canary is recorded on the same connection, which was closed")
         exchange = self._next()
-        if own is not None and not exchange.transcript.reused:
-            if self._known.same_suite and not may_be_closed(own, exchange, self._known):
+        if last is not None and not exchange.transcript.reused:
+            if self._known.same_suite and not may_be_closed(last, exchange, self._known):
                 raise RecordedError(
                     "a canary is recorded on the same connection, but a fresh one was used"
                 )
@@ -165,13 +167,14 @@ class _OnRecord:
                 "a canary is recorded on a fresh connection, but the one before was used"
             )
         heard = self._heard(exchange, step)
-        if self._stays and self._own is not None:
-            closed = may_be_closed(self._own, exchange, self._known)
+        if self._stays and self._last is not None:
+            closed = may_be_closed(self._last, exchange, self._known)
             if self._known.same_suite and heard.problem is None and not closed:
                 raise RecordedError(
                     "the connection was left open, but no known-good request is recorded on it"
                 )
             self.believed.append(Belief.KEPT)
+        self._last, self._stays = exchange, False
         return Heard(heard.exchange, heard.problem, liveness)
 
     def _heard(self, exchange: ReadExchange, step: KnownGood) -> Heard:

@@ -192,6 +192,14 @@ for _name, _text, _found in (
         f"Gzip is used although Accept-Encoding refuses it, if {_text}.",
         _uses_gzip_if(_found),
     )
+fault("unknown-codings-beside-gzip-refused", "Z4", Behaviour.response_coding)(
+    "A request is rejected if Accept-Encoding names a coding that the server does not know.",
+    lambda right, request: (
+        refuse(status=406)
+        if any("br" in value or value == "GZIP" for value in request.values("Accept-Encoding"))
+        else right()
+    ),
+)
 fault("coding-named-with-its-weight", "Z4", Behaviour.encode_response)(
     "The Content-Encoding of a response repeats the weight that Accept-Encoding gives the coding.",
     then(

@@ -17,8 +17,14 @@ from v2_conformance.reference.request_reader import InferenceRequest, RequestOut
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import all_zeros, resize
 from v2_mutants.faults.shared.crashes import CrashingServer
-from v2_mutants.faults.shared.deliveries import is_chunked, reads_body_once
+from v2_mutants.faults.shared.deliveries import (
+    is_chunked,
+    is_coded,
+    is_versioned,
+    reads_body_once,
+)
 from v2_mutants.faults.shared.meetings import Blanks, Meets, Seen
+from v2_mutants.faults.shared.spellings import Sees
 from v2_mutants.registry import Right, What, fault, refuse, refuses, then
 
 
@@ -123,6 +129,54 @@ fault("raw-bytes-lose-nuls-at-end", "W8", Behaviour.raw_bytes_tensor)(
     "The body of a raw request for BYTES loses the NULs at its end, as numpy's S dtype does.",
     lambda right, dims, body: right(body=memoryview(bytes(body).rstrip(b"\x00"))),
 )
+fault("raw-bytes-cut-at-255", "W8", Behaviour.raw_bytes_tensor)(
+    "Of the body of a raw request for BYTES, 255 bytes are read.",
+    lambda right, dims, body: right(body=body[:255]),
+)
+
+
+def _loses_if(when: Callable[[Request], object], length: Callable[[int], int]) -> What[Request]:
+    """A server that keeps only so much of a decoded raw body in some requests."""
+    return then(
+        lambda decoded, request: (
+            replace(decoded, body=decoded.body[: length(len(decoded.body))])
+            if _is_raw(request) and when(request)
+            else decoded
+        )
+    )
+
+
+def _whole(size: int) -> int:
+    return size // 4 * 4
+
+
+def _nothing(size: int) -> int:
+    return 0
+
+
+def _to(name: str, when: Callable[[Request], object] = lambda request: True) -> Sees:
+    """Match such requests to the model called `name`."""
+    return lambda request: f"/{name}/" in request.target and bool(when(request))
+
+
+for _name, _where, _when in (
+    ("in-chunks", "in chunks", is_chunked),
+    ("in-codings", "in a content coding", is_coded),
+    ("on-a-versioned-path", "on a path with the model's version", is_versioned),
+):
+    fault(f"raw-rest-{_name}-dropped", "W9", Behaviour.decode_request)(
+        f"Of a raw body {_where}, what is left behind whole elements of 4 bytes is dropped.",
+        _loses_if(_when, _whole),
+    )
+    fault(f"raw-bytes-{_name}-lost", "W8", Behaviour.decode_request)(
+        f"Of a raw body for BYTES {_where}, nothing is read.",
+        _loses_if(_to("raw_bytes", _when), _nothing),
+    )
+for _model in ("raw_batched", "raw_two_outputs"):
+    fault(f"{_model.replace('_', '-')}-rest-dropped", "W9", Behaviour.decode_request)(
+        f"Of a raw body for {_model}, what is left behind whole elements is dropped.",
+        _loses_if(_to(_model), _whole),
+    )
 
 
 @fault("raw-odd-size-cut", "W9", Behaviour.read_raw)

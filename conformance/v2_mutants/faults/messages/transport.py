@@ -37,6 +37,13 @@ fault("last-chunk-lost", "C1", Behaviour.handle)(
 )
 
 
+@fault("chunks-end-where-data-says-so", "C1", Behaviour.handle)
+def _(right: Right[Response], request: Request) -> Response:
+    """A body in chunks ends where its data have the bytes of a last chunk."""
+    end = bytes(request.body).find(b"\r\n0\r\n\r\n") if is_chunked(request) else -1
+    return right() if end < 0 else right(replace(request, body=request.body[:end]))
+
+
 # 411 would be legal, see RFC 9112, section 6.3.
 fault("json-in-chunks-refused", "C1", Behaviour.infer)(
     "A chunked request without a header length is rejected with 400.",

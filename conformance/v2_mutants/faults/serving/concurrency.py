@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -11,13 +11,14 @@ import msgspec
 
 from v2_conformance.protocol.datatypes import DATATYPES, Buffer
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Breach, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import resize
 from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
-from v2_mutants.faults.shared.deliveries import is_versioned
+from v2_mutants.faults.shared.deliveries import is_coded, is_versioned
 from v2_mutants.faults.shared.hangs import Silent
 from v2_mutants.registry import Right, What, fault, refuse
 
@@ -155,6 +156,10 @@ for _kind, _role, _when, _text in (
      "Requests with more than 4 KiB of BYTES"),
     ("raw-bodies-of-doubles", "identity/FP64", lambda request: _path(request) == "raw",
      "Raw requests with FP64"),
+    ("raw-batches", "raw/batched", lambda request: _path(request) == "raw",
+     "Raw requests to a batching model"),
+    ("raw-bodies-of-two-outputs", "raw/two_outputs", lambda request: _path(request) == "raw",
+     "Raw requests to a model with two outputs"),
     ("bodies-for-a-version", "identity/INT32", is_versioned,
      "Requests to a version of a model"),
     ("last-bodies", "identity/INT32", lambda request: request.values("connection") == ["close"],
@@ -203,6 +208,29 @@ def _(
     """Responses to concurrent requests without a header length have the id of the last one."""
     inference = right()
     return inference if length is not None else replace(inference, id=_last(right, inference.id))
+
+
+def _mixes_ids(when: Callable[[ModelContract, Request], object]) -> What[InferenceRequest]:
+    """A server that answers some concurrent requests with the id of the last one."""
+
+    def what(
+        right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        inference = right()
+        mixed = when(model, request)
+        return replace(inference, id=_last(right, inference.id)) if mixed else inference
+
+    return what
+
+
+fault("concurrent-ids-beside-several-inputs-mixed", "C6", Behaviour.read_request)(
+    "Responses to concurrent requests to a model of several inputs have the id of the last one.",
+    _mixes_ids(lambda model, request: len(model.inputs) > 1),
+)
+fault("concurrent-ids-in-codings-mixed", "C6", Behaviour.read_request)(
+    "Responses to concurrent requests in a content coding have the id of the last one.",
+    _mixes_ids(lambda model, request: is_coded(request)),
+)
 
 
 def _static(right: Right[Buffer]) -> Buffer:
@@ -292,6 +320,40 @@ class _LockKeptIfClientLeaves(Silent):
     def infer(self, model: ModelContract, request: Request) -> Response:
         response = super().infer(model, request)
         return replace(response, status=0) if self.locked else response
+
+
+def _lock_kept(when: Callable[[Request], object]) -> type[Behaviour]:
+    """A server that keeps a lock for some requests if a client leaves in the body of one."""
+
+    class LockKept(Silent):
+        locked = False
+
+        def __init__(self, profiles: Collection[str] = SERVER_PROFILES) -> None:
+            super().__init__(profiles)
+            self.begun = threading.local()
+
+        def check_head(self, request: Request) -> None:
+            self.begun.locks = when(request)
+            super().check_head(request)
+
+        def broken_off(self, breach: Breach) -> None:
+            in_body = breach in (Breach.LEFT_IN_BODY, Breach.RESET)
+            self.locked = self.locked or bool(in_body and getattr(self.begun, "locks", False))
+
+        def infer(self, model: ModelContract, request: Request) -> Response:
+            response = super().infer(model, request)
+            return replace(response, status=0) if self.locked and when(request) else response
+
+    return LockKept
+
+
+for _name, _text, _when in (
+    ("gzip", "A client that leaves in a body in gzip locks out all others with one.",
+     lambda request: request.values("content-encoding") == ["gzip"]),
+    ("all-json", "A client that leaves in a body that is all JSON locks out all others with one.",
+     lambda request: request.method == "POST" and _path(request) == "json"),
+):  # fmt: skip
+    fault.several(f"lock-for-{_name}-kept-if-client-leaves", "C8", _text)(_lock_kept(_when))
 
 
 _LONG_ANSWER, _LARGEST_ANSWER = 1 << 18, 1 << 24

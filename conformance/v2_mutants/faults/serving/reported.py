@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import unquote
 
 from v2_conformance.protocol.datatypes import Buffer, decode_bytes, element_count
@@ -44,6 +45,18 @@ fault("request-header-length-sent-back", "P9", Behaviour.handle)(
             with_length(response, request)
             if response.status == 200 and HEADER_LENGTH not in dict(response.headers)
             else response
+        )
+    ),
+)
+
+
+fault("form-read-as-zeros", "P14", Behaviour.split_body)(
+    "The blobs of a body that is said to be a form are read as zeros.",
+    then(
+        lambda parts, request, length: (
+            (parts[0], replace(parts[1], view=memoryview(bytes(len(parts[1].view)))))
+            if request.values("content-type") == ["application/x-www-form-urlencoded"]
+            else parts
         )
     ),
 )
@@ -116,7 +129,21 @@ fault("wide-batch-kills-model", "E5", Behaviour.request_inputs, base=CrashingMod
 
 fault("long-body-of-unknown-model-left-on-connection", "C5", Behaviour.left_on_connection)(
     "If the model is unknown, a body of more than 64 KiB begins the next request.",
-    _leaves_unread(lambda request: len(request.body) > _LONG_BODY and not request.values("expect")),
+    _leaves_unread(
+        lambda request: (
+            len(request.body) > _LONG_BODY
+            and not request.values("expect")
+            and "/versions/" not in request.target
+        )
+    ),
+)
+
+
+fault("long-body-of-unknown-version-left-on-connection", "C5", Behaviour.left_on_connection)(
+    "If the version is unknown, a body of more than 64 KiB begins the next request.",
+    _leaves_unread(
+        lambda request: len(request.body) > _LONG_BODY and "/versions/99/" in request.target
+    ),
 )
 
 

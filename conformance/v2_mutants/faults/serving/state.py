@@ -201,11 +201,11 @@ fault("raw-sticks", "C7", Behaviour.header_length, base=_Remembers)(
 _BEGINNING = 2**15
 
 
-def _kept_by(key: Callable[[bytes], bytes]) -> What[Response]:
-    """A server that answers a body of more than 32 KiB as the one before if it has the same key."""
+def _kept_by(key: Callable[[bytes], bytes], *, beyond: int = _BEGINNING) -> What[Response]:
+    """A server that answers a body that is so long as the one before if it has the same key."""
 
     def what(right: Right[Response], request: Request) -> Response:
-        if len(request.body) <= _BEGINNING:
+        if len(request.body) <= beyond:
             return right()
         own = (request.target, len(request.body), key(bytes(request.body)))
         kept = right.state.get("kept")
@@ -216,10 +216,19 @@ def _kept_by(key: Callable[[bytes], bytes]) -> What[Response]:
     return what
 
 
+_SAME_4_KIB = _kept_by(lambda body: body[:4096], beyond=4096)
+
 fault("answer-kept-by-the-beginning-of-a-body", "C7", Behaviour.handle)(
     "A body of more than 32 KiB gets the answer to the one before if that is as long and begins "
     "with the same 32 KiB.",
     _kept_by(lambda body: body[:_BEGINNING]),
+)
+fault("answer-kept-by-the-beginning-of-json", "C7", Behaviour.handle)(
+    "A request that is all JSON gets the answer to the one before if that is as long and begins "
+    "with the same 4 KiB.",
+    lambda right, request: (
+        right() if request.values(HEADER_LENGTH) else _SAME_4_KIB(right, request)
+    ),
 )
 fault("answer-kept-by-the-ends-of-a-body", "C7", Behaviour.handle)(
     "A body of more than 32 KiB gets the answer to the one before if that is as long and has the "

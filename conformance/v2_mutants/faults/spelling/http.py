@@ -324,3 +324,46 @@ class _LongBodyBehindAnother(Behaviour):
         if behind and len(request.body) > 2**13:
             return self.error(400, "the body does not fit behind the request before")
         return super().handle(request)
+
+
+def _forgets(name: str, when: Callable[[Request], object]) -> What[Response]:
+    """A server that does not know a field in lower case in some requests."""
+
+    def what(right: Right[Response], request: Request) -> Response:
+        if name.encode() + b":" not in request.head or not when(request):
+            return right()
+        kept = tuple(pair for pair in request.headers if pair[0].lower() != name)
+        return right(replace(request, headers=kept))
+
+    return what
+
+
+fault("lower-case-content-encoding-unknown", "V2", Behaviour.handle)(
+    "Content-Encoding in lower case is not known.",
+    _forgets("content-encoding", lambda request: True),
+)
+fault("lower-case-header-length-of-raw-unknown", "V2", Behaviour.handle)(
+    "The header length of a raw request is not known in lower case.",
+    _forgets(HEADER_LENGTH.lower(), lambda request: request.values(HEADER_LENGTH) == ["0"]),
+)
+
+
+def _loses_raw(when: Callable[[Request], object]) -> What[Request]:
+    """A server that reads some raw bodies as zeros."""
+
+    def what(right: Right[Request], request: Request) -> Request:
+        if request.values(HEADER_LENGTH) != ["0"] or not when(request):
+            return right()
+        return replace(right(), body=memoryview(bytes(len(request.body))))
+
+    return what
+
+
+fault("raw-with-chunk-extensions-lost", "V2", Behaviour.decode_request)(
+    "A raw body whose chunks have extensions is read as zeros.",
+    _loses_raw(lambda request: b";" in _first_chunk_line(request)),
+)
+fault("raw-with-trailers-lost", "V2", Behaviour.decode_request)(
+    "A raw body in chunks with trailers is read as zeros.",
+    _loses_raw(lambda request: _TRAILERS.search(request.framing)),
+)

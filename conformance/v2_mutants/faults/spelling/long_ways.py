@@ -20,16 +20,18 @@ _MEBIBYTE = 1 << 20
 _LONG = 1000
 
 
-def _cut_if(when: Callable[[Request], object]) -> What[tuple[memoryview, Blobs]]:
-    """Return what reads only 64 KiB of the blobs of such a request, and zeros for the rest."""
+def _cut_if(
+    when: Callable[[Request], object], size: int = _BUFFER
+) -> What[tuple[memoryview, Blobs]]:
+    """Return what reads only so much of the blobs of such a request, and zeros for the rest."""
 
     def what(
         right: Right[tuple[memoryview, Blobs]], request: Request, length: int | None
     ) -> tuple[memoryview, Blobs]:
         text, blobs = right()
-        if len(blobs.view) <= _BUFFER or not when(request):
+        if len(blobs.view) <= size or not when(request):
             return text, blobs
-        read = bytes(blobs.view[:_BUFFER]).ljust(len(blobs.view), b"\0")
+        read = bytes(blobs.view[:size]).ljust(len(blobs.view), b"\0")
         return text, replace(blobs, view=memoryview(read))
 
     return what
@@ -49,6 +51,16 @@ for _name, _where, _when in (
 ):  # fmt: skip
     fault(f"long-blobs-{_name}-cut", "V3", Behaviour.split_body)(
         f"{_where}, only 64 KiB of the blobs are read.", _cut_if(_when)
+    )
+
+
+for _name, _where, _when in (
+    ("on-a-versioned-path", "On a path with the model's version", is_versioned),
+    ("of-last-requests", "If the connection ends",
+     lambda request: request.values("connection") == ["close"]),
+):  # fmt: skip
+    fault(f"blobs-over-two-mebibytes-{_name}-cut", "L1", Behaviour.split_body)(
+        f"{_where}, only 2 MiB of the blobs are read.", _cut_if(_when, 2 * _MEBIBYTE)
     )
 
 

@@ -136,6 +136,10 @@ fault("nan-payloads-lost", "D4", Behaviour.output_tensor)(
     "Every NaN is returned as the canonical quiet NaN.",
     _changes_bits_of(("FP16", "FP32", "FP64"), _canonical_nan),
 )
+fault("bf16-nan-payloads-lost", "D4", Behaviour.output_tensor)(
+    "Every NaN of BF16 is returned as the canonical quiet NaN.",
+    _changes_bits_of(("BF16",), _canonical_nan),
+)
 
 
 def _tensor(entry: RequestInput, blob: Buffer) -> Tensor:
