@@ -188,3 +188,9 @@ def test_large_huge_and_thorough_cases_are_part_of_a_run_only_if_asked_for() -> 
     assert [c for c in everything if not (c.large or c.thorough)] == suite_cases(huge=True)
     assert {case.requirement for case in everything if case.large} == {"L1", "J7"}
     assert {case.requirement for case in everything if case.huge} == {"L2"}
+
+
+def test_only_servers_that_claim_raw_requests_have_to_serve_them() -> None:
+    for case in suite_cases(thorough=True):
+        if isinstance(case, RequestCase) and case.request.get("raw") and case.requirement != "W11":
+            assert "raw" in case.profiles, case.id
