@@ -172,11 +172,10 @@ for _name, _where, _when in (
         f"Of a raw body for BYTES {_where}, nothing is read.",
         _loses_if(_to("raw_bytes", _when), _nothing),
     )
-for _model in ("raw_batched", "raw_two_outputs"):
-    fault(f"{_model.replace('_', '-')}-rest-dropped", "W9", Behaviour.decode_request)(
-        f"Of a raw body for {_model}, what is left behind whole elements is dropped.",
-        _loses_if(_to(_model), _whole),
-    )
+fault("raw-batched-rest-dropped", "W9", Behaviour.decode_request)(
+    "Of a raw body for a batching model, what is left behind whole elements is dropped.",
+    _loses_if(_to("raw_batched"), _whole),
+)
 
 
 @fault("raw-odd-size-cut", "W9", Behaviour.read_raw)
