@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.http_messages import Request, Response
-from v2_mutants.registry import What
+from v2_conformance.reference.http_messages import Blobs, Request, Response
+from v2_mutants.registry import Right, What
 
 
 def is_chunked(request: Request) -> bool:
@@ -41,3 +41,18 @@ def with_length(response: Response, request: Request) -> Response:
     """The response with the header length of its request, if that has one."""
     own = tuple((HEADER_LENGTH, value) for value in request.values(HEADER_LENGTH)[:1])
     return replace(response, headers=(*response.headers, *own))
+
+
+def blobs_cut_if(when: Callable[[Request], object], size: int) -> What[tuple[memoryview, Blobs]]:
+    """Return what reads only so much of the blobs of such a request, and zeros for the rest."""
+
+    def what(
+        right: Right[tuple[memoryview, Blobs]], request: Request, length: int | None
+    ) -> tuple[memoryview, Blobs]:
+        text, blobs = right()
+        if len(blobs.view) <= size or not when(request):
+            return text, blobs
+        read = bytes(blobs.view[:size]).ljust(len(blobs.view), b"\0")
+        return text, replace(blobs, view=memoryview(read))
+
+    return what

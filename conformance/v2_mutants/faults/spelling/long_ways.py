@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from v2_conformance.protocol.datatypes import Buffer, element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Blobs, Framing, Request, Response
+from v2_conformance.reference.http_messages import Framing, Request, Response
 from v2_conformance.reference.request_reader import RequestInput
 from v2_mutants.faults.shared.blobs import through_fp32
-from v2_mutants.faults.shared.deliveries import is_versioned
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.faults.shared.deliveries import blobs_cut_if, is_versioned
+from v2_mutants.registry import Right, fault
 
 _BUFFER = 1 << 16
 _MEBIBYTE = 1 << 20
 _LONG = 1000
-
-
-def _cut_if(
-    when: Callable[[Request], object], size: int = _BUFFER
-) -> What[tuple[memoryview, Blobs]]:
-    """Return what reads only so much of the blobs of such a request, and zeros for the rest."""
-
-    def what(
-        right: Right[tuple[memoryview, Blobs]], request: Request, length: int | None
-    ) -> tuple[memoryview, Blobs]:
-        text, blobs = right()
-        if len(blobs.view) <= size or not when(request):
-            return text, blobs
-        read = bytes(blobs.view[:size]).ljust(len(blobs.view), b"\0")
-        return text, replace(blobs, view=memoryview(read))
-
-    return what
 
 
 def _has_trailers(request: Request) -> bool:
@@ -50,17 +33,7 @@ for _name, _where, _when in (
     ("for-absolute-form", "With a URL as its target", lambda request: request.target[0] != "/"),
 ):  # fmt: skip
     fault(f"long-blobs-{_name}-cut", "V3", Behaviour.split_body)(
-        f"{_where}, only 64 KiB of the blobs are read.", _cut_if(_when)
-    )
-
-
-for _name, _where, _when in (
-    ("on-a-versioned-path", "On a path with the model's version", is_versioned),
-    ("of-last-requests", "If the connection ends",
-     lambda request: request.values("connection") == ["close"]),
-):  # fmt: skip
-    fault(f"blobs-over-two-mebibytes-{_name}-cut", "L1", Behaviour.split_body)(
-        f"{_where}, only 2 MiB of the blobs are read.", _cut_if(_when, 2 * _MEBIBYTE)
+        f"{_where}, only 64 KiB of the blobs are read.", blobs_cut_if(_when, _BUFFER)
     )
 
 
