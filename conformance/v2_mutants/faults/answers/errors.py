@@ -11,7 +11,7 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
-from v2_mutants.faults.shared.deliveries import is_versioned, with_length
+from v2_mutants.faults.shared.deliveries import is_last, is_versioned, with_length
 from v2_mutants.faults.shared.hangs import NO_RESPONSE, Silent
 from v2_mutants.faults.shared.spellings import Sees
 from v2_mutants.registry import Right, What, fault, then
@@ -75,7 +75,7 @@ def _has_message(when: Sees) -> What[Response]:
 
 for _name, _text, _when in (
     ("last-requests", "a request that ends its connection",
-     lambda request: request.values("connection") == ["close"]),
+     is_last),
     ("versions", "a request to a version of a model",
      is_versioned),
 ):  # fmt: skip

@@ -10,7 +10,7 @@ import msgspec
 
 from v2_conformance.protocol.datatypes import DATATYPES, Shape, element_count, encode_bytes
 from v2_conformance.protocol.message import MessageError, Tensor
-from v2_conformance.protocol.names import HEADER_LENGTH, SERVER_PROFILES
+from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestOutput
@@ -20,17 +20,14 @@ from v2_mutants.faults.shared.crashes import CrashingServer
 from v2_mutants.faults.shared.deliveries import (
     is_chunked,
     is_coded,
+    is_raw,
     is_versioned,
+    raw_read_as_zeros_if,
     reads_body_once,
 )
 from v2_mutants.faults.shared.meetings import Blanks, Meets, Seen
 from v2_mutants.faults.shared.spellings import Sees
 from v2_mutants.registry import Right, What, fault, refuse, refuses, then
-
-
-def _is_raw(request: Request) -> bool:
-    return request.values(HEADER_LENGTH) == ["0"]
-
 
 fault("raw-refused", "W1", Behaviour.read_raw)(
     "Raw requests are rejected.", lambda right, model, body: refuse()
@@ -65,13 +62,13 @@ fault("raw-variable-dimension-refused", "W3", Behaviour.raw_shape)(
 @fault("raw-size-from-content-length", "W3", Behaviour.infer)
 def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
     """A raw tensor is as long as Content-Length says, so it is empty if the body is chunked."""
-    if is_chunked(request) and _is_raw(request):
+    if is_chunked(request) and is_raw(request):
         request = replace(request, body=request.body[:0])
     return right(request=request)
 
 
 fault("raw-body-read-once", "W3", Behaviour.handle)(
-    "The body of a raw request is read from the socket only once.", reads_body_once(_is_raw)
+    "The body of a raw request is read from the socket only once.", reads_body_once(is_raw)
 )
 fault("raw-without-batch-dimension", "W4", Behaviour.read_raw)(
     "The input of a raw request to a batching model gets no batch dimension.",
@@ -140,7 +137,7 @@ def _loses_if(when: Callable[[Request], object], length: Callable[[int], int]) -
     return then(
         lambda decoded, request: (
             replace(decoded, body=decoded.body[: length(len(decoded.body))])
-            if _is_raw(request) and when(request)
+            if is_raw(request) and when(request)
             else decoded
         )
     )
@@ -209,23 +206,14 @@ fault("raw-rest-of-two-bytes-dropped", "W9", Behaviour.read_raw)(
 )
 
 
-def _reads_zeros_in(coding: str) -> What[Request]:
-    """A server that loses a raw body in chunks and in this coding."""
-    return then(
-        lambda decoded, request: (
-            replace(decoded, body=memoryview(bytes(len(decoded.body))))
-            if _is_raw(request)
-            and is_chunked(request)
-            and request.values("content-encoding") == [coding]
-            else decoded
-        )
-    )
+def _in_chunks_and(coding: str) -> Sees:
+    return lambda request: is_chunked(request) and request.values("content-encoding") == [coding]
 
 
 for _coding in ("gzip", "deflate"):
     fault(f"raw-chunks-in-{_coding}-read-as-zeros", "W1", Behaviour.decode_request)(
         f"A raw body in chunks and in {_coding} is read as zeros.",
-        _reads_zeros_in(_coding),
+        raw_read_as_zeros_if(_in_chunks_and(_coding)),
     )
 
 

@@ -15,7 +15,7 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import Inputs
-from v2_mutants.faults.shared.deliveries import is_chunked, reads_body_once
+from v2_mutants.faults.shared.deliveries import is_chunked, is_raw, reads_body_once
 from v2_mutants.registry import Right, What, fault, refuses
 
 _MANY_READS = 20
@@ -58,7 +58,7 @@ def _needs_length(when: Callable[[Request], object]) -> What[Response]:
 
 for _name, _where, _when in (
     ("in-codings", "an encoded", lambda request: request.values("content-encoding")),
-    ("of-raw-requests", "a raw", lambda request: request.values(HEADER_LENGTH) == ["0"]),
+    ("of-raw-requests", "a raw", is_raw),
     ("of-json", "an all-JSON", lambda request: not request.values(HEADER_LENGTH)),
 ):  # fmt: skip
     fault(f"length-required-{_name}", "C1", Behaviour.infer)(

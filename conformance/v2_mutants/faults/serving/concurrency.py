@@ -18,7 +18,7 @@ from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import resize
 from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
-from v2_mutants.faults.shared.deliveries import is_coded, is_versioned
+from v2_mutants.faults.shared.deliveries import is_coded, is_last, is_versioned
 from v2_mutants.faults.shared.hangs import Silent
 from v2_mutants.registry import Right, What, fault, refuse
 
@@ -34,15 +34,6 @@ def _last(right: Right[Any], value: T, name: object = None) -> T:
     threading.Event().wait(_OVERLAP_S)
     found: T = right.state[name]
     return found
-
-
-@fault("concurrent-ids-mixed", "C6", Behaviour.read_request)
-def _(
-    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
-) -> InferenceRequest:
-    """Responses to concurrent requests have the id of the last one."""
-    inference = right()
-    return replace(inference, id=_last(right, inference.id))
 
 
 fault("concurrent-header-lengths-mixed", "C6", Behaviour.parse_header_length)(
@@ -162,7 +153,7 @@ for _kind, _role, _when, _text in (
      "Raw requests to a model with two outputs"),
     ("bodies-for-a-version", "identity/INT32", is_versioned,
      "Requests to a version of a model"),
-    ("last-bodies", "identity/INT32", lambda request: request.values("connection") == ["close"],
+    ("last-bodies", "identity/INT32", is_last,
      "Requests that end their connections"),
 ):  # fmt: skip
     fault(f"concurrent-{_kind}-mixed", "C6", Behaviour.infer)(
@@ -201,15 +192,6 @@ def _(right: Right[Response], model: ModelContract, request: Request) -> Respons
     return right(request=right.state[model.model]) if beyond else right()
 
 
-@fault("concurrent-ids-of-json-mixed", "C6", Behaviour.read_request)
-def _(
-    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
-) -> InferenceRequest:
-    """Responses to concurrent requests without a header length have the id of the last one."""
-    inference = right()
-    return inference if length is not None else replace(inference, id=_last(right, inference.id))
-
-
 def _mixes_ids(when: Callable[[ModelContract, Request], object]) -> What[InferenceRequest]:
     """A server that answers some concurrent requests with the id of the last one."""
 
@@ -223,6 +205,14 @@ def _mixes_ids(when: Callable[[ModelContract, Request], object]) -> What[Inferen
     return what
 
 
+fault("concurrent-ids-mixed", "C6", Behaviour.read_request)(
+    "Responses to concurrent requests have the id of the last one.",
+    _mixes_ids(lambda model, request: True),
+)
+fault("concurrent-ids-of-json-mixed", "C6", Behaviour.read_request)(
+    "Responses to concurrent requests without a header length have the id of the last one.",
+    _mixes_ids(lambda model, request: _path(request) == "json"),
+)
 fault("concurrent-ids-beside-several-inputs-mixed", "C6", Behaviour.read_request)(
     "Responses to concurrent requests to a model of several inputs have the id of the last one.",
     _mixes_ids(lambda model, request: len(model.inputs) > 1),

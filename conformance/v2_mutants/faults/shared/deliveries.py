@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.http_messages import Blobs, Request, Response
-from v2_mutants.registry import Right, What
+from v2_mutants.registry import Right, What, then
 
 
 def is_chunked(request: Request) -> bool:
@@ -23,6 +23,27 @@ def is_coded(request: Request) -> bool:
 def is_versioned(request: Request) -> bool:
     """Return True if the path names a version of the model."""
     return "/versions/" in request.target
+
+
+def is_last(request: Request) -> bool:
+    """Return True if the connection ends with the request."""
+    return request.values("Connection") == ["close"]
+
+
+def is_raw(request: Request) -> bool:
+    """Return True if the whole body is one tensor."""
+    return request.values(HEADER_LENGTH) == ["0"]
+
+
+def raw_read_as_zeros_if(when: Callable[[Request], object]) -> What[Request]:
+    """A server that reads raw bodies as zeros if `when` is true of the request."""
+    return then(
+        lambda decoded, request: (
+            replace(decoded, body=memoryview(bytes(len(decoded.body))))
+            if is_raw(request) and when(request)
+            else decoded
+        )
+    )
 
 
 def first_read(request: Request) -> Request:

@@ -16,7 +16,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.deliveries import is_coded
+from v2_mutants.faults.shared.deliveries import is_coded, is_raw, raw_read_as_zeros_if
 from v2_mutants.faults.shared.spellings import Sees, crashes, refuses_if
 from v2_mutants.registry import Right, What, fault
 
@@ -169,7 +169,7 @@ for _who, _client, _is in (
         ("both-forms", "JSON data before blobs",
          lambda request: b'"data"' in bytes(request.body)
          and request.values(HEADER_LENGTH) not in ([], ["0"])),
-        ("raw-body", "A raw body", lambda request: request.values(HEADER_LENGTH) == ["0"]),
+        ("raw-body", "A raw body", is_raw),
     ):  # fmt: skip
         fault(f"{_kind}-of-{_who}-refused", "V2", Behaviour.infer)(
             f"{_text} from {_client} is rejected.",
@@ -344,26 +344,15 @@ fault("lower-case-content-encoding-unknown", "V2", Behaviour.handle)(
 )
 fault("lower-case-header-length-of-raw-unknown", "V2", Behaviour.handle)(
     "The header length of a raw request is not known in lower case.",
-    _forgets(HEADER_LENGTH.lower(), lambda request: request.values(HEADER_LENGTH) == ["0"]),
+    _forgets(HEADER_LENGTH.lower(), is_raw),
 )
-
-
-def _loses_raw(when: Callable[[Request], object]) -> What[Request]:
-    """A server that reads some raw bodies as zeros."""
-
-    def what(right: Right[Request], request: Request) -> Request:
-        if request.values(HEADER_LENGTH) != ["0"] or not when(request):
-            return right()
-        return replace(right(), body=memoryview(bytes(len(request.body))))
-
-    return what
 
 
 fault("raw-with-chunk-extensions-lost", "V2", Behaviour.decode_request)(
     "A raw body whose chunks have extensions is read as zeros.",
-    _loses_raw(lambda request: b";" in _first_chunk_line(request)),
+    raw_read_as_zeros_if(lambda request: b";" in _first_chunk_line(request)),
 )
 fault("raw-with-trailers-lost", "V2", Behaviour.decode_request)(
     "A raw body in chunks with trailers is read as zeros.",
-    _loses_raw(lambda request: _TRAILERS.search(request.framing)),
+    raw_read_as_zeros_if(lambda request: _TRAILERS.search(request.framing)),
 )

@@ -4,10 +4,7 @@ members in an order that is not the usual one (V1)."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
-
-import msgspec
 
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
@@ -101,21 +98,3 @@ for _name, _text, _is_length in (
      lambda name: name.replace("_", "-") == HEADER_LENGTH.lower()),
 ):  # fmt: skip
     fault(_name, "V2", Behaviour.header_length_values)(_text, _reads_field(_is_length))
-
-
-fault("json-inputs-by-their-places", "M3", Behaviour.read_request)(
-    "Without blobs, the first input of a request is the first of the model.",
-    then(
-        lambda inference, model, request, length: (
-            inference
-            if length is not None
-            else replace(
-                inference,
-                inputs={
-                    spec.name: msgspec.structs.replace(tensor, name=spec.name)
-                    for spec, tensor in zip(model.inputs, inference.inputs.values(), strict=False)
-                },
-            )
-        )
-    ),
-)

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
@@ -190,4 +192,22 @@ def _(
 fault("blob-offset-in-16-bits", "M1", Behaviour.slice_blob)(
     "Where a blob begins is kept in 16 bits.",
     lambda right, entry, blobs, offset, size: right(offset=offset % 2**16),
+)
+
+
+fault("json-inputs-by-their-places", "M3", Behaviour.read_request)(
+    "Without blobs, the first input of a request is the first of the model.",
+    then(
+        lambda inference, model, request, length: (
+            inference
+            if length is not None
+            else replace(
+                inference,
+                inputs={
+                    spec.name: msgspec.structs.replace(tensor, name=spec.name)
+                    for spec, tensor in zip(model.inputs, inference.inputs.values(), strict=False)
+                },
+            )
+        )
+    ),
 )

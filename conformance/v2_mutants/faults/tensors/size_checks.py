@@ -22,7 +22,7 @@ from v2_mutants.faults.shared.blobs import (
     size_by_shape,
 )
 from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer, die
-from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, is_versioned
+from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, is_last, is_versioned
 from v2_mutants.registry import Change, P, Right, What, fault, then
 
 
@@ -294,7 +294,7 @@ for _name, _where, _seen in (
     ("in-codings", "In a content coding", is_coded),
     ("in-chunks", "In chunks", is_chunked),
     ("of-last-requests", "If the connection ends",
-     lambda request: request.values("connection") == ["close"]),
+     is_last),
     ("of-matrices", "In two dimensions", lambda request: "/matrix_" in request.target),
     ("of-cubes", "In three dimensions", lambda request: "/cube_" in request.target),
 ):  # fmt: skip
