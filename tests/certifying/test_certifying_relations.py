@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import threading
 from collections import Counter
 from dataclasses import replace
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 
 from support.behaviours import Floats, Noisy, OtherFloats
-from support.reports import read_document
 from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.cli import exit_codes
@@ -27,8 +25,9 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.digest import document_digest, sealed
+from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.evidence import AskedModel
 from v2_conformance.report.files import REPORT, write_report
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import claim, contradicted, standing
@@ -107,6 +106,22 @@ def tried(report: Report) -> list[CaseResult]:
     return [case for case in report.cases if not isinstance(case.cause, ProfileNotClaimed)]
 
 
+def edits(report: Report, directory: Path, **changed: Any) -> list[str]:
+    """What `verify` finds edited if the relations of `report` have these members instead."""
+    assert report.relations is not None
+    relations = msgspec.structs.replace(report.relations, **changed)
+    forged = msgspec.structs.replace(report, relations=relations, integrity=None)
+    write_report(directory, sealed(forged))
+    found = verify(directory / REPORT, every_case())
+    assert found.exit_code == 1
+    return list(found.edits)
+
+
+def the_model(report: Report) -> AskedModel:
+    assert report.relations is not None
+    return report.relations.models[0]
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
     directory = tmp_path_factory.mktemp("whole")
@@ -164,14 +179,26 @@ def test_a_tolerance_with_which_zeros_pass_is_refused_and_never_consistent(
 ) -> None:
     with pytest.raises(UsageError, match="zeros would pass for the output OUTPUT0"):
         run(server, tmp_path, "matrix_product", tolerance=wide)
-    forged = read_document(whole[1])
-    forged["relations"].update(rtol=wide.rtol, atol=wide.atol)
-    forged["integrity"]["digest"] = document_digest(forged)
-    path = tmp_path / REPORT
-    path.write_text(json.dumps(forged))
-    found = verify(path, every_case())
-    assert found.exit_code == 1
-    assert any("zeros would pass" in edit for edit in found.edits)
+    said = edits(whole[0], tmp_path, rtol=wide.rtol, atol=wide.atol)
+    assert any("zeros would pass" in edit for edit in said)
+
+
+def test_claim_says_how_near_blobs_must_be_to_what_a_server_writes_in_few_digits(
+    tmp_path: Path,
+) -> None:
+    with MutantServer(variants=["six-digit-floats"]) as server:
+        learned = run(server, tmp_path / "learned", "matrix_product")
+        given = Tolerance(rtol=1e-4)
+        told = run(server, tmp_path / "told", "matrix_product", tolerance=given)
+    assert {case.outcome for case in tried(learned)} == {Outcome.PASS}
+    words = "floats of matrix_product within rtol 1e-05, as their JSON has few digits"
+    assert words in claim(learned)
+    assert "few digits" not in claim(told)
+    for folder in ("learned", "told"):
+        assert verify(tmp_path / folder / REPORT, every_case()).exit_code == 0
+    exact = msgspec.structs.replace(the_model(learned), json_rtol=0.0)
+    said = edits(learned, tmp_path, models=(exact,))
+    assert any("its floats were compared within rtol 1e-05" in edit for edit in said)
 
 
 def test_value_wrong_beside_others_is_the_servers(start: Start, tmp_path: Path) -> None:
@@ -391,29 +418,20 @@ def test_special_values_that_were_left_out_are_found(tmp_path: Path) -> None:
     assert "B4/any-byte-value[all_bytes]@reverser" in passed
     assert "E1/zero-elements-accepted[INT32]@reverser" in passed
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
-    assert report.relations is not None
-    (model,) = report.relations.models
+    model = the_model(report)
     plain = len(model.learned) - len(model.special)
     fewer = msgspec.structs.replace(model, special=(), learned=model.learned[:plain])
-    relations = msgspec.structs.replace(report.relations, models=(fewer,))
-    forged = msgspec.structs.replace(report, relations=relations, integrity=None)
-    write_report(tmp_path, sealed(forged))
-    found = verify(tmp_path / REPORT, every_case())
-    assert found.exit_code == 1
-    assert any("special values are not those" in edit for edit in found.edits)
+    said = edits(report, tmp_path, models=(fewer,))
+    assert any("special values are not those" in edit for edit in said)
 
 
 def test_edited_samples_are_found(whole: tuple[Report, Path], tmp_path: Path) -> None:
     report, _ = whole
-    assert report.relations is not None
-    model = report.relations.models[0]
+    model = the_model(report)
     fewer = msgspec.structs.replace(model, learned=model.learned[:-1])
     other = msgspec.structs.replace(model, role="model/other")
     for edited in (fewer, other):
-        relations = msgspec.structs.replace(report.relations, models=(edited,))
-        forged = msgspec.structs.replace(report, relations=relations, integrity=None)
-        write_report(tmp_path, sealed(forged))
-        assert verify(tmp_path / REPORT, every_case()).exit_code == 1
+        edits(report, tmp_path, models=(edited,))
 
 
 def test_report_without_relations_fails(whole: tuple[Report, Path], tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def whole() -> Report:
     )
     samples = ((SampleValue((1,), b"\1"), SampleValue((10,), start_of(bytes(1000), 10))),)
     model = AskedModel(
-        "model/m", (AskedInput("a", "INT8", (-1,), True),), samples, samples, (asked,)
+        "model/m", (AskedInput("a", "INT8", (-1,), True),), samples, samples, (asked,), 1e-5
     )
     report = msgspec.structs.replace(
         report, relations=Relations((model,), 0.5, 0.25), soak=SOAK, seed=7, draws=2
@@ -274,7 +274,9 @@ def test_the_whole_report_has_every_member_of_the_schema(tmp_path: Path) -> None
     assert {c["outcome"] for c in WHOLE["cases"]} <= {o.value for o in Outcome}
 
 
-@pytest.mark.parametrize("name", ["Relations.rtol", "Relations.atol", "ClientInfo.timeout_s"])
+@pytest.mark.parametrize(
+    "name", ["Relations.rtol", "Relations.atol", "AskedModel.json_rtol", "ClientInfo.timeout_s"]
+)
 def test_a_negative_number_that_no_run_has_is_refused(name: str, tmp_path: Path) -> None:
     place = PLACES[name]
     with changing(place) as inside:
@@ -320,6 +322,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "OverallVerdict.needs_identity",
         "The report of one run.relations",
         "AskedInput.chosen",
+        "AskedModel.json_rtol",
         "Relations.rtol",
         "Relations.atol",
         "OverallVerdict.standing",

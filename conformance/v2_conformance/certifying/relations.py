@@ -73,7 +73,7 @@ def start_relations(
     _, chosen = planned_and_chosen(planned, patterns, ())
     tolerance = asked.tolerance or Tolerance()
     relations = Relations(
-        models=tuple(_asked_model(one, target.mask) for one in found.models),
+        models=tuple(_asked_model(one, target.mask, asked.tolerance) for one in found.models),
         rtol=tolerance.rtol,
         atol=tolerance.atol,
     )
@@ -89,7 +89,7 @@ def start_relations(
     )
 
 
-def _asked_model(found: LearnedModel, mask: Mask) -> AskedModel:
+def _asked_model(found: LearnedModel, mask: Mask, given: Tolerance | None) -> AskedModel:
     return AskedModel(
         role=found.asked.role,
         inputs=tuple(
@@ -99,6 +99,7 @@ def _asked_model(found: LearnedModel, mask: Mask) -> AskedModel:
         samples=_kept(found.asked.samples),
         special=_kept(found.asked.special),
         learned=tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges),
+        json_rtol=0.0 if given else found.learned.rtol,
     )
 
 

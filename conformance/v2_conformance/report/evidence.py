@@ -163,6 +163,13 @@ class AskedModel(Part, frozen=True):
         tuple[RecordedExchange, ...],
         Meta(description="The request for its metadata, then its plain requests."),
     ]
+    json_rtol: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="How far floats may differ, relatively, as their JSON has few digits.",
+        ),
+    ] = 0.0
 
 
 class Relations(Part, frozen=True):
@@ -182,6 +189,14 @@ class Relations(Part, frozen=True):
         said = [f"relations between the answers of {names}"]
         if self.rtol or self.atol:
             said.append(f"floats within rtol {self.rtol:g} and atol {self.atol:g}")
+        rounded: dict[float, list[str]] = {}
+        for model in self.models:
+            if model.json_rtol:
+                rounded.setdefault(model.json_rtol, []).append(model.role.removeprefix(ROLE))
+        said += [
+            f"floats of {', '.join(names)} within rtol {rtol:g}, as their JSON has few digits"
+            for rtol, names in rounded.items()
+        ]
         count = len(needs_identity)
         if count:
             said.append(f"{count} requirement{'s need' if count > 1 else ' needs'} identity models")

@@ -103,6 +103,9 @@ def _learned(
         raise RecordedError(f"it does not answer its plain request: {learned.problem}")
     if next(answers, None) is not None:
         raise RecordedError("there are more exchanges than it takes")
+    compared = learned.rtol if tolerance_of(relations) is None else 0.0
+    if asked.json_rtol != compared:
+        raise RecordedError(f"its floats were compared within rtol {compared:g}")
     too_wide = beyond_tolerance(learned)
     if too_wide is not None:
         raise RecordedError(too_wide)

@@ -63,6 +63,12 @@ class Learned:
         return self.binding.contract
 
     @property
+    def rtol(self) -> float:
+        """How far two floats of the model's answers may differ, relatively."""
+        known = self.binding.known
+        return 0.0 if known is None or known.tolerance is None else known.tolerance.rtol
+
+    @property
     def differing(self) -> str | None:
         """The output in which two answers to the same request differed, None if none did."""
         return None if self.binding.known is None else self.binding.known.differing
