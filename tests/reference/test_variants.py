@@ -114,7 +114,7 @@ DIFFERS = {
     ),
     "no-model-name": Differs(warns=("O20/model-name-sent",)),
     "no-empty-tensors": Differs(
-        warns=("E1/zero-elements-",),
+        warns=tuple(f"E1/zero-elements-{way}" for way in ("accepted", "to-json", "all-in-json")),
         declines=named("E1/observed"),
     ),
     "data-before-blobs": Differs(warns=("S5/contradiction",)),
