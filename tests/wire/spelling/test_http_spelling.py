@@ -78,7 +78,7 @@ def test_a_media_type_needs_one_to_vary() -> None:
 def test_accept_fields_replace_the_targets_own() -> None:
     assert not [line for line in fields("accept-anything") if line.startswith("Accept:")]
     accepts = [line for line in fields("accept-in-two-fields") if line.startswith("Accept:")]
-    assert accepts == ["Accept: application/octet-stream", "Accept: application/json"]
+    assert accepts == ["Accept: application/json, */*", "Accept: application/json;q=0.5"]
 
 
 def test_fields_of_several_variations_are_all_sent() -> None:

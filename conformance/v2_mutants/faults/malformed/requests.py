@@ -121,6 +121,17 @@ for _name, _text, _pattern in (
     ("line-break-in-model-name", "a line break in a model's name", "model .*\r\n"),
     ("control-in-input-name", "a control character in an input's name", "name .*\x01"),
     ("control-in-model-name", "a control character in a model's name", "model .*\x01"),
+    (
+        "letter-beyond-ascii-in-input-name",
+        "a letter beyond ASCII in an input's name",
+        "name .*[^\x00-\x7f]",
+    ),
+    (
+        "letter-beyond-ascii-in-model-name",
+        "a letter beyond ASCII in a model's name",
+        "model .*[^\x00-\x7f]",
+    ),
+    ("directive-in-input-name", "a directive of printf in an input's name", "name .*%n"),
     ("markup-in-input-name", "markup in an input's name", "name .*<"),
     ("markup-in-model-name", "markup in a model's name", "model .*<"),
     ("long-input-name", "a very long name of an input", f"name {_LONG}"),

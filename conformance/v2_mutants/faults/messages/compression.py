@@ -91,6 +91,11 @@ fault("compressed-body-read-once", "Z1", Behaviour.decode_request)(
         first_read(request) if bool(right.server.request_codings(request)) else request
     ),
 )
+_BEHIND_CODED_ANSWER = re.compile(rb"(?is)(accept-encoding: gzip.*?)POST .*")
+fault("what-follows-a-coded-answer-lost", "Z1", Behaviour.received)(
+    "What comes in the same read behind a request for an answer in gzip is thrown away.",
+    lambda right, data: _BEHIND_CODED_ANSWER.sub(rb"\1", right()),
+)
 fault("coding-ignored-in-a-pipeline", "Z1", Behaviour.decode_request)(
     "A body that another request is waiting behind is not decoded.",
     lambda right, request: request if request.followed else right(),

@@ -126,6 +126,10 @@ fault("raw-bytes-lose-nuls-at-end", "W8", Behaviour.raw_bytes_tensor)(
     "The body of a raw request for BYTES loses the NULs at its end, as numpy's S dtype does.",
     lambda right, dims, body: right(body=memoryview(bytes(body).rstrip(b"\x00"))),
 )
+fault("raw-bytes-lose-a-line-end", "W8", Behaviour.raw_bytes_tensor)(
+    "The body of a raw request for BYTES loses the line end at its end.",
+    lambda right, dims, body: right(body=memoryview(bytes(body).removesuffix(b"\r\n"))),
+)
 fault("raw-bytes-cut-at-255", "W8", Behaviour.raw_bytes_tensor)(
     "Of the body of a raw request for BYTES, 255 bytes are read.",
     lambda right, dims, body: right(body=body[:255]),
@@ -151,6 +155,17 @@ def _nothing(size: int) -> int:
     return 0
 
 
+def _read_as_text_if(when: Sees) -> What[Request]:
+    """A server that reads raw bodies as text if `when` is true of the request."""
+    return then(
+        lambda decoded, request: (
+            replace(decoded, body=memoryview(str(decoded.body, "utf-8", "replace").encode()))
+            if is_raw(request) and when(request)
+            else decoded
+        )
+    )
+
+
 def _to(name: str, when: Callable[[Request], object] = lambda request: True) -> Sees:
     """Match such requests to the model called `name`."""
     return lambda request: f"/{name}/" in request.target and bool(when(request))
@@ -169,6 +184,15 @@ for _name, _where, _when in (
         f"Of a raw body for BYTES {_where}, nothing is read.",
         _loses_if(_to("raw_bytes", _when), _nothing),
     )
+    if _name != "on-a-versioned-path":
+        fault(f"raw-bytes-{_name}-read-as-text", "W8", Behaviour.decode_request)(
+            f"In a raw body for BYTES {_where}, what is not UTF-8 is replaced.",
+            _read_as_text_if(_to("raw_bytes", _when)),
+        )
+fault("long-raw-batches-cut", "W4", Behaviour.decode_request)(
+    "Of a raw body for a batching model, 64 KiB are read.",
+    _loses_if(_to("raw_batched"), lambda size: min(size, 65536)),
+)
 fault("raw-batched-rest-dropped", "W9", Behaviour.decode_request)(
     "Of a raw body for a batching model, what is left behind whole elements is dropped.",
     _loses_if(_to("raw_batched"), _whole),
@@ -185,6 +209,17 @@ def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) ->
     step = size * abs(element_count(spec.dims))
     fitting = len(body) // step * step if -1 in spec.dims else step
     return right(body=memoryview(resize(body, fitting)))
+
+
+@fault("raw-tensor-repeated", "W9", Behaviour.read_raw)
+def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
+    """Of a raw body as long as several tensors of the model's shape, the first is read."""
+    spec = model.inputs[0]
+    size = DATATYPES[spec.datatype].size
+    if size is None or -1 in spec.dims:
+        return right()
+    step = size * element_count(spec.dims)
+    return right(body=body[:step] if len(body) > step and len(body) % step == 0 else body)
 
 
 def _cuts_elements_of(size: int) -> What[InferenceRequest]:

@@ -129,6 +129,24 @@ class _HeaderLengthKeptFromLastRequest(Behaviour):
         return super().read_request(model, request, used)
 
 
+@fault.several("header-length-kept-from-unknown-model", "C5")
+class _HeaderLengthKeptFromUnknownModel(Behaviour):
+    """A request without a header length is read with that of the last one to an unknown model."""
+
+    kept: int | None = None
+
+    def handle(self, request: Request) -> Response:
+        response = super().handle(request)
+        unknown = response.status == 404 and request.values(HEADER_LENGTH)
+        self.kept = int(unknown[0]) if unknown else None
+        return response
+
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        return super().read_request(model, request, self.kept if length is None else length)
+
+
 fault("rejected-body-left-on-connection", "C5", Behaviour.left_on_connection)(
     "The body of a rejected inference request is read as the connection's next request.",
     lambda right, request, response: (
@@ -156,6 +174,10 @@ fault("chunks-of-a-get-left-on-connection", "C5", Behaviour.left_on_connection)(
 fault("head-answered-with-a-body", "C5", Behaviour.answers_with_body)(
     "A HEAD is answered as a GET is, with a body.",
     lambda right, request, response: True,
+)
+fault("coded-answers-to-a-head-have-a-body", "C5", Behaviour.answers_with_body)(
+    "A HEAD that accepts a content coding is answered with a body.",
+    lambda right, request, response: bool(request.values("Accept-Encoding")) or right(),
 )
 fault("errors-to-a-head-have-a-body", "C5", Behaviour.answers_with_body)(
     "A HEAD that is refused is answered with a body.",

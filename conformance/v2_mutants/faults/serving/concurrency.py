@@ -221,6 +221,10 @@ fault("concurrent-ids-in-codings-mixed", "C6", Behaviour.read_request)(
     "Responses to concurrent requests in a content coding have the id of the last one.",
     _mixes_ids(lambda model, request: is_coded(request)),
 )
+fault("concurrent-ids-of-coded-answers-mixed", "C6", Behaviour.read_request)(
+    "Responses in a content coding to concurrent requests have the id of the last one.",
+    _mixes_ids(lambda model, request: request.values("Accept-Encoding")),
+)
 
 
 def _static(right: Right[Buffer]) -> Buffer:

@@ -18,7 +18,7 @@ from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.deliveries import is_coded, is_raw, raw_read_as_zeros_if
 from v2_mutants.faults.shared.spellings import Sees, crashes, refuses_if
-from v2_mutants.registry import Right, What, fault
+from v2_mutants.registry import Right, What, fault, then
 
 # The chunk that ends a body without trailer fields.
 _LAST_CHUNK = re.compile(rb"\r\n0+(;[^\r\n]*)?\r\n\r\n$")
@@ -43,6 +43,27 @@ def _field(name: str, pattern: str) -> Callable[[Request], bool]:
 
 def _both(one: Sees, other: Sees) -> Sees:
     return lambda request: one(request) and other(request)
+
+
+def _accepts_json(place: int) -> Sees:
+    """Match requests whose Accept field at this place begins with JSON."""
+    return lambda request: any(
+        value.startswith("application/json") for value in request.values("Accept")[place:][:1]
+    )
+
+
+def _answers_in_json_if(when: Sees) -> What[InferenceRequest]:
+    """A server whose outputs are all in JSON if `when` is true of the request."""
+    return then(
+        lambda inference, model, request, length: (
+            replace(
+                inference,
+                outputs=tuple(replace(output, binary=False) for output in inference.outputs),
+            )
+            if when(request)
+            else inference
+        )
+    )
 
 
 def _first_chunk_line(request: Request) -> bytes:
@@ -202,6 +223,11 @@ fault("refused-coding-used-if-its-weight-has-zeros", "V2", Behaviour.encode_resp
         else right()
     ),
 )
+for _name, _of in (("first", 0), ("last", -1)):
+    fault(f"{_name}-accept-field-alone", "V2", Behaviour.read_request)(
+        f"Outputs are in JSON if that is what the {_name} Accept field begins with.",
+        _answers_in_json_if(_accepts_json(_of)),
+    )
 fault("pipelined-request-lost", "V2", Behaviour.read_ahead)(
     "What comes behind a request before its answer is thrown away.", lambda right, data: b""
 )
@@ -216,6 +242,11 @@ fault("pipeline-behind-an-error-lost", "V2", Behaviour.received)(
     lambda right, data: _BEHIND_ERROR.sub(rb"\1", right()),
 )
 _BEHIND_CHUNKS = re.compile(rb"(?s)(\r\n0\r\n\r\n)POST .*")
+_BEHIND_TRAILERS = re.compile(rb"(?s)(\r\n0\r\n[^\r\n].*?\r\n\r\n)POST .*")
+fault("what-follows-trailers-lost", "V2", Behaviour.received)(
+    "What comes in the same read behind trailer fields is thrown away.",
+    lambda right, data: _BEHIND_TRAILERS.sub(rb"\1", right()),
+)
 fault("what-follows-chunks-lost", "V2", Behaviour.received)(
     "What comes in the same read behind the last chunk is thrown away.",
     lambda right, data: _BEHIND_CHUNKS.sub(rb"\1", right()),

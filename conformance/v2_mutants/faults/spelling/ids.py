@@ -61,6 +61,11 @@ for _name, _text, _change in (
     ("id-unescaped", "An id is unescaped as a part of a URL is.", unquote),
     ("id-read-as-float", "An id that is a number with an exponent is written in another way.",
      lambda id: str(float(id)) if re.fullmatch("[0-9.]+e[0-9]+", id) else id),
+    ("escape-in-id-read-again", "What is written like an escape of JSON in an id is read as one.",
+     lambda id: re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), id)),
+    ("delete-of-id-removed", "U+007F is removed from an id.", lambda id: id.replace("\x7f", "")),
+    ("line-separator-of-id-replaced", "U+2028 in an id becomes a line feed.",
+     lambda id: id.replace("\u2028", "\n")),
     ("byte-order-mark-of-id-removed", "U+FEFF at the start of an id is removed.",
      lambda id: id.removeprefix("\ufeff")),
 ):  # fmt: skip

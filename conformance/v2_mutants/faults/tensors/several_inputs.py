@@ -14,7 +14,13 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.blobs import Blob, Inputs, input_parameters, is_bytes
+from v2_mutants.faults.shared.blobs import (
+    Blob,
+    Inputs,
+    change_elements,
+    input_parameters,
+    is_bytes,
+)
 from v2_mutants.registry import Right, What, fault, refuse, then
 
 
@@ -127,6 +133,14 @@ fault.several(
     "M4",
     "In a request with blobs, an input with an empty `data` array takes a byte of a blob.",
 )(_empty_inputs_take(lambda entry: int(entry.data == [])))
+fault("bytes-beside-others-cut-at-255", "M5", Behaviour.bytes_blob)(
+    "Elements of a BYTES input that is not the model's first are cut off after 255 bytes.",
+    lambda right, entry, blob: (
+        change_elements(blob, lambda element: element[:255])
+        if entry.spec.name != "INPUT0"
+        else right()
+    ),
+)
 fault("many-inputs-refused", "M5", Behaviour.request_inputs)(
     "A request with more than eight binary inputs is rejected.",
     then(

@@ -205,6 +205,10 @@ fault("long-size-read-from-its-end", "S2", Behaviour.check_size, base=_TakesEnds
     "Of a blob that is larger than shape × element size, the last bytes are read.",
     _passes(lambda entry, size: size > (size_by_shape(entry) or size)),
 )
+fault("multiple-of-size-accepted", "S2", Behaviour.check_size, base=_ResizesBlobs)(
+    "Of a blob of several times shape × element size, the beginning is read.",
+    _passes(lambda entry, size: size % (size_by_shape(entry) or size or 1) == 0),
+)
 for _name, _requirement, _text, _of_sizes in (
     ("short-size-read-as-zeros", "S2", "a size smaller than shape × element size",
      lambda size, native: 0 < size < native),
