@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from support.cases import REJECT, make_case, make_get, make_observed
+from v2_conformance.protocol.content_codings import acceptable
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.library import GENERATED, every_case, generated_case, suite_cases
 from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.variations import variation
 
 REQUEST = make_case()
 GET = make_get("/v2")
@@ -188,6 +190,23 @@ def test_large_huge_and_thorough_cases_are_part_of_a_run_only_if_asked_for() -> 
     assert [c for c in everything if not (c.large or c.thorough)] == suite_cases(huge=True)
     assert {case.requirement for case in everything if case.large} == {"L1", "J7"}
     assert {case.requirement for case in everything if case.huge} == {"L2"}
+
+
+def test_no_request_accepts_a_coding_that_the_suite_cannot_read() -> None:
+    for case in suite_cases(thorough=True):
+        for one in (case, *case.others) if isinstance(case, RequestCase) else ():
+            field = one.request.get("accept_encoding")
+            others = () if field is None else acceptable(field, among=("br", "zstd", "compress"))
+            assert not others, (case.id, field)
+
+
+def test_what_only_odd_http_shows_blocks_robust() -> None:
+    for case in suite_cases():
+        ways = (
+            [variation(name) for name in case.variations] if isinstance(case, RequestCase) else []
+        )
+        if any(way.level == "SHOULD" and way.kind in ("http", "coding") for way in ways):
+            assert case.rare, case.id
 
 
 def test_only_servers_that_claim_raw_requests_have_to_serve_them() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
@@ -78,8 +79,8 @@ class _LayerBelow(Behaviour):
 @variant.several("http-layer-with-errors-of-its-own", _BELOW)
 class _HttpLayerWithErrorsOfItsOwn(_LayerBelow):
     """The layer below refuses two lengths, an empty line first, a tab before Host, more than 64
-    fields, a head of more than a page, the absolute form and control characters in the path, each
-    in plain text.
+    fields, a head of more than a page, a GET with a body, the absolute form and control characters
+    in the path, each in plain text.
     """
 
     def check_head(self, request: Request) -> None:
@@ -87,7 +88,9 @@ class _HttpLayerWithErrorsOfItsOwn(_LayerBelow):
         two_lengths = request.values("content-length") and request.values("transfer-encoding")
         empty_line = request.head.startswith(b"\r\n")
         large = len(request.head) > _PAGE or request.head.count(b"\r\n") > _MOST_FIELDS
-        if two_lengths or empty_line or large or _TAB_IN_HOST.search(request.head):
+        lengths = (*request.values("content-length"), *request.values("transfer-encoding"))
+        of_no_use = request.method == "GET" and lengths not in ((), ("0",))
+        if two_lengths or empty_line or large or of_no_use or _TAB_IN_HOST.search(request.head):
             raise _OfTheLayerBelow("Bad Request", 400)
         if not request.target.startswith("/") or _OF_NO_ROUTE.search(request.target):
             raise _OfTheLayerBelow("Not Found", 404)
@@ -95,12 +98,18 @@ class _HttpLayerWithErrorsOfItsOwn(_LayerBelow):
 
 @variant.several("decoder-with-errors-of-its-own", "docs/disputes.md, R2: codings are HTTP's")
 class _DecoderWithErrorsOfItsOwn(_LayerBelow):
-    """A body that is not in its coding is answered with 400 in plain text, an unknown coding with
-    415.
+    """A body that is not in its coding, or has a second member, is answered with 400 in plain text,
+    an unknown coding with 415.
     """
 
     def decode_request(self, request: Request) -> Request:
         try:
-            return super().decode_request(request)
+            decoded = super().decode_request(request)
         except Rejected as rejection:
             raise _OfTheLayerBelow(str(rejection), rejection.status) from rejection
+        stream = zlib.decompressobj(31)
+        if request.values("content-encoding") == ["gzip"]:
+            stream.decompress(request.body)
+        if stream.unused_data:
+            raise _OfTheLayerBelow("bytes follow the stream", 400)
+        return decoded

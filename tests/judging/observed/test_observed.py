@@ -248,6 +248,22 @@ def test_the_error_of_a_router_may_look_as_it_likes(status: int) -> None:
     assert seen("error_bodies", object_of_the_server) is not None
 
 
+def test_the_refusal_of_a_get_with_a_body_may_look_as_it_likes() -> None:
+    page = http(b"<html>", 400)
+    for method in (b"GET", b"HEAD"):
+        assert seen("error_bodies", exchange(page, REQUEST.replace(b"POST", method))) is None
+    empty = REQUEST.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+    without = empty.replace(b"POST", b"GET").replace(b"Length: %d" % len(TEXT), b"Length: 0")
+    assert seen("error_bodies", exchange(page, without)) is not None
+
+
+def test_error_of_a_known_good_request_is_not_judged_as_one() -> None:
+    refused = exchange(http(b"Bad Request", 400))
+    for purpose, judged in ((Purpose.CASE, True), (Purpose.CANARY_SAME, False)):
+        found = {one.what for one in observe(make_case(), [(purpose, refused)])}
+        assert ("error_bodies" in found) == judged
+
+
 def test_the_error_of_a_decoder_may_look_as_it_likes() -> None:
     coded = REQUEST.replace(b"\r\n\r\n", b"\r\nContent-Encoding: gzip\r\n\r\n")
     body = encode("gzip", TEXT)
@@ -257,6 +273,8 @@ def test_the_error_of_a_decoder_may_look_as_it_likes() -> None:
     for status in (400, 415):
         assert seen("error_bodies", exchange(http(b"cannot decode", status), coded)) is None
     assert seen("error_bodies", exchange(http(b"Traceback", 500), coded)) is not None
+    only_should = make_case(level="SHOULD")
+    assert seen("error_bodies", exchange(http(b"no", 400), decoded), case=only_should) is None
     assert seen("error_bodies", exchange(http(b"no", 415))) is not None
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from v2_conformance.judging.checks import check_binary_type, check_json_type
 from v2_conformance.judging.messages.errors import is_error
-from v2_conformance.judging.messages.request import ReadRequest, may_have_id
+from v2_conformance.judging.messages.request import may_have_id
 from v2_conformance.judging.observed.look import Look
 from v2_conformance.judging.verdict import Finding, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH
@@ -176,25 +176,31 @@ def _error_status(look: Look) -> bool:
 
 def _error_bodies(look: Look) -> bool:
     response = look.error or look.unlabeled_error
-    if response is None or response.status in OF_THE_PATH:
+    if response is None or look.purpose.canary or response.status in OF_THE_PATH:
         return False
     problem = look.error_problem
     if problem is None:
         return True
     if isinstance(problem, ReadsNoDeeper):
         return False
-    if _found_below(look.request, response.status):
+    if _found_below(look, response.status):
         return False
     raise Finding(problem)
 
 
-def _found_below(request: ReadRequest, status: int) -> bool:
-    """Return True if the HTTP layer, its router or its decoder may have found the error in
-    `request`.
+def _found_below(look: Look, status: int) -> bool:
+    """Return True if the HTTP layer, its router or its decoder may have found the error in the
+    request.
     """
+    request = look.request
     if not request.plain:
         return True
-    return status in _OF_THE_DECODER and request.decoded() is None
+    if request.method in ("GET", "HEAD") and request.body:  # RFC 9110, sections 9.3.1 and 9.3.2
+        return True
+    if status not in _OF_THE_DECODER or not request.values("content-encoding"):
+        return False
+    # Of a coding that a server only should know, the decoder may know nothing.
+    return request.decoded() is None or look.case.level == "SHOULD"
 
 
 def _client_errors(look: Look) -> bool:
