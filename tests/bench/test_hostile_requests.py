@@ -99,6 +99,26 @@ def test_what_is_no_right_request_is_kept_and_judged_and_holds_nobody_up(
     assert run_scenario(made, plain()).outcome is Outcome.PASS
 
 
+def test_what_a_client_sent_before_it_left_is_kept_however_late_it_is_read(
+    made: ClientCase,
+) -> None:
+    stage = ScenarioStage(made, asked_of(made))
+
+    def late(request: object) -> ScenarioStage:
+        threading.Event().wait(0.05)
+        return stage
+
+    with Listener(late) as listener:
+        host, _, port = listener.url.removeprefix("http://").partition(":")
+        for number in (1, 2):
+            with socket.create_connection((host, int(port)), timeout=10) as sock:
+                sock.sendall(POST + b"Content-Length: 100\r\n\r\n{")
+            if number == 1:
+                listener.settle()
+                assert len(stage.exchanges()) == 1
+    assert len(stage.exchanges()) == 2
+
+
 def test_only_what_follows_on_a_connection_is_recorded_as_sent_on_a_reused_one(
     made: ClientCase,
 ) -> None:

@@ -10,6 +10,7 @@ import contextlib
 import selectors
 import socket
 import threading
+import time
 
 from v2_conformance.bench.connection import Connection, Find
 
@@ -17,6 +18,8 @@ BENCH = "http://127.0.0.1"
 """The stand-in for the address of the bench, whose ports differ from scenario to scenario."""
 _MOST_CONNECTIONS = 64
 _STOP_S = 2.0
+_SETTLED_S = 0.5
+_LOOK_S = 0.002
 
 
 class Listener:
@@ -44,6 +47,7 @@ class Listener:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        self.settle()
         self._waker.close()
         self._acceptor.join(_STOP_S)
         with self._lock:
@@ -58,6 +62,20 @@ class Listener:
         """The base URL, without a trailing slash."""
         return f"http://{self._host}:{self._listener.getsockname()[1]}"
 
+    def settle(self) -> None:
+        """Wait until all that clients sent is read and what they closed is over, half a second at
+        most: one that breaks off is done before its last bytes are read.
+        """
+        deadline = time.monotonic() + _SETTLED_S
+        while self._has_unread() and time.monotonic() < deadline:
+            time.sleep(_LOOK_S)
+
+    def _has_unread(self) -> bool:
+        with self._lock, selectors.DefaultSelector() as selector:
+            for sock in (self._listener, *self._open):
+                selector.register(sock, selectors.EVENT_READ)
+            return bool(selector.select(0))
+
     def _accept(self, waiting: socket.socket) -> None:
         with self._listener, waiting, selectors.DefaultSelector() as selector:
             selector.register(self._listener, selectors.EVENT_READ)
@@ -65,11 +83,11 @@ class Listener:
             while True:
                 if waiting in {key.fileobj for key, _ in selector.select()}:
                     return
-                try:
-                    sock, _ = self._listener.accept()
-                except OSError:
-                    continue
                 with self._lock:
+                    try:
+                        sock, _ = self._listener.accept()
+                    except OSError:
+                        continue
                     room = len(self._open) < _MOST_CONNECTIONS
                     if room:
                         self._open.add(sock)
@@ -84,10 +102,11 @@ class Listener:
 
     def _serve(self, sock: socket.socket) -> None:
         try:
-            with sock, contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):
                 sock.setblocking(True)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 Connection(sock, self._find).serve()
         finally:
             with self._lock:
                 self._open.discard(sock)
+                sock.close()

@@ -80,6 +80,7 @@ class WaitingBench:
         """Return the results of scenarios that got requests, but no report from the
         client since.
         """
+        self._listener.settle()
         with self._lock:
             names = [name for name, (stage, _) in self._stages.items() if stage.exchanges()]
         return [self.finish(name, Said(ended="unsaid")) for name in names]
@@ -94,6 +95,7 @@ class WaitingBench:
         began = time.monotonic()
         if found is not None:
             stage, began = found
+            self._listener.settle()
             exchanges = stage.exchanges()
         result = judged(self._cases[name], exchanges, said)
         return replace(result, duration_s=time.monotonic() - began)

@@ -38,7 +38,9 @@ _TIMEOUT_S = 5.0
 class Bench:
     """A scenario as a test sees it: where its server is, what to ask it for, whom to tell."""
 
-    def __init__(self, case: ClientCase, task: Task, stage: ScenarioStage) -> None:
+    def __init__(
+        self, case: ClientCase, task: Task, stage: ScenarioStage, listener: Listener
+    ) -> None:
         self.scenario = case.id
         """The scenario's id."""
         self.url = task.url
@@ -47,6 +49,7 @@ class Bench:
         """The task for the client: see schemas/client-task.schema.json."""
         self._case = case
         self._stage = stage
+        self._listener = listener
         self._lines: list[Line] = []
         self._spoken = False
 
@@ -81,6 +84,7 @@ class Bench:
         said = Said(lines=tuple(self._lines), exit=0)
         if not self._spoken:
             said = Said(ended="unsaid")
+        self._listener.settle()
         return judged(self._case, self._stage.exchanges(), said)
 
 
@@ -119,7 +123,8 @@ def bench_of(case: ClientCase) -> Iterator[Bench]:
     asked = asked_of(case)
     stage = ScenarioStage(case, asked)
     with Listener(lambda request: stage) as listener:
-        yield Bench(case, task_of(case, listener.url, timeout_s=_TIMEOUT_S, asked=asked), stage)
+        task = task_of(case, listener.url, timeout_s=_TIMEOUT_S, asked=asked)
+        yield Bench(case, task, stage, listener)
 
 
 def judge(result: Result, fail: Callable[[str], Any], skip: Callable[[str], Any]) -> None:
