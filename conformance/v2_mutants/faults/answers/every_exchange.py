@@ -11,7 +11,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, is_versioned
+from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, is_raw, is_versioned
 from v2_mutants.registry import Right, What, fault, then
 
 _Applies = Callable[[Request, Response], bool]
@@ -67,9 +67,7 @@ fault("errors-after-coding-are-text", "R2", Behaviour.handle)(
 )
 fault("raw-errors-are-text", "R2", Behaviour.handle)(
     "The error for a raw request is plain text.",
-    _changed_if(
-        lambda request, r: _failed(request, r) and request.values(HEADER_LENGTH) == ["0"], _in_text
-    ),
+    _changed_if(lambda request, r: _failed(request, r) and is_raw(request), _in_text),
 )
 fault("errors-in-chunks-are-500", "R4", Behaviour.handle)(
     "A malformed request in chunks gets the status 500.",

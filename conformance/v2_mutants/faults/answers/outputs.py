@@ -11,7 +11,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.blobs import input_parameters, reversed_order
+from v2_mutants.faults.shared.blobs import all_in_json, input_parameters, reversed_order
 from v2_mutants.registry import Right, What, fault, then
 
 Outputs = tuple[RequestOutput, ...]
@@ -44,12 +44,7 @@ fault("binary-data-true-ignored", "O1", Behaviour.binary_flag)(
 )
 fault("outputs-always-json", "O1", Behaviour.read_request)(
     "Every output is JSON, whatever the request asks for.",
-    then(
-        lambda inference, model, request, length: replace(
-            inference,
-            outputs=tuple(replace(output, binary=False) for output in inference.outputs),
-        )
-    ),
+    then(lambda inference, model, request, length: all_in_json(inference)),
 )
 fault("unflagged-output-binary", "O2", Behaviour.binary_flag)(
     "A listed output without `binary_data` is binary.",

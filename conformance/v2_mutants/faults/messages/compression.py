@@ -13,7 +13,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_mutants.faults.shared.blobs import resize
 from v2_mutants.faults.shared.crashes import CrashingServer
-from v2_mutants.faults.shared.deliveries import first_read
+from v2_mutants.faults.shared.deliveries import first_read, loses_behind
 from v2_mutants.registry import Right, What, fault, refuse, then
 
 # A deflate stream without the header and checksum of zlib.
@@ -91,10 +91,9 @@ fault("compressed-body-read-once", "Z1", Behaviour.decode_request)(
         first_read(request) if bool(right.server.request_codings(request)) else request
     ),
 )
-_BEHIND_CODED_ANSWER = re.compile(rb"(?is)(accept-encoding: gzip.*?)POST .*")
 fault("what-follows-a-coded-answer-lost", "Z1", Behaviour.received)(
     "What comes in the same read behind a request for an answer in gzip is thrown away.",
-    lambda right, data: _BEHIND_CODED_ANSWER.sub(rb"\1", right()),
+    loses_behind(rb"Accept-Encoding: gzip.*?"),
 )
 fault("coding-ignored-in-a-pipeline", "Z1", Behaviour.decode_request)(
     "A body that another request is waiting behind is not decoded.",

@@ -15,9 +15,10 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestOutput
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.blobs import all_zeros, resize
+from v2_mutants.faults.shared.blobs import all_in_json, all_zeros, resize
 from v2_mutants.faults.shared.crashes import CrashingServer
 from v2_mutants.faults.shared.deliveries import (
+    changes_raw_if,
     is_chunked,
     is_coded,
     is_raw,
@@ -34,11 +35,7 @@ fault("raw-refused", "W1", Behaviour.read_raw)(
 )
 fault("raw-answered-as-json", "W2", Behaviour.read_raw)(
     "A raw request is answered in JSON.",
-    then(
-        lambda inference, model, body: replace(
-            inference, outputs=tuple(replace(output, binary=False) for output in inference.outputs)
-        )
-    ),
+    then(lambda inference, model, body: all_in_json(inference)),
 )
 fault("raw-first-output-only", "W2", Behaviour.read_raw)(
     "A raw request is answered with only the first output of the model.",
@@ -136,34 +133,16 @@ fault("raw-bytes-cut-at-255", "W8", Behaviour.raw_bytes_tensor)(
 )
 
 
-def _loses_if(when: Callable[[Request], object], length: Callable[[int], int]) -> What[Request]:
-    """A server that keeps only so much of a decoded raw body in some requests."""
-    return then(
-        lambda decoded, request: (
-            replace(decoded, body=decoded.body[: length(len(decoded.body))])
-            if is_raw(request) and when(request)
-            else decoded
-        )
-    )
+def _whole(body: bytes) -> bytes:
+    return body[: len(body) // 4 * 4]
 
 
-def _whole(size: int) -> int:
-    return size // 4 * 4
+def _nothing(body: bytes) -> bytes:
+    return b""
 
 
-def _nothing(size: int) -> int:
-    return 0
-
-
-def _read_as_text_if(when: Sees) -> What[Request]:
-    """A server that reads raw bodies as text if `when` is true of the request."""
-    return then(
-        lambda decoded, request: (
-            replace(decoded, body=memoryview(str(decoded.body, "utf-8", "replace").encode()))
-            if is_raw(request) and when(request)
-            else decoded
-        )
-    )
+def _as_text(body: bytes) -> bytes:
+    return body.decode("utf-8", "replace").encode()
 
 
 def _to(name: str, when: Callable[[Request], object] = lambda request: True) -> Sees:
@@ -178,24 +157,24 @@ for _name, _where, _when in (
 ):
     fault(f"raw-rest-{_name}-dropped", "W9", Behaviour.decode_request)(
         f"Of a raw body {_where}, what is left behind whole elements of 4 bytes is dropped.",
-        _loses_if(_when, _whole),
+        changes_raw_if(_when, _whole),
     )
     fault(f"raw-bytes-{_name}-lost", "W8", Behaviour.decode_request)(
         f"Of a raw body for BYTES {_where}, nothing is read.",
-        _loses_if(_to("raw_bytes", _when), _nothing),
+        changes_raw_if(_to("raw_bytes", _when), _nothing),
     )
     if _name != "on-a-versioned-path":
         fault(f"raw-bytes-{_name}-read-as-text", "W8", Behaviour.decode_request)(
             f"In a raw body for BYTES {_where}, what is not UTF-8 is replaced.",
-            _read_as_text_if(_to("raw_bytes", _when)),
+            changes_raw_if(_to("raw_bytes", _when), _as_text),
         )
 fault("long-raw-batches-cut", "W4", Behaviour.decode_request)(
     "Of a raw body for a batching model, 64 KiB are read.",
-    _loses_if(_to("raw_batched"), lambda size: min(size, 65536)),
+    changes_raw_if(_to("raw_batched"), lambda body: body[:65536]),
 )
 fault("raw-batched-rest-dropped", "W9", Behaviour.decode_request)(
     "Of a raw body for a batching model, what is left behind whole elements is dropped.",
-    _loses_if(_to("raw_batched"), _whole),
+    changes_raw_if(_to("raw_batched"), _whole),
 )
 
 

@@ -14,6 +14,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
+from v2_conformance.wire.messages import one_number
 from v2_mutants.faults.shared.blobs import Inputs
 from v2_mutants.faults.shared.deliveries import is_chunked, is_raw, reads_body_once
 from v2_mutants.registry import Right, What, fault, refuses
@@ -107,44 +108,37 @@ fault("many-reads-refused", "C4", Behaviour.handle)(
 )
 
 
-@fault.several("header-length-kept-from-last-request", "C5")
-class _HeaderLengthKeptFromLastRequest(Behaviour):
-    """A request without a header length is read with that of the last rejected request."""
+def _keeps_header_length_if(when: Callable[[Response], bool]) -> type[Behaviour]:
+    """A server that reads a request without a header length with that of the one before it, if
+    `when` is true of the answer to that."""
 
-    kept: int | None = None
+    class KeepsHeaderLength(Behaviour):
+        kept: int | None = None
 
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        length = None
-        try:
-            length = self.header_length(request)
-            return super().infer(model, request)
-        except Exception:
-            self.kept = length
-            raise
+        def handle(self, request: Request) -> Response:
+            response = super().handle(request)
+            length = one_number(request.values(HEADER_LENGTH))
+            self.kept = length if when(response) else None
+            return response
 
-    def read_request(
-        self, model: ModelContract, request: Request, length: int | None
-    ) -> InferenceRequest:
-        used, self.kept = (self.kept if length is None else length), None
-        return super().read_request(model, request, used)
+        def read_request(
+            self, model: ModelContract, request: Request, length: int | None
+        ) -> InferenceRequest:
+            return super().read_request(model, request, self.kept if length is None else length)
+
+    return KeepsHeaderLength
 
 
-@fault.several("header-length-kept-from-unknown-model", "C5")
-class _HeaderLengthKeptFromUnknownModel(Behaviour):
-    """A request without a header length is read with that of the last one to an unknown model."""
-
-    kept: int | None = None
-
-    def handle(self, request: Request) -> Response:
-        response = super().handle(request)
-        unknown = response.status == 404 and request.values(HEADER_LENGTH)
-        self.kept = int(unknown[0]) if unknown else None
-        return response
-
-    def read_request(
-        self, model: ModelContract, request: Request, length: int | None
-    ) -> InferenceRequest:
-        return super().read_request(model, request, self.kept if length is None else length)
+fault.several(
+    "header-length-kept-from-last-request",
+    "C5",
+    "A request without a header length is read with that of the last rejected request.",
+)(_keeps_header_length_if(lambda response: response.status >= 400))
+fault.several(
+    "header-length-kept-from-unknown-model",
+    "C5",
+    "A request without a header length is read with that of the last one to an unknown model.",
+)(_keeps_header_length_if(lambda response: response.status == 404))
 
 
 fault("rejected-body-left-on-connection", "C5", Behaviour.left_on_connection)(

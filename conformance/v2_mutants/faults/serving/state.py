@@ -24,8 +24,8 @@ from v2_conformance.reference.request_reader import (
     RequestOutput,
 )
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.blobs import Blob
-from v2_mutants.faults.shared.deliveries import is_chunked
+from v2_mutants.faults.shared.blobs import Blob, all_in_json
+from v2_mutants.faults.shared.deliveries import is_chunked, is_raw
 from v2_mutants.registry import Right, What, fault, refuse
 
 _NONE = Request("", "", "", (), b"", memoryview(b""))
@@ -194,7 +194,7 @@ fault("chunked-framing-sticks", "C7", Behaviour.infer, base=_Remembers)(
 
 fault("raw-sticks", "C7", Behaviour.header_length, base=_Remembers)(
     "The request after a raw one is raw, too.",
-    lambda right, request: 0 if _before(right).values(HEADER_LENGTH) == ["0"] else right(),
+    lambda right, request: 0 if is_raw(_before(right)) else right(),
 )
 
 
@@ -309,17 +309,14 @@ def _with_id(inference: InferenceRequest, kept: object) -> InferenceRequest:
 def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
     """A raw request after one without blobs gets JSON."""
     inference = right()
-    if _before(right).values(HEADER_LENGTH):
-        return inference
-    outputs = tuple(replace(output, binary=False) for output in inference.outputs)
-    return replace(inference, outputs=outputs)
+    return inference if _before(right).values(HEADER_LENGTH) else all_in_json(inference)
 
 
 @fault("bytes-of-refused-raw-request-kept", "C7", Behaviour.read_raw, base=_Remembers)
 def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
     """Bytes of a refused raw request come before those of the next raw one."""
     refused = _refused(right)
-    kept = bytes(refused.body) if refused.values(HEADER_LENGTH) == ["0"] else b""
+    kept = bytes(refused.body) if is_raw(refused) else b""
     return right(body=memoryview((kept + bytes(body))[: len(body)]))
 
 

@@ -82,6 +82,12 @@ def has_blobs(request: Request) -> bool:
     return any(isinstance(item, dict) and BINARY_DATA_SIZE in item for item in parameters)
 
 
+def all_in_json(inference: InferenceRequest) -> InferenceRequest:
+    """The request, with all of its outputs in JSON."""
+    outputs = tuple(replace(output, binary=False) for output in inference.outputs)
+    return replace(inference, outputs=outputs)
+
+
 def all_zeros(inference: InferenceRequest) -> InferenceRequest:
     """The request with zeros as the elements of every input of a fixed-size datatype."""
     zeros = {

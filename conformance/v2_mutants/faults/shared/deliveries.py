@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -35,15 +36,22 @@ def is_raw(request: Request) -> bool:
     return request.values(HEADER_LENGTH) == ["0"]
 
 
-def raw_read_as_zeros_if(when: Callable[[Request], object]) -> What[Request]:
-    """A server that reads raw bodies as zeros if `when` is true of the request."""
+def changes_raw_if(
+    when: Callable[[Request], object], change: Callable[[bytes], bytes]
+) -> What[Request]:
+    """A server that changes decoded raw bodies if `when` is true of the request."""
     return then(
         lambda decoded, request: (
-            replace(decoded, body=memoryview(bytes(len(decoded.body))))
+            replace(decoded, body=memoryview(change(bytes(decoded.body))))
             if is_raw(request) and when(request)
             else decoded
         )
     )
+
+
+def raw_read_as_zeros_if(when: Callable[[Request], object]) -> What[Request]:
+    """A server that reads raw bodies as zeros if `when` is true of the request."""
+    return changes_raw_if(when, lambda body: bytes(len(body)))
 
 
 def first_read(request: Request) -> Request:
@@ -62,6 +70,12 @@ def with_length(response: Response, request: Request) -> Response:
     """The response with the header length of its request, if that has one."""
     own = tuple((HEADER_LENGTH, value) for value in request.values(HEADER_LENGTH)[:1])
     return replace(response, headers=(*response.headers, *own))
+
+
+def loses_behind(pattern: bytes) -> What[bytes]:
+    """A server that throws away the requests that come in the same read behind this pattern."""
+    found = re.compile(b"(%s)POST .*" % pattern, re.DOTALL)
+    return lambda right, data: found.sub(rb"\1", right())
 
 
 def blobs_cut_if(when: Callable[[Request], object], size: int) -> What[tuple[memoryview, Blobs]]:

@@ -16,7 +16,13 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.deliveries import is_coded, is_raw, raw_read_as_zeros_if
+from v2_mutants.faults.shared.blobs import all_in_json
+from v2_mutants.faults.shared.deliveries import (
+    is_coded,
+    is_raw,
+    loses_behind,
+    raw_read_as_zeros_if,
+)
 from v2_mutants.faults.shared.spellings import Sees, crashes, refuses_if
 from v2_mutants.registry import Right, What, fault, then
 
@@ -56,12 +62,7 @@ def _answers_in_json_if(when: Sees) -> What[InferenceRequest]:
     """A server whose outputs are all in JSON if `when` is true of the request."""
     return then(
         lambda inference, model, request, length: (
-            replace(
-                inference,
-                outputs=tuple(replace(output, binary=False) for output in inference.outputs),
-            )
-            if when(request)
-            else inference
+            all_in_json(inference) if when(request) else inference
         )
     )
 
@@ -231,26 +232,15 @@ for _name, _of in (("first", 0), ("last", -1)):
 fault("pipelined-request-lost", "V2", Behaviour.read_ahead)(
     "What comes behind a request before its answer is thrown away.", lambda right, data: b""
 )
-_THIRD = re.compile(rb"(?s)(POST .*?HTTP/1.*?POST .*?HTTP/1.*?)POST .*")
-_BEHIND_ERROR = re.compile(rb"(?s)(NO_SUCH_INPUT.*?)POST .*")
-fault("third-of-a-pipeline-lost", "V2", Behaviour.received)(
-    "Of what comes in one read, the first two requests are read.",
-    lambda right, data: _THIRD.sub(rb"\1", right()),
-)
-fault("pipeline-behind-an-error-lost", "V2", Behaviour.received)(
-    "What comes in the same read behind a request for an unknown input is thrown away.",
-    lambda right, data: _BEHIND_ERROR.sub(rb"\1", right()),
-)
-_BEHIND_CHUNKS = re.compile(rb"(?s)(\r\n0\r\n\r\n)POST .*")
-_BEHIND_TRAILERS = re.compile(rb"(?s)(\r\n0\r\n[^\r\n].*?\r\n\r\n)POST .*")
-fault("what-follows-trailers-lost", "V2", Behaviour.received)(
-    "What comes in the same read behind trailer fields is thrown away.",
-    lambda right, data: _BEHIND_TRAILERS.sub(rb"\1", right()),
-)
-fault("what-follows-chunks-lost", "V2", Behaviour.received)(
-    "What comes in the same read behind the last chunk is thrown away.",
-    lambda right, data: _BEHIND_CHUNKS.sub(rb"\1", right()),
-)
+for _name, _text, _pattern in (
+    ("third-of-a-pipeline-lost", "two requests", rb"POST .*?HTTP/1.*?POST .*?HTTP/1.*?"),
+    ("pipeline-behind-an-error-lost", "a request for an unknown input", rb"NO_SUCH_INPUT.*?"),
+    ("what-follows-trailers-lost", "trailer fields", rb"\r\n0\r\n[^\r\n].*?\r\n\r\n"),
+    ("what-follows-chunks-lost", "the last chunk", rb"\r\n0\r\n\r\n"),
+):
+    fault(_name, "V2", Behaviour.received)(
+        f"What comes in the same read behind {_text} is thrown away.", loses_behind(_pattern)
+    )
 
 
 fault("length-of-the-raw-request-behind", "V2", Behaviour.received)(

@@ -17,6 +17,7 @@ from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import (
     Blob,
     Inputs,
+    all_in_json,
     change_elements,
     input_parameters,
     is_bytes,
@@ -171,10 +172,7 @@ fault("binary-outputs-need-binary-inputs", "M6", Behaviour.read_request)(
         lambda inference, model, request, length: (
             inference
             if BINARY_DATA_SIZE.encode() in bytes(request.body)
-            else replace(
-                inference,
-                outputs=tuple(replace(output, binary=False) for output in inference.outputs),
-            )
+            else all_in_json(inference)
         )
     ),
 )
