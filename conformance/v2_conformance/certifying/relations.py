@@ -99,7 +99,7 @@ def _asked_model(found: LearnedModel, mask: Mask, given: Tolerance | None) -> As
         samples=_kept(found.asked.samples),
         special=_kept(found.asked.special),
         learned=tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges),
-        json_rtol=0.0 if given else found.learned.rtol,
+        json_rtol=found.learned.json_rtol(given),
     )
 
 

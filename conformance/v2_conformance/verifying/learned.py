@@ -98,12 +98,13 @@ def _learned(
     if cases is not None and special != special_sets(cases, plain, free):
         raise RecordedError("its special values are not those of the suite's cases")
     model = replace(plain, special=special)
-    learned = play(learn(model, said.version, address, tolerance_of(relations)), ask)
+    given = tolerance_of(relations)
+    learned = play(learn(model, said.version, address, given), ask)
     if learned.problem is not None:
         raise RecordedError(f"it does not answer its plain request: {learned.problem}")
     if next(answers, None) is not None:
         raise RecordedError("there are more exchanges than it takes")
-    compared = learned.rtol if tolerance_of(relations) is None else 0.0
+    compared = learned.json_rtol(given)
     if asked.json_rtol != compared:
         raise RecordedError(f"its floats were compared within rtol {compared:g}")
     too_wide = beyond_tolerance(learned)

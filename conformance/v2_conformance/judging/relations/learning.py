@@ -62,11 +62,13 @@ class Learned:
         """The known facts about the model."""
         return self.binding.contract
 
-    @property
-    def rtol(self) -> float:
-        """How far two floats of the model's answers may differ, relatively."""
+    def json_rtol(self, given: Tolerance | None) -> float:
+        """Return how far two floats of its answers may differ, relatively, as their JSON has few
+        digits: not at all if the user has `given` a tolerance.
+        """
         known = self.binding.known
-        return 0.0 if known is None or known.tolerance is None else known.tolerance.rtol
+        learned = None if given or known is None else known.tolerance
+        return 0.0 if learned is None else learned.rtol
 
     @property
     def differing(self) -> str | None:
