@@ -37,8 +37,12 @@ def made(tmp_path: Path) -> ClientCase:
 def listening(made: ClientCase) -> Iterator[tuple[ScenarioStage, tuple[str, int]]]:
     stage = ScenarioStage(made, asked_of(made))
     with Listener(lambda request: stage) as listener:
-        host, _, port = listener.url.removeprefix("http://").partition(":")
-        yield stage, (host, int(port))
+        yield stage, address_of(listener)
+
+
+def address_of(listener: Listener) -> tuple[str, int]:
+    host, _, port = listener.url.removeprefix("http://").partition(":")
+    return host, int(port)
 
 
 def send(address: tuple[str, int], data: bytes, *, close: bool = True) -> bytes:
@@ -109,9 +113,8 @@ def test_what_a_client_sent_before_it_left_is_kept_however_late_it_is_read(
         return stage
 
     with Listener(late) as listener:
-        host, _, port = listener.url.removeprefix("http://").partition(":")
         for number in (1, 2):
-            with socket.create_connection((host, int(port)), timeout=10) as sock:
+            with socket.create_connection(address_of(listener), timeout=10) as sock:
                 sock.sendall(POST + b"Content-Length: 100\r\n\r\n{")
             if number == 1:
                 listener.settle()
