@@ -96,3 +96,37 @@ def test_a_runner_fails_vectors_that_ask_the_opposite(
     assert ended.returncode == 1
     assert [line for line in wanted if line not in ended.stdout] == []
     assert f"0 passed, {len(wanted)} failed" in ended.stdout
+
+
+SAME_VALUE = {"100": "1e2", "0.1": "0.10", "-0.25": "-25e-2", "4294967296": "4294967296.0"}
+OTHER_VALUE = {
+    "0": "false",
+    "1": "true",
+    "true": '"true"',
+    "7": '"7"',
+    "0.1": "0.2",
+    "9007199254740991": "9007199254740990",
+}
+"""A parameter that the codec is asked to send, and the one that the vector expects."""
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_runner_compares_json_by_value_and_not_as_it_is_written(
+    name: str, tmp_path: Path, built: Path
+) -> None:
+    file = json.loads((FOLDER / "encode_request" / "K.json").read_bytes())
+    one = next(v for v in file["vectors"] if v["id"] == "K19/parameters-of-any-value[numbers]")
+    one["asked"] = {"parameters": {"own": "ASKED"}}
+    one["accept"]["parameters"] = {"own": "EXPECTED"}
+    template = json.dumps(one | {"id": "NUMBER"})
+    vectors = [
+        template.replace("NUMBER", str(number))
+        .replace('"ASKED"', asked)
+        .replace('"EXPECTED"', expected)
+        for number, (asked, expected) in enumerate([*SAME_VALUE.items(), *OTHER_VALUE.items()])
+    ]
+    (tmp_path / "K.json").write_text(f'{{"vectors": [{",".join(vectors)}]}}')
+    (tmp_path / INDEX).write_text('{"files": [{"path": "K.json", "family": "K"}]}')
+    ended = run(name, tmp_path, built)
+    failed = [line.split()[2] for line in ended.stdout.splitlines() if line.startswith("FAIL")]
+    assert failed == [f"{n}:" for n in range(len(SAME_VALUE), len(vectors))], ended

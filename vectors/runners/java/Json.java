@@ -1,5 +1,6 @@
 // Strict JSON: a value is an Obj, Arr, String, Num, Boolean or null. Numbers keep their digits.
 
+import java.math.BigDecimal;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -22,7 +23,22 @@ final class Json {
 
     static final class Arr extends ArrayList<Object> {}
 
-    record Num(String text) {}
+    record Num(String text) {
+        private BigDecimal value() {
+            return new BigDecimal(text).stripTrailingZeros();
+        }
+
+        /** Numbers are equal if their values are, as 1e2 and 100. */
+        @Override
+        public boolean equals(Object other) {
+            return other instanceof Num number && value().equals(number.value());
+        }
+
+        @Override
+        public int hashCode() {
+            return value().hashCode();
+        }
+    }
 
     static final class Broken extends RuntimeException {
         Broken(String problem) {
