@@ -14,10 +14,11 @@ import requests  # noqa: F401 (pytest inside pytest forgets what it loads; this 
 from hypothesis import settings
 
 from support.arrivals import noted
-from support.browser import Browser, browsing, chromium
+from support.browser import Browser, browsing
 from support.commands import Cli, caller
 from support.long_tests import chosen, rows
 from support.snapshots import Snapshot, Texts, compare, compare_texts
+from support.tools import tool, what_to_install
 from v2_conformance.certifying.seeds import given_or_fresh
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.server import ReferenceServer
@@ -68,6 +69,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Draw the fresh seed, which workers of xdist get among the options."""
     config.addinivalue_line("markers", "long: takes long; an ordinary run leaves it out")
+    config.addinivalue_line("markers", "needs(name): needs this program of support/tools.py")
     config.option.fresh_seed = given_or_fresh(config.option.fresh_seed)
 
 
@@ -91,6 +93,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Look for the program that a test says it needs."""
+    for marker in item.iter_markers("needs"):
+        tool(*marker.args)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Say last, behind pytest's own summary, what was skipped for lack of a program."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        skipped = [one.longrepr for one in reporter.stats.get("skipped", ())]
+        if line := what_to_install(one[2] for one in skipped if isinstance(one, tuple)):
+            reporter.write_line(line, yellow=True)
 
 
 def pytest_collection_finish() -> None:
@@ -152,11 +169,8 @@ def fresh_seed(pytestconfig: pytest.Config) -> int:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One tab of a headless Chromium; without one the test is skipped."""
-    program = chromium()
-    if program is None:
-        pytest.skip("no chromium, chromium-browser or google-chrome on PATH")
-    with browsing(program, tmp_path_factory.mktemp("browser")) as running:
+    """One tab of a headless Chromium."""
+    with browsing(tool("chromium"), tmp_path_factory.mktemp("browser")) as running:
         yield running
 
 

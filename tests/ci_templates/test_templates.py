@@ -29,9 +29,10 @@ WORKFLOW = ROOT / "ci" / "github-workflow.yml"
 JOB = ROOT / "ci" / "kubernetes-job.yaml"
 SOME = "--case\nP5/*"
 
-pytestmark = pytest.mark.skipif(
-    not ACTION.exists() or shutil.which("bash") is None, reason="no bash, or not a checkout"
-)
+pytestmark = [
+    pytest.mark.skipif(not ACTION.exists(), reason="not a checkout"),
+    pytest.mark.needs("bash"),
+]
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -105,7 +104,7 @@ def test_the_script_calls_the_program_by_the_variable(shell: str, cli: Cli) -> N
     assert "v2-conformance" in script
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on PATH")
+@pytest.mark.needs("bash")
 def test_bash_completes_with_the_script(tmp_path: Path) -> None:
     command = tmp_path / "v2-conformance"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m v2_conformance "$@"\n')

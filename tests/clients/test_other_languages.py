@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from support.tools import missing, tool
 from v2_conformance.cli.main import main
 from v2_conformance.kits.clients import ADAPTERS
 from v2_conformance.report.files import REPORT, load_report
@@ -59,28 +60,21 @@ OF_NODE = {
 @pytest.fixture(scope="session")
 def node() -> str:
     """A Node.js that has fetch."""
-    path = shutil.which("node")
-    if path is None:
-        pytest.skip("Node.js is not installed (Debian: nodejs)")
+    path = tool("node")
     version = subprocess.run([path, "--version"], capture_output=True, text=True).stdout.strip()
     if int(version.lstrip("v").partition(".")[0]) < 18:
-        pytest.skip(f"Node.js {version} has no fetch; 18 or newer is needed")
+        missing("node", f"{version} has no fetch; 18 or newer is needed")
     return path
 
 
 @pytest.fixture(scope="session")
 def cpp_client(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The C++ client, compiled; every warning is an error."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler is installed (Debian: g++)")
+    compiler = tool("g++")
     if subprocess.run(
         [compiler, "-x", "c++", "-E", "-"], input=CPP_HEADERS, capture_output=True
     ).returncode:
-        pytest.skip(
-            "the headers of libcurl, zlib and nlohmann/json are not installed "
-            "(Debian: libcurl4-openssl-dev, zlib1g-dev, nlohmann-json3-dev)"
-        )
+        missing("g++", "lacks the headers of libcurl, zlib or nlohmann/json")
     program = tmp_path_factory.mktemp("cpp") / "client"
     options = ["-std=c++17", "-O0", "-Wall", "-Wextra", "-Werror", "-o", str(program)]
     source = str(ADAPTERS / "client.cpp")
@@ -94,21 +88,17 @@ def cpp_client(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def java() -> str:
     """A Java that compiles what it runs."""
-    path, compiler = shutil.which("java"), shutil.which("javac")
-    if path is None or compiler is None:
-        pytest.skip("no JDK is installed (Debian: default-jdk-headless)")
+    path, compiler = tool("java"), tool("javac")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout
     if int(version.split()[1].partition(".")[0]) < 17:
-        pytest.skip(f"{version.strip()} is older than 17")
+        missing("javac", f"{version.split()[1]} is older than 17")
     return path
 
 
 @pytest.fixture(scope="session")
 def go_client(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The Go client, compiled."""
-    compiler = shutil.which("go")
-    if compiler is None:
-        pytest.skip("no Go is installed (Debian: golang-go)")
+    compiler = tool("go")
     folder = tmp_path_factory.mktemp("go")
     program, source = folder / "client", ADAPTERS / "client.go"
     done = subprocess.run(
@@ -124,17 +114,12 @@ def go_client(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def rust_client(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The Rust client, compiled with Debian's packages of its crates."""
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("no Rust is installed (Debian: cargo)")
+    cargo = tool("cargo")
     version = subprocess.run([cargo, "--version"], capture_output=True, text=True).stdout
     if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) < (1, 63):
-        pytest.skip(f"{version.strip() or 'this cargo, which says no version,'} is older than 1.63")
+        missing("cargo", f"{version.strip() or 'of an unknown version'} is older than 1.63")
     if not all(list(CRATES.glob(name)) for name in ("curl-0.4*", "flate2-1*", "serde_json-1*")):
-        pytest.skip(
-            f"{CRATES} does not have the crates "
-            "(Debian: librust-curl-dev, librust-flate2-dev, librust-serde-json-dev)"
-        )
+        missing("cargo", f"lacks crates in {CRATES}")
     folder = tmp_path_factory.mktemp("rust")
     for name in ("Cargo.toml", "client.rs"):
         shutil.copyfile(ADAPTERS / name, folder / name)

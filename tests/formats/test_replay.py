@@ -6,7 +6,6 @@ import base64
 import os
 import re
 import shlex
-import shutil
 import ssl
 import subprocess
 import sys
@@ -43,7 +42,6 @@ from v2_conformance.wire.transport import Request
 NORMAL = "P2/blob-follows-json[INT32]"
 FIELDS = (("User-Agent", "v2-conformance"), ("Accept", "*/*"))
 HEAD = b"POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\n"
-needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl on PATH")
 
 
 def record(
@@ -162,7 +160,7 @@ def parts(request: bytes) -> tuple[bytes, list[bytes], bytes]:
 # The command to paste.
 
 
-@needs_curl
+@pytest.mark.needs("curl")
 @pytest.mark.parametrize(
     "name",
     [
@@ -184,7 +182,7 @@ def test_curl_sends_the_recorded_line_fields_and_body(name: str) -> None:
     assert parts(came) == parts(request_of(sent))
 
 
-@needs_curl
+@pytest.mark.needs("curl")
 @pytest.mark.parametrize(
     "request_",
     [
@@ -260,7 +258,7 @@ def test_a_long_body_is_not_pasted() -> None:
     )
 
 
-@needs_curl
+@pytest.mark.needs("curl")
 @pytest.mark.parametrize("program", ["sh", "python3"])
 def test_a_huge_body_goes_into_a_file_from_which_it_is_sent(program: str, tmp_path: Path) -> None:
     request = posted(os.urandom(1 << 20) * 5)

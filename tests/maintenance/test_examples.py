@@ -151,7 +151,7 @@ def test_without_the_header_length_the_body_is_no_json(stem: str) -> None:
         parse_json(body_of(stem))
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+@pytest.mark.needs("node")
 def test_a_codec_in_another_language_reads_them() -> None:
     script = Path(__file__).parent / "read_examples.mjs"
     done = subprocess.run(["node", str(script), str(EXAMPLES)], capture_output=True, check=True)

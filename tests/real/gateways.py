@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from servers import SERVERS
 from support.gateways import SETUPS, Setup, running_gateway
+from support.tools import find
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.formats.ci.markdown import inert
 from v2_conformance.reference.server import ReferenceServer
@@ -83,7 +84,7 @@ def _run_all(
         url = ""
         for setup in (None, *setups):
             folder = work / ("direct" if setup is None else str(setup))
-            if setup is not None and not setup.installed:
+            if setup is not None and not find(setup.gateway):
                 print(f"{setup.gateway} is not installed: {setup} is left out", file=sys.stderr)
                 continue
             if setup is None and (folder / REPORT).exists():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from support.axe import violations
-from support.browser import Browser, browsing, chromium, until
+from support.browser import Browser, until
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.suite.requirements import catalogue, families
 
@@ -111,15 +110,6 @@ def test_the_pages_answer_what_people_ask() -> None:
     assert "B4" in texts
     assert "Inference-Header-Content-Length" in text_of("standard/P2.html")
     assert "gitlab" in text_of("ci.html").lower()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program = chromium()
-    if program is None:
-        pytest.skip("there is no Chromium")
-    with browsing(program, tmp_path_factory.mktemp("browser")) as found:
-        yield found
 
 
 def test_search_works_without_a_server(browser: Browser) -> None:

@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import select
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE_S = 30.0  # a browser on a busy machine; only a test that fails waits so long
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 _SHOWN = (
     "Array.from(document.querySelectorAll('{}')).filter(e => e.checkVisibility()).map(e => e.id)"
 )
@@ -29,11 +27,6 @@ _FLAGS = (
     "--disable-background-networking",
     "--no-first-run",
 )
-
-
-def chromium() -> str | None:
-    """The path of a Chromium, None where PATH has none."""
-    return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
 class Browser:

@@ -7,7 +7,6 @@ docs/gateways.md recommends. The others are what gateways often do beside that.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ import trustme
 import yaml
 
 from support.servers import free_port
+from support.tools import tool
 
 READY_WITHIN_S = 15.0
 USER, PASSWORD = "models", "a-password-of-the-tests"
@@ -47,22 +47,11 @@ class Setup:
     tls: bool = False
     password: bool = False
 
-    @property
-    def installed(self) -> bool:
-        """Whether the gateway's program is there."""
-        return program(self.gateway) is not None
-
     def __str__(self) -> str:
         return f"{self.gateway}-{self.name}"
 
 
 SETUPS = tuple(Setup(**setup) for setup in _DATA["setups"])
-
-
-def program(gateway: str) -> str | None:
-    """Where a gateway's program is, None if it is not installed. Debian has some in /usr/sbin."""
-    folders = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
-    return shutil.which(gateway, path=folders)
 
 
 @contextmanager
@@ -72,8 +61,7 @@ def running_gateway(setup: Setup, server_url: str, folder: Path) -> Iterator[str
     A URL of https has its CA in `folder`/ca.pem. Raises RuntimeError with the gateway's own words
     if it does not start.
     """
-    path = program(setup.gateway)
-    assert path is not None, f"{setup.gateway} is not installed"
+    path = tool(setup.gateway)
     port = free_port()
     config = folder / f"{setup.gateway}.conf"
     config.write_text(_configuration(setup, server_url, folder, port), "utf-8")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.tools import missing, tool
 from v2_conformance.vectors.folder import INDEX
 
 FOLDER = Path(__file__).parents[2] / "vectors"
@@ -44,13 +44,12 @@ def run(name: str, folder: Path, built: Path) -> subprocess.CompletedProcess[str
         [str(made) if word == "BUILT" else word for word in words]
         for words in (COMPILERS.get(name, ()), RUNNERS[name])
     )
-    for tool in {*compiler[:1], command[0]} - {str(made)}:
-        if shutil.which(tool) is None:
-            pytest.skip(f"no {tool} on PATH: the vectors were not run through its codec")
+    for program in {*compiler[:1], command[0]} - {str(made), sys.executable}:
+        tool(program)
     if compiler and not made.exists():
         look = ["g++", "-x", "c++", "-E", "-o", os.devnull, "-"]
         if name == "cpp" and subprocess.run(look, input=HEADERS, text=True, check=False).returncode:
-            pytest.skip("no nlohmann/json.hpp or zlib.h: the vectors were not run in C++")
+            missing("g++", "lacks nlohmann/json.hpp or zlib.h")
         subprocess.run(compiler, cwd=source, check=True, timeout=300)
     return subprocess.run(
         [*command, folder],

@@ -36,9 +36,6 @@ from v2_conformance.report.signatures.sshsig import SignatureFormatError, read_s
 from v2_conformance.verifying.signatures.allowed_signers import matches_list, read_allowed_signers
 
 NAME = "vendor@example.com"
-needs_ssh_keygen = pytest.mark.skipif(
-    shutil.which("ssh-keygen") is None, reason="no ssh-keygen on PATH"
-)
 
 
 def key_file(folder: Path, name: str = "key", passphrase: str | None = None) -> Path:
@@ -107,7 +104,7 @@ def statement_by_hand(report: Path) -> bytes:
 # Both ways
 
 
-@needs_ssh_keygen
+@pytest.mark.needs("ssh-keygen")
 def test_anybody_can_check_our_signature_with_ssh_keygen(report: Path, key: Path) -> None:
     assert main(["sign", str(report), str(key)]) == 0
     command = ["ssh-keygen", "-Y", "verify", "-f", str(signers(key)), "-I", NAME, "-n", NAMESPACE]
@@ -122,7 +119,7 @@ def test_anybody_can_check_our_signature_with_ssh_keygen(report: Path, key: Path
     assert bad.returncode != 0
 
 
-@needs_ssh_keygen
+@pytest.mark.needs("ssh-keygen")
 @pytest.mark.parametrize("algorithm", ["sha256", "sha512"])
 def test_what_ssh_keygen_signs_is_read(
     report: Path, key: Path, checked: Checked, algorithm: str
@@ -141,7 +138,7 @@ def test_what_ssh_keygen_signs_is_read(
     assert f"signed by {NAME}, key SHA256:" in words
 
 
-@needs_ssh_keygen
+@pytest.mark.needs("ssh-keygen")
 def test_a_key_that_ssh_keygen_made_signs(report: Path, tmp_path: Path, checked: Checked) -> None:
     made = tmp_path / "made"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", made], check=True)

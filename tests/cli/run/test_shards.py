@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -112,7 +111,7 @@ def test_known_failures_are_expected_in_a_merged_report(tmp_path: Path) -> None:
     assert all(case.expected is not None for case in failed)
 
 
-@pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen")
+@pytest.mark.needs("ssh-keygen")
 def test_a_merged_report_can_be_signed(two: list[str], tmp_path: Path) -> None:
     key = tmp_path / "key"
     os.spawnlp(

@@ -1,0 +1,67 @@
+"""Programs that tests need and a machine may lack: browsers, toolchains, gateways.
+
+A test whose program is missing is skipped, and the session's last line says what to install. With
+V2_REQUIRE_TOOLS=1, as in CI, it is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NoReturn
+
+import pytest
+
+REQUIRED = "V2_REQUIRE_TOOLS"
+PACKAGES: Mapping[str, str] = {
+    "bash": "bash",
+    "caddy": "caddy",
+    "cargo": "cargo librust-curl-dev librust-flate2-dev librust-serde-json-dev",
+    "chromium": "chromium",
+    "curl": "curl",
+    "g++": "g++ libcurl4-gnutls-dev zlib1g-dev nlohmann-json3-dev",
+    "go": "golang-go",
+    "haproxy": "haproxy",
+    "java": "default-jdk-headless",
+    "javac": "default-jdk-headless",
+    "nginx": "nginx-light",
+    "node": "nodejs",
+    "ssh-keygen": "openssh-client",
+}
+"""Debian's packages of each program, and of what tests need with it."""
+_OTHER_NAMES = {"chromium": ("chromium-browser", "google-chrome")}
+
+
+def find(name: str) -> str | None:
+    """Return the path of a program of PACKAGES, None if it is not installed."""
+    # Debian has some gateways in /usr/sbin, which is not on every PATH.
+    folders = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
+    names = (name, *_OTHER_NAMES.get(name, ()))
+    return next((path for one in names if (path := shutil.which(one, path=folders))), None)
+
+
+def tool(name: str) -> str:
+    """Return the path of a program of PACKAGES; without it the test is skipped, or fails."""
+    return find(name) or missing(name, "is not installed")
+
+
+def missing(name: str, problem: str) -> NoReturn:
+    """Skip the test, or fail it if tools are required: a program of PACKAGES has a `problem`."""
+    reason = f"{name} {problem} (Debian: apt-get install {PACKAGES[name]})"
+    if os.environ.get(REQUIRED) == "1":
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def what_to_install(reasons: Iterable[str]) -> str:
+    """Return one line about the tests that `missing` has skipped for these reasons, "" for none."""
+    counts = Counter(
+        name for reason in reasons for name in PACKAGES if reason.startswith(f"Skipped: {name} ")
+    )
+    if not counts:
+        return ""
+    tests = ", ".join(f"{name} ({number})" for name, number in sorted(counts.items()))
+    packages = " ".join(dict.fromkeys(PACKAGES[name] for name in sorted(counts)))
+    return f"Skipped for lack of a program: {tests}. To run them: apt-get install {packages}"
