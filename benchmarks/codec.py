@@ -11,12 +11,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sizes import size
 
 from v2_conformance.protocol.datatypes import decode_bytes, encode_bytes
 
-ELEMENTS = 500_000
+ELEMENTS = size(500_000, 500)
 LONGEST = 40
-ROUNDS = 7
+ROUNDS = size(7, 1)
 
 
 def main() -> None:

@@ -14,7 +14,8 @@ import time
 from dataclasses import replace
 
 from replay import timed_replay
-from throughput import PROFILES, timed_run
+from sizes import size
+from throughput import PROFILES, harmless_cases, timed_run
 
 from v2_conformance.judging.judge import judge
 from v2_conformance.runs.discovery import discover
@@ -22,13 +23,13 @@ from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.entries.case_files import load_cases, make_case
+from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import prepare
 
-ROUNDS = 3
-SHARES = (8, 4, 2, 1)
-MEBIBYTES = (1, 4, 16, 64)
+ROUNDS = size(3, 1)
+SHARES = size((8, 4, 2, 1), (2, 1))
+MEBIBYTES = size((1, 4, 16, 64), (1, 2))
 
 
 def main() -> None:
@@ -43,7 +44,7 @@ def _of_cases(target: Target) -> list[dict[str, float]]:
     """Every eighth case, every fourth, …: the mix of cheap and dear ones stays the same."""
     server = discover(target)
     engine = Engine(target, server)
-    cases = [case for case in load_cases() if not case.dangerous]
+    cases = harmless_cases()
     timed_run(engine, target, server, cases)  # finds the canaries, and warms up both sides
     found = []
     for share in SHARES:

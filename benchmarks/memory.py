@@ -10,6 +10,8 @@ import json
 import resource
 from dataclasses import replace
 
+from sizes import size
+
 from v2_conformance.judging.judge import judge
 from v2_conformance.runs.canary import Canary  # noqa: F401 (a run loads it, so it counts)
 from v2_conformance.runs.targets.make import make_target
@@ -17,7 +19,7 @@ from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import prepare
 
-SIZE = 256 * 1024 * 1024
+SIZE = size(256, 1) * 1024 * 1024
 
 
 def main() -> None:

@@ -38,15 +38,18 @@ def timed_replay(url: str, requests: Sequence[bytes]) -> float:
         started = time.perf_counter()
         for request in requests:
             sock.sendall(request)
-            _read_response(sock)
+            _read_response(sock, request)
         return time.perf_counter() - started
 
 
-def _read_response(sock: socket.socket) -> None:
+def _read_response(sock: socket.socket, request: bytes) -> None:
     data = bytearray()
     while (end := data.find(b"\r\n\r\n")) < 0:
         data += _receive(sock)
     head = bytes(data[:end]).lower()
+    status = head.split(None, 2)[1]
+    if request.startswith(b"HEAD ") or status in (b"204", b"304"):
+        return  # whatever length the response declares, it has no body
     if b"\r\ntransfer-encoding:" in head:
         while not data.endswith(b"\r\n0\r\n\r\n"):
             data += _receive(sock)

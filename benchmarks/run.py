@@ -1,4 +1,4 @@
-"""All benchmarks as one table: `run.py [--triton URL]`. See README.md beside this file.
+"""All benchmarks as one table: `run.py [--triton URL] [--smoke]`. See README.md beside this file.
 
 Each part runs in a process of its own, so that none sees the memory or the imports of another.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from embedded import embedded_server
+from sizes import SMOKE, size
 
 HERE = Path(__file__).parent
 
@@ -28,7 +30,11 @@ class Figure(NamedTuple):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--triton", metavar="URL", help="a Triton with the suite's model kit")
-    url = parser.parse_args().triton
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes: does each still work?")
+    given = parser.parse_args()
+    url = given.triton
+    if given.smoke:
+        os.environ[SMOKE] = "1"  # for the processes of the parts
     with embedded_server() as embedded:
         figures = _throughput("embedded server", _measure("throughput.py", embedded), "at most 2")
         figures += _whole(_measure("whole.py", embedded))
@@ -38,11 +44,8 @@ def main() -> None:
         figures += _codec(_measure("codec.py"))
         figures += _memory(_measure("memory.py", embedded))
     figures += _startup(_measure("startup.py"))
-    for milliseconds, workers, target in (
-        ("10", "2", ""),
-        ("50", "4", ""),
-        ("50", "8", "at most 1.5"),
-    ):
+    distances = (("10", "2", ""), ("50", "4", ""), ("50", "8", "at most 1.5"))
+    for milliseconds, workers, target in distances[: size(3, 1)]:
         figures += _distance(_measure("distance.py", milliseconds, workers), target)
     _print_table(figures)
 

@@ -14,7 +14,9 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-ROUNDS = 5
+from sizes import size
+
+ROUNDS = size(5, 1)
 METADATA = {"name": "startup", "version": "1", "extensions": ["binary_tensor_data"]}
 
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from replay import timed_replay
+from sizes import size
 
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.runs.discovery import Server, discover
@@ -29,7 +30,7 @@ from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.wire.encode.requests import prepare, prepare_get
 
-ROUNDS = 15
+ROUNDS = size(15, 1)
 PROFILES = ("raw", "bf16")
 
 
@@ -39,7 +40,7 @@ def main() -> None:
     target = make_target(parser.parse_args().url, profiles=PROFILES, timeout=30)
     server = discover(target)
     engine = Engine(target, server)
-    cases = [case for case in load_cases() if not case.dangerous]
+    cases = harmless_cases()
     gc.freeze()  # as the command run does
     timed_run(engine, target, server, cases)  # finds the canaries, and warms up both sides
     whole, results = timed_run(engine, target, server, cases)
@@ -65,6 +66,12 @@ def main() -> None:
             }
         )
     )
+
+
+def harmless_cases() -> list[Case]:
+    """Return all cases but the dangerous ones, or in a smoke run some of them."""
+    cases = [case for case in load_cases() if not case.dangerous]
+    return cases[:: size(1, 40)]
 
 
 def timed_run(
