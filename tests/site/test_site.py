@@ -124,6 +124,12 @@ def test_search_works_without_a_server(browser: Browser) -> None:
     assert browser.complaints == []
 
 
+def test_the_diagram_of_the_home_page_is_not_cut(browser: Browser) -> None:
+    browser.open((SITE / "index.html").as_uri(), width=1400)
+    cut = "Array.from(document.querySelectorAll('pre')).filter(e => e.scrollWidth > e.clientWidth)"
+    assert browser.evaluate(f"{cut}.map(e => e.innerText)") == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "page", ["index.html", "standard/index.html", "standard/B4.html", "standard/on-kserve.html"]

@@ -54,6 +54,7 @@ _FENCE = re.compile(r"(?ms)^( *```.*?^ *```$)")
 _SLUGS = "as GitHub makes anchors"
 _AS_GITHUB = "!!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}"
 _API = "\n\n## All names\n\n::: v2_conformance\n    options:\n      members_order: source\n"
+_HOME = "---\nhide: [toc]\n---\n\n"  # so that its diagram has room
 
 
 def stage(root: Path, folder: Path) -> None:
@@ -65,7 +66,8 @@ def stage(root: Path, folder: Path) -> None:
     sources |= {page: name for page, name in ELSEWHERE.items() if page.endswith(".md")}
     for source, name in sources.items():
         text = mended((root / source).read_text("utf-8"), source, root)
-        (docs / name).write_text(text + (_API if name == "api.md" else ""), "utf-8")
+        before, after = _HOME if name == "index.md" else "", _API if name == "api.md" else ""
+        (docs / name).write_text(before + text + after, "utf-8")
     for image in (root / "docs").glob("*.png"):
         shutil.copy(image, docs)
     standard = docs / "standard"
