@@ -1,5 +1,6 @@
 """Publish reports on servers and clients: `tox -e publish`, or `publish.py --work DIR [NAME …]`.
-`publish.py --site` builds the site of the reports that are there, without a server.
+`publish.py --site` builds the site of the reports that are there, without a server. Both take the
+picture of a report for README.md, which needs Chromium.
 
 For each file of expectations/ the server is installed into an environment of its own, gets the
 suite's models and is tested. For each of clients/expectations/ the client is installed likewise and
@@ -11,14 +12,21 @@ report that differs from its expectation, whose sentences would then be wrong, i
 from __future__ import annotations
 
 import argparse
+import base64
 import gzip
 import os
 import shutil
+import struct
 import subprocess
 import sys
+import tempfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from expectation import (
     Expectation,
@@ -28,6 +36,8 @@ from expectation import (
     load_expectation,
 )
 from servers import SERVERS, ServerFailedError, restart_command, usable_port
+from support.browser import browsing
+from support.tools import find
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.kits import write_kit
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
@@ -38,6 +48,9 @@ from v2_conformance.suite.requirements import GRADES, catalogue
 REPORTS = Path(__file__).parents[2] / "reports"
 README = REPORTS / "README.md"
 FRONT_PAGE = REPORTS.parent / "README.md"
+PICTURE = REPORTS.parent / "docs" / "report.png"
+PICTURED = REPORTS / "triton-2.51.0" / "report.html"
+"""The report that the front page shows."""
 BEGIN = "<!-- From here on written by `tox -e publish`, from tests/real/expectations/. -->\n"
 TABLE = "<!-- Written by `tox -e publish`, from tests/real/expectations/. -->\n"
 TABLE_END = "<!-- The end of what it writes. -->\n"
@@ -60,10 +73,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     expectations = [load_expectation(path) for path in known.values()]
     for path, made in ((README, readme), (FRONT_PAGE, front_page)):
         path.write_text(made(path.read_text("utf-8"), expectations), "utf-8", newline="\n")
-    if options.site:
-        return site()
     if options.readme:
         return 0
+    if find("chromium") is None:
+        parser.error(
+            f"Chromium is needed to take {PICTURE.name} (Debian: apt-get install chromium)"
+        )
+    if options.site:
+        return site()
     if options.work is None:
         parser.error("--work is needed")
     wrong = []
@@ -133,11 +150,38 @@ def _inside(folder: Path, python: Path) -> Iterator[None]:
 
 
 def site() -> int:
-    """Build the site in reports/ of the reports that it has; the exit code.
+    """Build the site in reports/ of the reports that it has, and take the picture; the exit code.
 
     Those that were not made anew after a change of the cases are marked as outdated.
     """
-    return conformance(["publish", "--outdated", str(REPORTS), str(REPORTS)])
+    code = conformance(["publish", "--outdated", str(REPORTS), str(REPORTS)])
+    PICTURE.write_bytes(picture(PICTURED))
+    return code
+
+
+def picture(page: Path) -> bytes:
+    """Return a PNG of the top of a report, with `source_of` in it.
+
+    It lacks the report's age, which the page counts from the day on which it is read.
+    """
+    program = find("chromium")
+    assert program is not None
+    with tempfile.TemporaryDirectory() as folder, browsing(program, Path(folder)) as browser:
+        browser.call("Emulation.setScrollbarsHidden", hidden=True)
+        browser.open(page.absolute().as_uri(), width=1100, height=880)
+        browser.evaluate(
+            "document.querySelectorAll('time[data-age] + .dim').forEach(age => age.remove())"
+        )
+        png = base64.b64decode(browser.call("Page.captureScreenshot")["data"])
+    text = b"tEXt" + source_of(page)
+    end = png.rindex(b"IEND") - 4
+    length, checksum = struct.pack(">I", len(text) - 4), struct.pack(">I", zlib.crc32(text))
+    return png[:end] + length + text + checksum + png[end:]
+
+
+def source_of(page: Path) -> bytes:
+    """Return the text in a picture that says of which page it is."""
+    return b"Source\0sha256 " + sha256(page.read_bytes()).hexdigest().encode()
 
 
 def readme(text: str, expectations: Sequence[Expectation]) -> str:

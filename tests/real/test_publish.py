@@ -150,6 +150,12 @@ def test_a_published_folder_has_the_report_without_its_record(
     assert "raw" in published["arguments"]
 
 
+def test_the_picture_in_the_front_page_is_of_the_published_report() -> None:
+    # `tests/real/publish.py --site` takes it.
+    assert publish.source_of(publish.PICTURED) in publish.PICTURE.read_bytes()
+
+
+@pytest.mark.needs("chromium")
 def test_the_site_is_made_of_the_published_reports_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,8 +168,11 @@ def test_the_site_is_made_of_the_published_reports_alone(
     monkeypatch.setattr(publish, "REPORTS", site)
     monkeypatch.setattr(publish, "README", tmp_path / "README.md")
     monkeypatch.setattr(publish, "FRONT_PAGE", tmp_path / "README.md")
+    monkeypatch.setattr(publish, "PICTURE", tmp_path / "report.png")
+    monkeypatch.setattr(publish, "PICTURED", site / "some-1.0" / "report.html")
     (tmp_path / "README.md").touch()
     assert publish.main(["--site"]) == 0
+    assert publish.source_of(publish.PICTURED) in publish.PICTURE.read_bytes()
     assert "some-1.0/report.html" in (site / "index.html").read_text("utf-8")
     assert "own-1.0/report.html" in (site / "clients.html").read_text("utf-8")
 
