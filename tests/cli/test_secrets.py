@@ -108,7 +108,10 @@ def test_an_error_that_repeats_a_token_is_judged_and_verified_all_the_same(
     run(cli, tmp_path, start(Tells).url, "--header", header, *REJECTED)
     report = load_report(tmp_path / "report.json")
     assert {case.outcome.value for case in report.cases} == {"pass"}
-    assert "masked secrets: 1 case rests on" in cli("verify", tmp_path / "report.json", code=0).out
+    # A body that was withheld cannot be judged again.
+    code = 2 if how.startswith("in gzip") or how == "in deflate" else 0
+    shown = cli("verify", tmp_path / "report.json", code=code).out
+    assert "masked secrets: 1 case rests on" in shown
 
 
 QUOTED = 'Token token="Zk9-pQ7w_vX2", user="alice-of-wonder", nonce="n0nce-n0nce"'
@@ -236,9 +239,8 @@ def test_a_short_or_common_value_leaves_the_report_readable_and_is_warned_of(
 ) -> None:
     class Tells(Echo):
         def told(self, sent: str) -> str:
-            return f"X-Custom: {self.sent}"
+            return "no"
 
-    Tells.field = "x-custom"
     header = ["--header", f"X-Custom: {value}"]
     _, printed = run(cli, tmp_path, start(Tells).url, *header, *REJECTED)
     words = " ".join(printed.split())

@@ -56,7 +56,7 @@ def record(
     on the same connection. Every one of those got a wrong answer if the server `died`."""
     request = b"".join(pieces)
     own = exchange(
-        (mask or Mask()).data(request),
+        (mask or Mask()).data(request).data,
         pieces=tuple(len(piece) for piece in pieces) if len(pieces) > 1 else (),
         pause_ms=1000 * pause_s,
     )

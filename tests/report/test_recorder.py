@@ -22,7 +22,7 @@ from v2_conformance.errors import LeakError, UsageError
 from v2_conformance.formats.registry import write_formats
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.redaction import Mask
+from v2_conformance.redaction import Mask, Masked
 from v2_conformance.report.document import Report
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report, read_report
@@ -334,16 +334,16 @@ def test_no_secret_reaches_a_cause_in_words_or_in_hex(tmp_path: Path) -> None:
     assert isinstance(shown, DidNotSurvive)
     assert shown.fresh_connection == WrongStatus(stars, 500, stars)
     assert isinstance(shown.same_connection, WrongValue)
-    assert shown.same_connection.difference.got == stars.encode().hex()
+    assert shown.same_connection.difference.got == 2 * stars
     assert shown.same_connection.difference.got_value == "b'*********'…"
     assert isinstance(shown.case, WrongBytesElement)
-    assert (shown.case.expected, shown.case.got) == ("(nothing)", (b"*" * 9).hex() + "…")
+    assert (shown.case.expected, shown.case.got) == ("(nothing)", "*" * 18 + "…")
     text = (tmp_path / REPORT).read_text()
     assert secret[:9] not in text
     assert hexed[:18] not in text
 
 
-@pytest.mark.parametrize("secret", ["wrong_status", "status", "survive", "complete", "D1/case-0"])
+@pytest.mark.parametrize("secret", ["wrong_status", "status", "survive", "complete"])
 def test_secret_that_is_a_word_of_the_report(tmp_path: Path, secret: str) -> None:
     target = Target("http://h:1", headers=(("X-Api-Key", secret),))
     cause = DidNotSurvive(None, FAILED, None, True)
@@ -355,12 +355,14 @@ def test_secret_that_is_a_word_of_the_report(tmp_path: Path, secret: str) -> Non
 
 def test_case_with_a_secret_is_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = Target("http://h:1", headers=(("X-Api-Key", "open-sesame-42"),))
-    monkeypatch.setattr("v2_conformance.redaction.mask.Mask.data", lambda self, data, limit: data)
+    monkeypatch.setattr(
+        "v2_conformance.redaction.mask.Mask.data", lambda self, data, limit: Masked(data)
+    )
     leaky = transcript(http(b'{"error": "open-sesame-42"}', 400))
     report = finished(tmp_path, result(CASES[0], Outcome.FAIL, leaky), *PASSED[1:], target=target)
     first, *rest = report.cases
     assert first.outcome is Outcome.ERROR
-    assert "was not written: it would show a secret" in first.message
+    assert "was not written because it would show a secret" in first.message
     assert not first.exchanges
     assert {case.outcome for case in rest} == {Outcome.PASS}
     for path in tmp_path.iterdir():
@@ -369,7 +371,7 @@ def test_case_with_a_secret_is_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_file_that_would_show_a_secret_is_not_written(tmp_path: Path) -> None:
     report = finished(tmp_path, *PASSED)
-    report = msgspec.structs.replace(report, started="open sesame 42")
+    report = msgspec.structs.replace(report, started="open-sesame-42")
     check = Mask(("open-sesame-42",)).check
     with pytest.raises(LeakError, match=r"report\.html was not written") as error:
         write_formats(tmp_path, report, check=check)

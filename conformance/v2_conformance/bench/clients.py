@@ -23,7 +23,7 @@ import msgspec
 from v2_conformance.bench.judging.judge import MOST_OUTPUT
 from v2_conformance.child_processes import environment, no_survivors
 from v2_conformance.errors import UsageError
-from v2_conformance.redaction import OVERLAP, Mask
+from v2_conformance.redaction import Mask
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.tasks import Line, Said, Task, checked_line, read_lines
 
@@ -83,7 +83,7 @@ class CommandClient:
             arguments = [_filled(argument, known) for argument in self.command]
             with started(arguments, variables, stdin=subprocess.DEVNULL) as process:
                 try:
-                    output = _Output(process, time.monotonic() + limit)
+                    output = _Output(process, time.monotonic() + limit, self._mask.longest)
                 finally:
                     end(process)
         lines, garbage = read_lines(bytes(output.stdout), len(task.requests))
@@ -145,9 +145,10 @@ def _filled(argument: str, known: Mapping[str, str]) -> str:
 
 
 class _Output:
-    """Output of a process, until the process ends or its time or room is used up."""
+    """Output of a process, until the process ends or its time or room is used up. Of what it prints
+    on standard error, `overlap` bytes are kept before those that are shown."""
 
-    def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], deadline: float, overlap: int) -> None:
         self.stdout = bytearray()
         self.stderr = bytearray()
         self.ended: Any = "exit"
@@ -173,7 +174,7 @@ class _Output:
                         self.stdout += data
                     else:
                         errors += len(data)
-                        self.stderr = (self.stderr + data)[-STDERR - OVERLAP :]
+                        self.stderr = (self.stderr + data)[-STDERR - overlap :]
                 if len(self.stdout) > MOST_OUTPUT or errors > MOST_OUTPUT:
                     del self.stdout[MOST_OUTPUT:]
                     self.ended = "flood"

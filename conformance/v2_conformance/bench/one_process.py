@@ -26,7 +26,7 @@ from v2_conformance.bench.clients import STARTUP_S, STDERR, end, shown_end, show
 from v2_conformance.bench.judging.judge import MOST_OUTPUT
 from v2_conformance.child_processes import no_survivors
 from v2_conformance.errors import ConformanceError, UsageError
-from v2_conformance.redaction import OVERLAP, Mask
+from v2_conformance.redaction import Mask
 from v2_conformance.suite.tasks import (
     Line,
     Said,
@@ -309,7 +309,7 @@ class _Session:
         data = os.read(file, _READ)
         self._idle += len(data)
         if errors:
-            self._stderr = (self._stderr + data)[-STDERR - OVERLAP :]
+            self._stderr = (self._stderr + data)[-STDERR - self._mask.longest :]
         else:
             self._stdout += data
             if b"\n" in data:

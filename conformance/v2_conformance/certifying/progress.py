@@ -132,7 +132,7 @@ def _bar(total: int) -> Progress:
 
 def warnings_about_secrets(target: Target) -> list[str]:
     """Return which secrets cannot be hidden everywhere, no line over 80 columns."""
-    names = target.mask.too_common
+    names = target.hidden_in_place
     if not names:
         return []
     several = len(names) > 1

@@ -1,12 +1,27 @@
-"""Keeps secrets out of everything that is recorded, printed or logged.
+"""Keeps declared secrets out of everything that is recorded, printed or logged.
 
-`Mask` is all that others need, and `MaskedStream` for what comes in pieces. A secret is looked for
-in what a reader would see: without chunks, content codings and escapes, in every form that one
-common tool undoes; and is masked in the raw bytes that carry it, which keep their length.
+A secret is masked as it is and as common encoders write it: JSON escapes, percent-encoding, base64,
+hex. Lengths stay, so offsets in a report stay true. A body that has a secret only once its chunks
+or content codings are removed, or whose codings cannot be removed, is withheld whole. Nothing else
+is promised: a server can always invent a form that nobody looks for.
 """
 
 from v2_conformance.redaction.credentials import credential_parts
-from v2_conformance.redaction.mask import Mask, is_findable, shows_masks
-from v2_conformance.redaction.streams import OVERLAP, MaskedStream
+from v2_conformance.redaction.mask import (
+    WITHHELD,
+    Mask,
+    Masked,
+    MaskedStream,
+    is_findable,
+    shows_masks,
+)
 
-__all__ = ["OVERLAP", "Mask", "MaskedStream", "credential_parts", "is_findable", "shows_masks"]
+__all__ = [
+    "WITHHELD",
+    "Mask",
+    "Masked",
+    "MaskedStream",
+    "credential_parts",
+    "is_findable",
+    "shows_masks",
+]

@@ -17,17 +17,16 @@ Span = tuple[int, int]
 class Message:
     """Where a message has its head and its trailers, and the pieces of its body without framing.
 
-    `sizes` are where the sizes of its chunks stand, `codings` what its Content-Encoding names.
+    `codings` are what its Content-Encoding names.
     """
 
     heads: tuple[Span, ...]
     body: tuple[Span, ...] = ()
-    sizes: tuple[Span, ...] = ()
     codings: tuple[str, ...] = ()
 
 
 def messages(data: bytes) -> Iterator[Message]:
-    """Every message in `data`, interim responses and pipelined ones too."""
+    """Yield every message in `data`, including interim responses and pipelined ones."""
     at = 0
     while at < len(data) and (at == 0 or begins_message(data, at)):
         head = read_head(data, at)
@@ -36,21 +35,19 @@ def messages(data: bytes) -> Iterator[Message]:
         if head.is_interim:
             yield Message(heads)
             continue
-        codings = tuple(head.listed("content-encoding"))
+        codings = tuple(one for one in head.listed("content-encoding") if one != "identity")
         *chunks, last = read_chunks(data, at)
         if chunks or last.size == 0:  # whatever the fields say
             trailers = ((last.data, last.end),) if last.size == 0 else ()
             rest = ((last.data, last.end),) if last.data < last.end and not trailers else ()
             body = (*((chunk.data, chunk.end) for chunk in chunks), *rest)
-            # The size of a chunk that did not come whole may be anything, a secret too.
-            sizes = tuple(chunk.digits for chunk in (*chunks, last) if chunk.whole)
-            yield Message(heads + trailers, body, sizes, codings)
+            yield Message(heads + trailers, body, codings)
             at = last.after
         else:
             lengths = map(decimal, head.values("content-length"))
             length = next((one for one in lengths if one is not None), len(data))
             body = ((at, min(at + length, len(data))),)
-            yield Message(heads, body, codings=codings)
+            yield Message(heads, body, codings)
             at = body[-1][1]
     if at < len(data):
         yield Message((), ((at, len(data)),))

@@ -15,7 +15,7 @@ from v2_conformance.bench.turns import CONTINUE, MOST_EXCHANGES, NOTES, Turns
 from v2_conformance.errors import CaseFileError, ReportFileError
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.redaction import shows_masks
+from v2_conformance.redaction import WITHHELD, shows_masks
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.cases import ClientCase
@@ -94,8 +94,8 @@ def _check_exchanges(
     turns = Turns(asked)
     hidden = False
     for exchange in exchanges:
-        purpose = exchange.purpose
-        if purpose not in _PURPOSES or exchange.note != NOTES.get(purpose, ""):
+        purpose, note = exchange.purpose, exchange.note.removesuffix(WITHHELD).rstrip()
+        if purpose not in _PURPOSES or note != NOTES.get(purpose, ""):
             raise RecordedError("the note of an exchange is not that of its purpose")
         if exchange.ending not in _ENDINGS or exchange != _as_kept(exchange):
             raise RecordedError("an exchange is not as the bench keeps one")

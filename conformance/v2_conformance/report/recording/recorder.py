@@ -112,7 +112,7 @@ class Record:
     ) -> None:
         self.directory = directory
         self._noted = noted
-        self.mask = target.mask.beside(case.id for case in cases)
+        self.mask = target.mask
         self._profiles = target.profiles
         self._started = datetime.now(timezone.utc)
         self._began = time.monotonic()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.growth import trends
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.redaction import Mask
+from v2_conformance.redaction import WITHHELD, Mask, Masked
 from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import CaseResult, Soak, WrongUnderLoad
 from v2_conformance.report.evidence import Calibration, RecordedExchange
@@ -29,14 +28,21 @@ from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Http2Facts, Limits
 
 _LIMITS = Limits()
-_HEX = re.compile("((?:[0-9a-f]{2})*)(…?)")
 
 
 def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResult:
     """One case as report.json has it."""
     facts = result.case.facts(profiles, result.cause)
     said, long = (None, ()) if result.said is None else shortened(_masked(result.said, mask))
-    cause = _masked(result.cause, mask) if mask.hides_anything else result.cause
+    exchanges = tuple(
+        recorded_exchange(exchange, mask, of_client=isinstance(result.case, ClientCase))
+        for exchange in result.exchanges
+    )
+    cause = result.cause
+    if mask.hides_anything:
+        pairs = zip(result.exchanges, exchanges, strict=True)
+        shows = any(kept.response != one.transcript.received for one, kept in pairs)
+        cause = _masked(_without_bytes(cause) if shows else cause, mask)
     return CaseResult(
         id=facts.id,
         requirement=facts.requirement,
@@ -51,10 +57,7 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         cause=cause,
         message=mask.text(msgspec.structs.replace(result.verdict, cause=cause).message),
         duration_ms=round(result.duration_s * 1000, 3),
-        exchanges=tuple(
-            recorded_exchange(exchange, mask, of_client=isinstance(result.case, ClientCase))
-            for exchange in result.exchanges
-        ),
+        exchanges=exchanges,
         said=said,
         said_long=long,
     )
@@ -115,18 +118,20 @@ def _masked(value: Any, mask: Mask) -> Any:
     if not isinstance(value, msgspec.Struct):
         return value
     members = {name: getattr(value, name) for name in value.__struct_fields__}
-    shown = {name: _masked(member, mask) for name, member in members.items()}
-    if isinstance(value, FirstDifference | WrongBytesElement):  # these two have bytes as hex
-        shown |= {side: _masked_hex(members[side], mask) for side in ("expected", "got")}
-    return type(value)(**shown)
+    return type(value)(**{name: _masked(member, mask) for name, member in members.items()})
 
 
-def _masked_hex(text: str, mask: Mask) -> str:
-    """Bytes as hex, cut off with "…", without secrets, whole ones or the starts of some."""
-    shown = _HEX.fullmatch(text)
-    if shown is None:  # no bytes, in words
-        return mask.text(text)
-    return mask.excerpt(bytes.fromhex(shown[1])).hex() + shown[2]
+def _without_bytes(value: Any) -> Any:
+    """Return a cause without the bytes at the first difference, which may stand in the middle of
+    a secret."""
+    if isinstance(value, FirstDifference | WrongBytesElement):
+        return msgspec.structs.replace(value, got="*" * len(value.got))
+    if isinstance(value, tuple):
+        return tuple(map(_without_bytes, value))
+    if isinstance(value, msgspec.Struct):
+        members = {name: getattr(value, name) for name in value.__struct_fields__}
+        return type(value)(**{name: _without_bytes(one) for name, one in members.items()})
+    return value
 
 
 def recorded_exchange(
@@ -137,13 +142,14 @@ def recorded_exchange(
     first = transcript.first_byte_s
     several = len(transcript.pieces) > 1
     idle, short = transcript.closed_before_s, transcript.shortened_s
-    sent = (mask.data if of_client else mask.sent)(transcript.request)
+    sent = mask.data(transcript.request) if of_client else Masked(mask.sent(transcript.request))
     received = mask.data(transcript.received, _LIMITS.response_to(len(transcript.request)))
+    withheld = sent.withheld or received.withheld
     return RecordedExchange(
         purpose=exchange.purpose,
-        note=exchange.note,
-        request_kept=keep(sent),
-        response_kept=keep(received),
+        note=f"{exchange.note} {WITHHELD}".strip() if withheld else exchange.note,
+        request_kept=keep(sent.data),
+        response_kept=keep(received.data),
         ending=transcript.ending,
         detail=mask.text(transcript.detail),
         sent=transcript.sent,

@@ -116,9 +116,8 @@ class _Printed:
     def __init__(self, source: IO[bytes], file: FileIO, mask: Mask) -> None:
         self._source = source
         self._file = file
-        self._mask = mask
         self._masked = MaskedStream(mask)
-        self._end = b""  # not masked yet
+        self._end = b""
         self._room = _MOST_OUTPUT
         self._open = True
         self._lock = threading.Lock()
@@ -128,8 +127,7 @@ class _Printed:
     @property
     def last(self) -> list[str]:
         """The last lines, once all is copied."""
-        shown = self._mask.excerpt(self._end).decode("utf-8", "replace")
-        lines = [line.strip() for line in shown.splitlines()]
+        lines = [line.strip() for line in self._end.decode("utf-8", "replace").splitlines()]
         return [printable(line, _LONGEST_SHOWN) for line in lines if line][-_LAST_LINES:]
 
     def finish(self) -> None:
@@ -143,10 +141,10 @@ class _Printed:
         with contextlib.suppress(OSError, ValueError), self._source as source:
             while piece := os.read(source.fileno(), _PIECE):
                 with self._lock:
-                    self._end = (self._end + piece)[-_LONGEST_END:]
-                    if self._open and self._room > 0:
+                    if self._open:
                         self._write(self._masked.feed(piece))
 
     def _write(self, masked: bytes) -> None:
+        self._end = (self._end + masked)[-_LONGEST_END:]
         write_all(self._file.fileno(), masked[: self._room])
         self._room = max(0, self._room - len(masked))

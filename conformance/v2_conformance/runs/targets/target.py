@@ -131,9 +131,14 @@ class Target:
     @cached_property
     def mask(self) -> Mask:
         """The mask that hides this target's secrets."""
-        fields = self._secret_fields
-        short = tuple((name, value) for name, value in fields if not is_findable(value))
-        return Mask(self.secrets, tuple(dict.fromkeys(name for name, _ in fields)), short)
+        return Mask(self.secrets, tuple(dict.fromkeys(name for name, _ in self._secret_fields)))
+
+    @property
+    def hidden_in_place(self) -> tuple[str, ...]:
+        """Names of header fields whose values are hidden only there: they are too short or too
+        common to be hidden everywhere."""
+        short = (name for name, value in self._secret_fields if not is_findable(value))
+        return tuple(dict.fromkeys(short))
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
 from v2_conformance.conversations.case import MOST_EXCHANGES
+from v2_conformance.redaction import WITHHELD
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
@@ -34,12 +35,13 @@ def check_notes(recorded: CaseResult, case: Case | None) -> None:
     if recorded.expected is not None and recorded.outcome.harmless:
         raise RecordedError("the case is marked as an expected failure, but it did not fail")
     for exchange in recorded.exchanges:
+        note = exchange.note.removesuffix(WITHHELD).rstrip()
         # A sample of a case that has none is reported elsewhere.
         if exchange.purpose is Purpose.SAMPLE:
             together = case.together if isinstance(case, RequestCase) else 1
-            good = together == 1 or _is_sample_note(exchange.note, together)
+            good = together == 1 or _is_sample_note(note, together)
         else:
-            good = exchange.note == exchange.purpose.note
+            good = note == exchange.purpose.note
         if not good:
             raise RecordedError("the note of an exchange is not that of its purpose")
 
