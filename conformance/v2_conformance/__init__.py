@@ -55,7 +55,6 @@ def certify(
     cases: Sequence[str] = (),
     large: bool = False,
     huge: bool = False,
-    thorough: bool = False,
     workers: int | None = None,
     report_dir: Path | str | None = None,
     on_case: Callable[[CaseFinished], object] | None = None,
@@ -77,7 +76,7 @@ def certify(
 
     return certify_into(
         target,
-        SelectionOptions(patterns=tuple(cases), large=large, huge=huge, thorough=thorough),
+        SelectionOptions(patterns=tuple(cases), large=large, huge=huge),
         workers=workers,
         directory=None if report_dir is None else Path(report_dir),
         on_case=on_case,

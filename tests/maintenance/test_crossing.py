@@ -10,7 +10,7 @@ import pytest
 from support.runs import engine_for
 from v2_conformance.maintenance import crossing_factors
 from v2_conformance.maintenance.crossing import (
-    FILES,
+    FILE,
     can_be,
     committed,
     extended,
@@ -31,30 +31,23 @@ from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.resources import fits, folder
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.library import every_case, suite_cases
+from v2_conformance.suite.library import every_case
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 
-CASES = [c for c in every_case() if c.requirement in ("X1", "X2") and isinstance(c, RequestCase)]
-SLUGS = sorted(FILES)
+CASES = [c for c in every_case() if c.requirement == "X1" and isinstance(c, RequestCase)]
 
 
 def test_every_pair_that_can_come_together_does_even_without_what_a_server_may_lack() -> None:
-    rows = committed("pairs")
-    for levels in stages(2):
-        assert not list(uncovered(within(rows, levels), levels, 2))
-
-
-def test_every_triple_that_can_come_together_does() -> None:
-    rows = [*committed("pairs"), *committed("triples")]
-    for levels in stages(3):
-        assert not list(uncovered(within(rows, levels), levels, 3))
+    rows = committed()
+    for levels in stages():
+        assert not list(uncovered(within(rows, levels), levels))
 
 
 def test_without_one_row_something_is_uncovered() -> None:
-    rows = committed("pairs")
-    levels = stages(2)[0]
-    assert list(uncovered(within(rows, levels)[1:], levels, 2))
+    rows = committed()
+    levels = stages()[0]
+    assert list(uncovered(within(rows, levels)[1:], levels))
 
 
 @pytest.mark.long
@@ -76,32 +69,25 @@ def test_what_can_come_together_is_what_some_legal_row_has() -> None:
             assert can_be({one: a, other: b}, levels) == ((a, b) in pairs)
 
 
-@pytest.mark.parametrize("slug", SLUGS)
-def test_every_row_is_legal_and_there_once(slug: str) -> None:
-    rows = committed(slug)
+def test_every_row_is_legal_and_there_once() -> None:
+    rows = committed()
     assert all(is_legal(row) for row in rows)
     assert len({label(row) for row in rows}) == len(rows)
 
 
-def test_no_triple_is_a_pair_as_well() -> None:
-    pairs, triples = ({label(row) for row in committed(slug)} for slug in ("pairs", "triples"))
-    assert not pairs & triples
-
-
-@pytest.mark.parametrize("slug", SLUGS)
-def test_the_file_is_what_its_rows_amount_to(slug: str) -> None:
-    text = (folder("cases") / FILES[slug]).read_text(encoding="utf-8")
-    assert text == page(slug, committed(slug))
+def test_the_file_is_what_its_rows_amount_to() -> None:
+    text = (folder("cases") / FILE).read_text(encoding="utf-8")
+    assert text == page(committed())
 
 
 def test_rows_stay_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "covertable", None)
-    rows = committed("pairs")
-    assert extended(rows, 2) == rows
+    rows = committed()
+    assert extended(rows) == rows
 
 
 def test_labels_stay_when_a_factor_and_a_level_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = committed("pairs")
+    rows = committed()
     before = [label(row) for row in rows]
     more = {**factors(), "moon": ("new", "full")}
     more["delivery"] = (*more["delivery"], "pigeon")
@@ -158,7 +144,7 @@ def test_raw_requests_have_nothing_but_their_body() -> None:
 
 
 def test_every_state_before_meets_every_path_and_profile() -> None:
-    rows = [row for row in committed("pairs") if row["before"] != "nothing-before"]
+    rows = [row for row in committed() if row["before"] != "nothing-before"]
     of_profiles = {
         "bf16": ("datatype", "BF16"),
         "raw": ("form", "raw-in"),
@@ -189,19 +175,9 @@ def test_each_request_fits_the_schema_once_its_axis_is_filled_in() -> None:
             "request": made["request"],
             "expect": {"outcome": made["outcome"], "outputs": made["answer"]},
         }
-        for slug in SLUGS
-        for made in map(combination, committed(slug))
+        for made in map(combination, committed())
     ]
     assert fits("case", {"family": "X", "cases": entries})
-
-
-def test_triples_belong_to_a_thorough_run_alone() -> None:
-    usual = {case.id for case in suite_cases()}
-    thorough = {case.id for case in suite_cases(thorough=True)}
-    triples = {case.id for case in CASES if case.requirement == "X2"}
-    assert triples
-    assert triples <= thorough - usual
-    assert {case.id for case in CASES if case.thorough} == triples
 
 
 def test_a_correct_server_answers_every_pair() -> None:

@@ -113,27 +113,6 @@ class TestSelection:
         assert "v2-conformance::P2/blob-follows-json[INT32]" in ids
         assert sorted(ids) == sorted(f"v2-conformance::{case.id}" for case in suite_cases())
 
-    def test_variation_is_crossed(self, pytester: pytest.Pytester, good: str) -> None:
-        varied = ["--v2-url", good, "--v2-variation", "escaped-names"]
-        result = start(pytester, *varied, "-m", "P5 or H6", "--v2-report-dir", "out")
-        assert result.ret == 0
-        report = load_report(pytester.path / "out" / "report.json")
-        assert report.cases
-        assert all(case.id.endswith("+escaped-names") for case in report.cases)
-        assert {case.requirement for case in report.cases} == {"P5"}
-        assert not report.verdict.conformant
-
-    @pytest.mark.parametrize(
-        ("option", "pattern"),
-        [
-            (["-m", "H6"], r"H6/"),
-            (["-m", "MUST and family_E"], r"E(2|4|5)/"),
-            (["-m", "profile_raw"], rf"({RAW})/"),
-            (["-k", "blob-follows-json and INT32 and not UINT32"], r"P2/blob-follows-json\[INT32"),
-            (["-m", "P4 or v2_nothing"], r"P4/"),
-        ],
-        ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-    )
     def test_marks_and_words_select(
         self, option: list[str], pattern: str, pytester: pytest.Pytester, good: str
     ) -> None:

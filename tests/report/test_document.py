@@ -141,7 +141,7 @@ def whole() -> Report:
         requirements=tuple(
             msgspec.structs.replace(row, layer="http") for row in report.requirements
         ),
-        selection=Selection(("P2",), True, True, ("members-reversed",), Shard(1, 2), True),
+        selection=Selection(("P2",), True, Shard(1, 2), True),
         discovery=(asked,),
         calibration=(Calibration("mixed", "binary", (asked,)),),
         shards=(MergedShard(1, report.started, 1.0, "0" * 64),),
@@ -341,8 +341,6 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "The report of one run.calibration",
         "Selection.patterns",
         "Selection.large",
-        "Selection.thorough",
-        "Selection.variations",
         "Deflated.kept",
         "Deflated.sha256",
         "CaseResult.said",

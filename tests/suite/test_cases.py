@@ -114,7 +114,6 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, dangerous=True)),
     (REQUEST, lambda case: replace(case, large=True)),
     (REQUEST, lambda case: replace(case, huge=True)),
-    (REQUEST, lambda case: replace(case, thorough=True)),
     (REQUEST, lambda case: replace(case, model="identity/INT8")),
     (REQUEST, lambda case: replace(case, request={"inputs": []})),
     (REQUEST, lambda case: replace(case, canary="binary")),
@@ -182,18 +181,18 @@ def test_a_run_has_cases_of_all_kinds_and_generated_requests_once() -> None:
     assert len({case.content for case in cases}) > len(cases) / 2
 
 
-def test_large_huge_and_thorough_cases_are_part_of_a_run_only_if_asked_for() -> None:
-    usual, everything = suite_cases(), suite_cases(large=True, huge=True, thorough=True)
+def test_large_and_huge_cases_are_part_of_a_run_only_if_asked_for() -> None:
+    usual, everything = suite_cases(), suite_cases(large=True, huge=True)
     assert everything == [case for case in every_case() if not case.of_clients]
-    assert [c for c in everything if not (c.large or c.huge or c.thorough)] == usual
-    assert [c for c in everything if not (c.huge or c.thorough)] == suite_cases(large=True)
-    assert [c for c in everything if not (c.large or c.thorough)] == suite_cases(huge=True)
+    assert [c for c in everything if not (c.large or c.huge)] == usual
+    assert [c for c in everything if not c.huge] == suite_cases(large=True)
+    assert [c for c in everything if not c.large] == suite_cases(huge=True)
     assert {case.requirement for case in everything if case.large} == {"L1", "J7"}
     assert {case.requirement for case in everything if case.huge} == {"L2"}
 
 
 def test_no_request_accepts_a_coding_that_the_suite_cannot_read() -> None:
-    for case in suite_cases(thorough=True):
+    for case in suite_cases():
         for one in (case, *case.others) if isinstance(case, RequestCase) else ():
             field = one.request.get("accept_encoding")
             others = () if field is None else acceptable(field, among=("br", "zstd", "compress"))
@@ -208,6 +207,6 @@ def test_what_only_odd_http_shows_blocks_robust() -> None:
 
 
 def test_only_servers_that_claim_raw_requests_have_to_serve_them() -> None:
-    for case in suite_cases(thorough=True):
+    for case in suite_cases():
         if isinstance(case, RequestCase) and case.request.get("raw") and case.requirement != "W11":
             assert "raw" in case.profiles, case.id

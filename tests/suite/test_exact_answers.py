@@ -70,16 +70,14 @@ def test_what_is_exact_was_sent() -> None:
 
 
 def test_only_derived_musts_are_exact() -> None:
-    exact = [
-        case for case in (*suite_cases(thorough=True), *client_cases()) if "exact" in case.expect
-    ]
+    exact = [case for case in (*suite_cases(), *client_cases()) if "exact" in case.expect]
     assert {catalogue()[case.requirement].basis for case in exact} == {"derived"}
 
 
 def derived() -> list[RequestCase]:
     return [
         case
-        for case in suite_cases(large=True, huge=True, thorough=True)
+        for case in suite_cases(large=True, huge=True)
         if isinstance(case, RequestCase)
         and (case.expects, case.level, "accepted" in case.expect) == ("reject", "MUST", False)
         and catalogue()[case.requirement].basis == "derived"

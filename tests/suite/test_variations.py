@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from support.cases import make_case
-from v2_conformance.errors import CaseFileError, NothingRanError
+from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import schema
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.entries.varied_cases import crossed, crossed_case, vary
+from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import documents
 from v2_conformance.suite.variations import NEEDS, variation, variations
@@ -102,25 +102,3 @@ def test_what_a_server_may_refuse_becomes_either() -> None:
     assert vary(of(), ["unknown-members"]).expects == "either"
     assert vary(of(), ["model-name"]).expects == "either"
     assert vary(of(), ["members-sorted"]).expects == "success"
-
-
-def test_every_variation_fits_some_case_and_gets_an_id_of_its_own() -> None:
-    plain = of(
-        "mixed", inputs=[{**JSON, "shape": [1, 3]}, {**JSON, "shape": [1, 3]}, {"shape": [3]}]
-    )
-    names = ["members-reversed", "nested-data"]
-    cases = crossed([plain], names)
-    assert [case.id for case in cases] == [f"{plain.id}+{name}" for name in names]
-    known = {plain.id: plain}
-    assert [crossed_case(case.id, dict(known)) for case in cases] == cases
-
-
-def test_only_what_must_succeed_is_crossed() -> None:
-    with pytest.raises(NothingRanError, match="fits none of the cases"):
-        crossed([make_case(expect={"outcome": "reject"})], ["members-reversed"])
-
-
-@pytest.mark.parametrize("id", ["X1/none+spaced", "D1/slug+nothing", "D1/slug", "+", "D1/slug+"])
-def test_an_id_that_no_crossing_makes_is_no_case(id: str) -> None:
-    case = of()
-    assert crossed_case(id, {case.id: case}) is None

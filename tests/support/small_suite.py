@@ -32,12 +32,11 @@ def _small() -> tuple[Case, ...]:
     known = {case.id: case for case in suite_cases()}
     usual = [known[name] for name in (*_USUAL, "R1/unknown-model", ABSOLUTE, *_OBSERVED)]
     large = [replace(known[f"P2/blob-follows-json[{name}]"], large=True) for name in _LARGE]
-    thorough = replace(known["D1/signed-integers[INT64,many]"], thorough=True)
-    return (*usual, *large, thorough)
+    return (*usual, *large)
 
 
 SMALL = _small()
-"""The suite: its large and thorough cases are neither, so that runs of them are short."""
+"""The suite: its large cases are not, so that runs of them are short."""
 
 
 def small_run(
@@ -49,11 +48,7 @@ def small_run(
     complete: bool = True,
 ) -> Path:
     """The report of a run of SMALL, or of those of its cases that are `sent`."""
-    planned = [
-        case
-        for case in SMALL
-        if (selection.large or not case.large) and (selection.thorough or not case.thorough)
-    ]
+    planned = [case for case in SMALL if selection.large or not case.large]
     server = discover(target)
     engine = Engine(target, server, directory=folder)
     record = Record(folder, target, server, planned, selection=selection)

@@ -59,14 +59,14 @@ class Reports:
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> Reports:
-    """Each run once. The run "large" asks for large cases of a good server, "thorough" likewise;
+    """Each run once. The run "large" asks for large cases of a good server;
     "less" is of one that is said to lack a datatype, which others need."""
     paths = {}
     for name, faults in RUNS.items():
         with MutantServer(faults) as server:
             target = make_target(server.url, timeout=2)
             paths[name] = small_run(tmp_path_factory.mktemp(name), target)
-    more = {"large": Selection(large=True), "thorough": Selection(thorough=True)}
+    more = {"large": Selection(large=True)}
     with ReferenceServer() as server:
         target = make_target(server.url, timeout=2)
         less = replace(target, unsupported=frozenset({"FP64"}))
@@ -485,13 +485,10 @@ FORGERIES: Mapping[str, Forgery] = {
     "an empty plan": lambda r: done({**without_bad(r.wrong), "planned": {}}),
     "large cases for failures": large_for_bad,
     "large cases for failures, asked for": lambda r: large_for_bad(r, large=True),
-    "thorough cases for failures": lambda r: large_for_bad(r, "thorough"),
-    "thorough cases for failures, asked for": lambda r: large_for_bad(r, "thorough", thorough=True),
     "a selection that matches what passed": lambda r: done(
         {**without_bad(r.wrong), "selection": {"patterns": ["R1"]}}
     ),
     "a selection that matches nothing": changed("wrong", "selection", to={"patterns": ["nope"]}),
-    "an unknown variation": changed("wrong", "selection", to={"variations": ["nope"]}),
     "failures renamed": renamed,
     "passing cases twice": twice,
     "a passing case under the id of a failure": copied(MORE, GOOD),

@@ -24,7 +24,7 @@ from v2_conformance.runs.learning import LearnedModel, learn_models
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
-from v2_conformance.suite.entries.varied_cases import planned_and_chosen
+from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import Sample
 from v2_conformance.suite.values.samples import Choice
@@ -52,7 +52,6 @@ def start_relations(
     directory: Path,
     *,
     patterns: Sequence[str] = (),
-    thorough: bool = False,
     recovery: Recovery | None = None,
     expectations: Expectations = NO_EXPECTATIONS,
     outdated: Collection[str] = (),
@@ -62,7 +61,7 @@ def start_relations(
 
     Raises what that raises, and NothingRanError if no model answers its plain request.
     """
-    cases = suite_cases(thorough=thorough)
+    cases = suite_cases()
     check_claims(target, cases)
     wait_until_ready(target, ready_within_s)
     special = partial(special_sets, cases)
@@ -70,7 +69,7 @@ def start_relations(
         target, asked.names, asked.choice, asked.tolerance, special, most=asked.most
     )
     planned = relation_plan([one.learned for one in found.models], cases)
-    _, chosen = planned_and_chosen(planned, patterns, ())
+    chosen = select(planned, patterns)
     tolerance = asked.tolerance or Tolerance()
     relations = Relations(
         models=tuple(_asked_model(one, target.mask, asked.tolerance) for one in found.models),
@@ -79,7 +78,7 @@ def start_relations(
     )
     return begin(
         target,
-        Plan(planned, chosen, selection=Selection(tuple(patterns), thorough=thorough)),
+        Plan(planned, chosen, selection=Selection(tuple(patterns))),
         found.server,
         directory,
         relations=relations,

@@ -32,9 +32,9 @@ from v2_conformance.runs.soak.soaking import Load, Soakable, soak, soakable
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.choosing.sharding import shards
 from v2_conformance.suite.entries.case_files import load_cases
-from v2_conformance.suite.entries.varied_cases import planned_and_chosen
 from v2_conformance.suite.library import suite_cases
 
 NO_EXPECTATIONS = Expectations("")
@@ -62,16 +62,15 @@ class Plan:
 def plan_of(options: SelectionOptions) -> Plan:
     """Return the plan that the options describe: of the suite's own cases, or of a case file's.
 
-    With variations, it chooses what must succeed in each of them instead (see `crossed`), which is
-    planned beside the rest. Of all that, a shard is only one part, see `shards`. Raises
-    CaseFileError, NothingRanError and UsageError.
+    Of that, a shard is only one part, see `shards`. Raises CaseFileError, NothingRanError and
+    UsageError.
     """
     own = options.case_files is None
     if options.case_files is None:
-        cases = suite_cases(large=options.large, huge=options.huge, thorough=options.thorough)
+        cases = suite_cases(large=options.large, huge=options.huge)
     else:
-        cases = load_cases(options.case_files, large=True, huge=True, thorough=True)
-    planned, chosen = planned_and_chosen(cases, options.patterns, options.variations)
+        cases = load_cases(options.case_files, large=True, huge=True)
+    chosen = select(cases, options.patterns)
     shard = None
     if options.shard is not None:
         shard = Shard(*options.shard)
@@ -79,12 +78,10 @@ def plan_of(options: SelectionOptions) -> Plan:
     asked = Selection(
         tuple(options.patterns),
         options.large,
-        options.thorough,
-        tuple(options.variations),
         shard,
         options.huge,
     )
-    return Plan(planned, chosen, own, asked)
+    return Plan(cases, chosen, own, asked)
 
 
 @dataclass(frozen=True)

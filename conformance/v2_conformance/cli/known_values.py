@@ -63,13 +63,6 @@ def variants(ctx: click.Context, begun: str) -> Offers:
     return [(variant.name, variant.text) for variant in VARIANTS.values()]
 
 
-def variations(ctx: click.Context, begun: str) -> Offers:
-    """The variations of requests, each with what it changes."""
-    from v2_conformance.suite.variations import variations
-
-    return [(variation.name, variation.does) for variation in variations().values()]
-
-
 def kits(ctx: click.Context, begun: str) -> Offers:
     """The servers for which there is a kit."""
     from v2_conformance.kits import KITS
@@ -93,7 +86,7 @@ def cases(ctx: click.Context, begun: str) -> Offers:
     """Requirements with their titles; once a requirement and a slash are typed, its cases."""
     from v2_conformance.suite.library import suite_cases
 
-    return _of_requirements(begun, suite_cases(large=True, huge=True, thorough=True))
+    return _of_requirements(begun, suite_cases(large=True, huge=True))
 
 
 def scenarios(ctx: click.Context, begun: str) -> Offers:

@@ -1,10 +1,10 @@
-"""cases/crossing.yaml and crossing_thorough.yaml: all pairs and triples of levels meet.
+"""cases/crossing.yaml: all pairs of levels meet.
 
-After a change of the factors, write the files anew in a checkout, with the extra `authoring`:
+After a change of the factors, write the file again in a checkout, with the extra `authoring`:
 
     python -m v2_conformance.maintenance.crossing
 
-The rows of the files are kept and only those are added that are still missing, so that no case
+The rows of the file are kept and only those are added that are still missing, so that no case
 loses its id.
 """
 
@@ -34,7 +34,7 @@ from v2_conformance.suite.models import contract
 
 Levels = Mapping[str, Sequence[str]]
 
-FILES = {"pairs": "crossing.yaml", "triples": "crossing_thorough.yaml"}
+FILE = "crossing.yaml"
 _SALTS = 24  # tries, of which the one with the fewest rows is taken
 _ABOUT = """\
 # Written by maintenance/crossing.py, which keeps the rows that are here: change the factors in
@@ -44,7 +44,7 @@ _ABOUT = """\
 # a whole JSON document that is written plainly, blobs in and out, and some elements in one tensor.
 
 family: X
-about: Requests in which two or three unusual but legal things come together.
+about: Requests in which two unusual but legal things come together.
 cases:
 """
 _PROFILES = {
@@ -53,21 +53,16 @@ _PROFILES = {
     "-in-codings": "compression",
     "-in-coded-answers": "compression-responses",
 }
-_WHY = {
-    "pairs": "Everything that the name of this case lists is legal. A server with a separate "
-    "code path for each of these things breaks where two paths meet.",
-    "triples": "Everything that the name of this case lists is legal, and clients combine it. "
-    "Three such things together take a path through the server that no two of them take.",
-}
+_WHY = (
+    "Everything that the name of this case lists is legal. A server with a separate "
+    "code path for each of these things breaks where two paths meet."
+)
 
 
-def stages(strength: int) -> list[Levels]:
+def stages() -> list[Levels]:
     """Subsets of the levels, of which each is covered by rows of its own: what a server may lack
     (optional models, profiles, versions) or reject (tensors without elements) must not be needed
     to cover the rest.
-
-    Triples are only so covered without codings: rows for each stage would be twice as many. They
-    leave out the profiles raw and bf16, what came before and the paths, which meet in pairs.
     """
     every = factors()
     filled = {**every, "size": [size for size in every["size"] if size != EMPTY]}
@@ -79,15 +74,6 @@ def stages(strength: int) -> list[Levels]:
     }
     not_bf16 = {"datatype": [datatype for datatype in every["datatype"] if datatype != "BF16"]}
     without = {**uncoded, **unversioned, **not_raw, **not_bf16}
-    if strength > 2:
-        old = {**not_raw, **not_bf16, "before": every["before"][:1], "path": every["path"][:1]}
-        old["size"] = [size for size in every["size"] if size not in ("page", "long")]
-        some = [size for size in old["size"] if size != EMPTY]
-        return [
-            {**every, **old, "size": some, **uncoded},
-            {**every, **old, "size": some},
-            {**every, **old},
-        ]
     needed = [model for model in every["model"] if not _is_optional(model)]
     optional = (
         ("size",),
@@ -115,9 +101,9 @@ def within(rows: Iterable[Row], levels: Levels) -> list[Row]:
     return [row for row in rows if all(row[name] in some for name, some in levels.items())]
 
 
-def uncovered(rows: Collection[Row], levels: Levels, strength: int) -> Iterator[dict[str, str]]:
-    """The combinations of `strength` levels that could come together and do so in no row."""
-    for names in itertools.combinations(levels, strength):
+def uncovered(rows: Collection[Row], levels: Levels) -> Iterator[dict[str, str]]:
+    """Yield the pairs of levels that could come together and do so in no row."""
+    for names in itertools.combinations(levels, 2):
         there = {tuple(row[name] for name in names) for row in rows}
         for combined in itertools.product(*(levels[name] for name in names)):
             part = dict(zip(names, combined, strict=True))
@@ -135,17 +121,17 @@ def can_be(part: Row, levels: Levels) -> bool:
     return any(can_be({**part, missing: level}, levels) for level in levels[missing])
 
 
-def extended(rows: Sequence[Row], strength: int) -> list[Row]:
+def extended(rows: Sequence[Row]) -> list[Row]:
     """`rows`, and as few more as the library finds so that nothing is uncovered."""
     kept = list(rows)
-    for levels in stages(strength):
+    for levels in stages():
         present = within(kept, levels)
-        if next(uncovered(present, levels, strength), None) is not None:
-            kept += _added(present, levels, strength)
+        if next(uncovered(present, levels), None) is not None:
+            kept += _added(present, levels)
     return kept
 
 
-def _added(present: Sequence[Row], levels: Levels, strength: int) -> list[Row]:
+def _added(present: Sequence[Row], levels: Levels) -> list[Row]:
     """The rows that the library adds to those `present`."""
     import covertable
 
@@ -160,34 +146,32 @@ def _added(present: Sequence[Row], levels: Levels, strength: int) -> list[Row]:
     made = [
         covertable.make(
             {name: list(some) for name, some in levels.items()},
-            strength=strength,
+            strength=2,
             constraints=constraints,
             presets=[dict(row) for row in present],
             salt=str(salt),
         )
-        for salt in range(_SALTS if strength == 2 else 1)
+        for salt in range(_SALTS)
     ]
     there = {label(row) for row in present}
     return [row for row in min(made, key=len) if label(row) not in there]
 
 
-def committed(slug: str, directory: Path | None = None) -> list[Row]:
-    """The rows of the file of "pairs" or "triples"; none if there is no file."""
-    path = (directory or folder("cases")) / FILES[slug]
-    cases = load_cases(path, thorough=True) if path.exists() else []
+def committed(directory: Path | None = None) -> list[Row]:
+    """The rows of the file; none if there is no file."""
+    path = (directory or folder("cases")) / FILE
+    cases = load_cases(path) if path.exists() else []
     return [row_of(case.id.partition("[")[2].removesuffix("]")) for case in cases]
 
 
-def page(slug: str, rows: Sequence[Row]) -> str:
-    """The text of the file of "pairs" or "triples" with these rows."""
-    requirement = {"pairs": "X1", "triples": "X2"}[slug]
+def page(rows: Sequence[Row]) -> str:
+    """The text of the file with these rows."""
     entries = []
     for (suffix, profile), after in itertools.product(_PROFILES.items(), ("", "-after-another")):
         of_this = [r for r in rows if _profile(r) == profile and _is_after(r) == bool(after)]
         if of_this:
-            lines = [f"  - id: {requirement}/{slug}{suffix}{after}", f"    why: {_WHY[slug]}"]
+            lines = [f"  - id: X1/pairs{suffix}{after}", f"    why: {_WHY}"]
             lines += [f"    profile: {profile}"] if profile else []
-            lines += ["    thorough: true"] if slug == "triples" else []
             coded = profile == "compression-responses"
             entries.append("\n".join([*lines, *_entry(of_this, coded=coded, after=bool(after))]))
     return _ABOUT + "\n\n".join(entries) + "\n"
@@ -227,13 +211,9 @@ def _flow(value: Any) -> str:
 
 
 def main() -> None:
-    """Write the files."""
-    pairs = extended(committed("pairs"), 2)
-    seen = {label(row) for row in pairs}
-    triples = [row for row in committed("triples") if label(row) not in seen]
-    triples = extended([*pairs, *triples], 3)[len(pairs) :]
-    for slug, rows in (("pairs", pairs), ("triples", triples)):
-        (folder("cases") / FILES[slug]).write_text(page(slug, rows), encoding="utf-8", newline="\n")
+    """Write the file."""
+    text = page(extended(committed()))
+    (folder("cases") / FILE).write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -36,20 +36,6 @@ class SelectionOptions:
         "here; the server needs some of both.",
         pytest="also send tensors over 2 GiB",
     )
-    thorough: bool = flag(
-        "--thorough",
-        "Also run the cases that cover whole products of axes, such as every JSON member with "
-        "every wrong type.",
-        pytest="also run whole products of axes",
-    )
-    variations: tuple[str, ...] = repeated(
-        "--variation NAME",
-        "Send every chosen case that must succeed in this variation instead, such as "
-        "members-reversed; `v2-conformance list variations` lists the names. Such a run is never "
-        "conformant.",
-        pytest="send every case that must succeed in this variation instead",
-        complete="variations",
-    )
     shard: tuple[int, int] | None = option(
         "--shard K/N",
         "Run only part K of N of these cases, and leave the verdict to `v2-conformance merge`. In "

@@ -166,8 +166,6 @@ class Selection(Part, frozen=True):
         tuple[str, ...], Meta(description="Requirements and patterns of ids; all cases if none.")
     ] = ()
     large: bool = False
-    thorough: bool = False
-    variations: tuple[str, ...] = ()
     shard: Annotated[
         Shard | None, Meta(description="The only shard of these cases that the run sends.")
     ] = None

@@ -52,7 +52,7 @@ class CaseFacts(msgspec.Struct, frozen=True):
 class CaseBase:
     """Members that all kinds of cases have.
 
-    `expect` is as in schemas/case.schema.json. `large`, `huge` and `thorough` cases are planned
+    `expect` is as in schemas/case.schema.json. `large` and `huge` cases are planned
     only when asked for; `dangerous` ones may end the server, so they run last. The tensor of a
     `huge` one is streamed: it is never in memory. `blocks` is None for what its requirement blocks.
     """
@@ -67,7 +67,6 @@ class CaseBase:
     dangerous: bool = False
     large: bool = False
     huge: bool = False
-    thorough: bool = False
 
     @property
     def expects(self) -> Expects:
@@ -84,7 +83,8 @@ class CaseBase:
         told = {name: getattr(self, name) for name in names if name not in _TOLD_ELSEWHERE}
         if not self.huge:
             del told["huge"]  # omitted so that older cases keep their digests
-        told |= {**self._spelling, **self._company}
+        # Cases of earlier versions had this member, and keep their digests.
+        told |= {"thorough": False, **self._spelling, **self._company}
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

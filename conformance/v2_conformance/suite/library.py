@@ -48,9 +48,9 @@ _WORDS_OF_VARIATIONS = frozenset({"cite", "does", "why"})
 _WORDS_OF_RELATIONS = frozenset({"holds", "why"})
 
 
-def suite_cases(*, large: bool = False, huge: bool = False, thorough: bool = False) -> list[Case]:
-    """Every case of a run of the suite; large, huge and thorough ones only if asked for."""
-    return asked_for(_cases(thorough=thorough), large=large, huge=huge, thorough=thorough)
+def suite_cases(*, large: bool = False, huge: bool = False) -> list[Case]:
+    """Every case of a run of the suite; large and huge ones only if asked for."""
+    return asked_for(_cases(), large=large, huge=huge)
 
 
 def client_cases() -> Sequence[Case]:
@@ -60,7 +60,7 @@ def client_cases() -> Sequence[Case]:
 
 def every_case() -> Sequence[Case]:
     """Every case that there is, including those that run only when asked for, and scenarios."""
-    return (*_cases(thorough=True), *_scenarios())
+    return (*_cases(), *_scenarios())
 
 
 @cache
@@ -102,17 +102,15 @@ def _read_scenarios() -> tuple[Case, ...]:
 
 
 @cache
-def _cases(*, thorough: bool) -> tuple[Case, ...]:
+def _cases() -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
-    if not thorough:
-        return tuple(case for case in _cases(thorough=True) if not case.thorough)
     return (*derived("cases", _read_cases), generated_case())
 
 
 def _read_cases() -> tuple[Case, ...]:
     from v2_conformance.suite.entries.case_files import load_cases
 
-    return _with_content(load_cases(large=True, huge=True, thorough=True))
+    return _with_content(load_cases(large=True, huge=True))
 
 
 def _with_content(cases: Iterable[Case]) -> tuple[Case, ...]:

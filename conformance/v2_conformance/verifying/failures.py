@@ -11,7 +11,6 @@ from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.causes import NotKept
-from v2_conformance.suite.entries.varied_cases import crossed_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.verifying.learned import learned_again
@@ -74,12 +73,8 @@ def _failed(report: Report, patterns: Sequence[str]) -> list[CaseResult]:
     ]
 
 
-def _find(case_id: str, known: Mapping[str, Case]) -> Case | None:
-    return known.get(case_id) or crossed_case(case_id, known)
-
-
 def _failure(recorded: CaseResult, report: Report, known: Mapping[str, Case]) -> Failure:
-    case = _find(recorded.id, known)
+    case = known.get(recorded.id)
     if case is None:
         return Failure(recorded, None)
     sent = stood_in(case, report.target.unsupported)
@@ -106,7 +101,7 @@ def _with_evidence(
             continue
         named = cause.cases if isinstance(cause, NotKept) else ()
         ids = dict.fromkeys((*named, *(one.case for one in seen if one.what == case.observed)))
-        shown = (_find(case_id, known) for case_id in ids)
+        shown = (known.get(case_id) for case_id in ids)
         shown_by = tuple(one for one in shown if one is not None)
         complete.append(Failure(failure.recorded, case, failure.changed, shown_by))
     return complete

@@ -13,9 +13,8 @@ from v2_conformance.report.document import Report
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.choosing.claimed import claims_problem
-from v2_conformance.suite.choosing.selection import asked_for
+from v2_conformance.suite.choosing.selection import asked_for, select
 from v2_conformance.suite.choosing.sharding import shards
-from v2_conformance.suite.entries.varied_cases import planned_and_chosen
 
 _NAMED = 5
 _SHOWN = 120
@@ -32,7 +31,7 @@ class DerivedPlan:
 def cases_of(report: Report, cases: Sequence[Case]) -> list[Case]:
     """Return those of `cases` that the run which made `report` could choose from."""
     asked = report.selection
-    return asked_for(cases, large=asked.large, huge=asked.huge, thorough=asked.thorough)
+    return asked_for(cases, large=asked.large, huge=asked.huge)
 
 
 def plan_again(
@@ -47,14 +46,14 @@ def plan_again(
     wanted = cases_of(report, cases)
     if report.relations is not None:
         wanted = relation_plan(models, wanted)
-    planned, chosen = planned_and_chosen(wanted, asked.patterns, asked.variations)
+    chosen = select(wanted, asked.patterns)
     shard = asked.shard
     if shard is not None:
         if shard.number > shard.of:
             raise UsageError(f"there is no shard {shard.number} of {shard.of}")
         chosen = shards(chosen, shard.of)[shard.number - 1]
     return DerivedPlan(
-        Counter(case.requirement for case in planned), {case.id: case for case in chosen}
+        Counter(case.requirement for case in wanted), {case.id: case for case in chosen}
     )
 
 

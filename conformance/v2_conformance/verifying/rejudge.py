@@ -33,7 +33,6 @@ from v2_conformance.suite.causes.causes import (
     wrong_output,
 )
 from v2_conformance.suite.causes.circumstances import AnswersDiffer
-from v2_conformance.suite.entries.varied_cases import crossed_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.on_record import OWN
 from v2_conformance.verifying.recorded.beliefs import Belief
@@ -151,7 +150,7 @@ def _check_names(recorded: CaseResult, known: Setting) -> None:
     """Raise RecordedError for a cause that blames cases which the suite does not have."""
     found = unsurvived(recorded.cause)
     for name in () if found is None else found.beside:
-        if name not in known.cases and crossed_case(name, known.cases) is None:
+        if name not in known.cases:
             raise RecordedError("its cause names a case that the suite does not have")
 
 
@@ -265,7 +264,7 @@ def _agrees(recorded: CaseResult, verdict: Verdict) -> bool:
 def _case(recorded: CaseResult, known: Setting) -> tuple[Case | None, str]:
     """Return the case that was recorded, or why this installation cannot tell."""
     planned = None if known.plan is None else known.plan.chosen.get(recorded.id)
-    case = planned or known.cases.get(recorded.id) or crossed_case(recorded.id, known.cases)
+    case = planned or known.cases.get(recorded.id)
     if case is None:
         return None, "this installation has no such case"
     facts = msgspec.structs.asdict(case.facts(known.claims.profiles, recorded.cause))

@@ -30,7 +30,6 @@ from v2_conformance.suite.causes.circumstances import (
 )
 from v2_conformance.suite.causes.passes import GeneratedRequests
 from v2_conformance.suite.entries.case_files import make_case
-from v2_conformance.suite.entries.varied_cases import crossed_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.exchanges import (
     problem_of_canary,
@@ -163,7 +162,7 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
     if not isinstance(cause, KilledBy) or killer is None:
         raise RecordedError("its cause names no case of the report that killed what it needs")
     last = killer.exchanges[-1] if killer.exchanges else None
-    named = known.cases.get(killer.id) or crossed_case(killer.id, known.cases)
+    named = known.cases.get(killer.id)
     fresh = last is not None and last.purpose is Purpose.CANARY_FRESH
     blamed = fresh and killer.outcome is not Outcome.PASS
     if isinstance(named, GeneratedCase) and last is not None and blamed:

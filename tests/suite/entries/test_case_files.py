@@ -249,14 +249,6 @@ def test_axes_that_an_exception_does_not_name_do_not_matter(tmp_path: Path) -> N
     assert found == {"counting,1": "MUST", "counting,2": "MAY", "counting,3": "MUST"}
 
 
-def test_a_thorough_entry_has_cases_for_an_ordinary_run(tmp_path: Path) -> None:
-    request = '{inputs: [{shape: ["${n}"]}]}'
-    more = "thorough: true\n    exceptions: [{of: {n: 2}, thorough: false}]"
-    path = write(tmp_path, file(one(axes="{n: [1, 2]}", request=request, more=more)))
-    assert [case.id for case in load_cases(path)] == ["D1/slug[2]"]
-    assert [case.id for case in load_cases(path, thorough=True)] == ["D1/slug[1]", "D1/slug[2]"]
-
-
 @pytest.mark.parametrize(
     ("exceptions", "words"),
     [
@@ -393,21 +385,16 @@ def test_the_same_id_in_two_files_is_an_error_in_the_second(tmp_path: Path) -> N
     assert refused(tmp_path).startswith("b.yaml:4: the case id D1/slug occurs twice")
 
 
-def test_last_negative_case_with_and_without_thorough_ones(tmp_path: Path) -> None:
+def test_the_last_negative_case_of_a_requirement_knows_it(tmp_path: Path) -> None:
     entry = {
         "id": "P2/some",
         "why": "Because it is a case of a test.",
         "model": "identity/INT32",
         "axes": {"count": [1, 2, 3]},
-        "exceptions": [{"of": {"count": 3}, "thorough": True}],
         "request": {"inputs": [{"shape": ["${count}"]}]},
         "expect": {"outcome": "reject", "outputs": {"0": "any"}},
     }
     path = tmp_path / "some.yaml"
     path.write_text(json.dumps({"family": "P", "about": "Some.", "cases": [entry]}))
-    found = {}
-    for thorough in (False, True):
-        cases = load_cases(path, thorough=thorough)
-        requests = [case for case in cases if isinstance(case, RequestCase)]
-        found[thorough] = [case.id for case in requests if case.last_negative]
-    assert found == {False: ["P2/some[2]"], True: ["P2/some[2]", "P2/some[3]"]}
+    requests = [case for case in load_cases(path) if isinstance(case, RequestCase)]
+    assert [case.id for case in requests if case.last_negative] == ["P2/some[3]"]

@@ -84,7 +84,7 @@ def test_the_suites_own_scenarios_can_all_be_asked_for_and_answered() -> None:
             assert len(task.requests) == len(case.requests)
             for number, one in enumerate(asked):
                 assert make_answer(one, case.answer(number, 0)).status
-    assert not any(case.of_clients for case in suite_cases(large=True, thorough=True))
+    assert not any(case.of_clients for case in suite_cases(large=True))
 
 
 def test_what_a_scenario_asks_for_is_part_of_its_digest(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ def check_options(options: RunOptions) -> None:
     through = options.through is not None
     soak = options.soak_minutes is not None
     embedded = not options.names_server
-    own_cases = bool(options.case_files or options.variations)
+    own_cases = bool(options.case_files)
     contradictions: dict[str, object] = {
-        "--fuzz generates its own requests: remove --case, --cases and --variation": (
+        "--fuzz generates its own requests: remove --case and --cases": (
             fuzz and (options.patterns or own_cases)
         ),
         "--shard is about the suite's own cases: remove --cases and --fuzz": (
@@ -48,7 +48,7 @@ def check_options(options: RunOptions) -> None:
         "--model tests one server in one run: remove --shard and --through": (
             options.models and (shard or through)
         ),
-        "--model has cases of its own: remove --cases, --variation, --large, --huge and --fuzz": (
+        "--model has cases of its own: remove --cases, --large, --huge and --fuzz": (
             options.models and (own_cases or options.large or options.huge or fuzz)
         ),
         "--pid is watched during a soak: add --soak MINUTES": options.pid is not None and not soak,

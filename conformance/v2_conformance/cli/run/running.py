@@ -131,7 +131,6 @@ def _start_relations(
         asked,
         options.report_dir,
         patterns=options.patterns,
-        thorough=options.thorough,
         recovery=recovery,
         expectations=reporting.expected,
         outdated=(*file_names(), *OF_GATEWAYS),

@@ -95,20 +95,20 @@ def try_relation_fault(name: str) -> RelationTrial:
 
 @cache
 def _special(model: ModelContract, free: frozenset[str]) -> tuple[tuple[Sample, ...], ...]:
-    return special_sets(suite_cases(thorough=True), model, free)
+    return special_sets(suite_cases(), model, free)
 
 
 @cache
 def _cases(models: tuple[ModelContract, ...]) -> Sequence[RelationCase]:
     # The same for nearly every fault: a server answers its plain requests before it fails.
-    return relation_cases(suite_cases(thorough=True), models)
+    return relation_cases(suite_cases(), models)
 
 
 def relation_sample(cases: Sequence[RelationCase], requirement: str) -> list[Case]:
     """Every case of a requirement, then the first of each entry of most others, for some model."""
     first: dict[str, Case] = {}
     for case in cases:
-        if case.requirement not in (requirement, *SLOW_REQUIREMENTS) and not case.thorough:
+        if case.requirement not in (requirement, *SLOW_REQUIREMENTS):
             first.setdefault(case.id.partition(AT)[0].partition("[")[0], case)
     own = [case for case in cases if case.requirement == requirement]
     others = [case for case in suite_cases() if isinstance(case, GetCase | ObservedCase)]

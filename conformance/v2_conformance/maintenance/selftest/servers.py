@@ -116,9 +116,9 @@ def failures_without_fault(seed: int | None = None) -> list[Result]:
     return [result for result in results if result.outcome not in (Outcome.PASS, Outcome.DISPUTED)]
 
 
-def selftest_cases(*, thorough: bool = False) -> list[Case]:
+def selftest_cases() -> list[Case]:
     """The cases of a run, and the huge ones with tensors that are not."""
-    return shrunk(suite_cases(huge=True, thorough=thorough), _FEWER_BITS)
+    return shrunk(suite_cases(huge=True), _FEWER_BITS)
 
 
 def try_fault(
@@ -126,7 +126,7 @@ def try_fault(
 ) -> FaultTrial:
     """Run the suite against the reference server with the fault `name`, for the given time."""
     requirement = FAULTS[name].requirement
-    own = [case for case in selftest_cases(thorough=True) if case.requirement == requirement]
+    own = [case for case in selftest_cases() if case.requirement == requirement]
     # What is observed of all exchanges may show only in those of other requirements.
     others = [
         case

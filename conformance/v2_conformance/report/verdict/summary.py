@@ -156,7 +156,7 @@ def _need_identity(rows: Iterable[RequirementResult], profiles: Collection[str])
 
 
 def _is_for_other_runs(requirement: Requirement, report: Report) -> bool:
-    """Return True if its cases run only on request, such as in a thorough run."""
+    """Return True if its cases run only on request, such as large ones."""
     planned = report.planned
     left_out = bool(planned) and requirement.id not in planned
     return report.own and left_out and not requirement.untested

@@ -85,7 +85,7 @@ def _groups(sent: Sequence[tuple[int, Case]], count: int) -> list[_Group]:
     together: dict[object, _Group] = {}
     for place, case in sent:
         watched = case.negative and not (case.dangerous or case.large or case.huge)
-        key: object = (case.requirement, case.thorough) if watched else place
+        key: object = case.requirement if watched else place
         together.setdefault(key, []).append((place, case))
     share = sum(cost_ms(case) for _, case in sent) / count
     groups: list[_Group] = []

@@ -99,7 +99,6 @@ class _Exception:
     blocks: str | None
     outcome: str | None
     exact: str | None
-    thorough: bool | None
     left_out: bool
 
     @classmethod
@@ -114,7 +113,7 @@ class _Exception:
             if unknown:
                 raise CaseFileError(f"{id}: the axis {axis} has no value {unknown[0]}")
         left_out = item.get("left_out", False)
-        names = ("level", "blocks", "outcome", "exact", "thorough")
+        names = ("level", "blocks", "outcome", "exact")
         return cls(labels=labels, left_out=left_out, **{name: item.get(name) for name in names})
 
     def is_of(self, labels: Mapping[str, str]) -> bool:
@@ -123,11 +122,7 @@ class _Exception:
 
     def change(self, entry: Mapping[str, Any], member: str) -> dict[str, Any]:
         """The entry of such a case."""
-        own: dict[str, Any] = {
-            "level": self.level,
-            "blocks": self.blocks,
-            "thorough": self.thorough,
-        }
+        own: dict[str, Any] = {"level": self.level, "blocks": self.blocks}
         expected = _given({member: self.outcome, "exact": self.exact})
         if expected:
             own["expect"] = {**entry.get("expect", {}), **expected}

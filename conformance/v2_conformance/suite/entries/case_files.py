@@ -22,7 +22,6 @@ from v2_conformance.suite.requirements import catalogue
 from v2_conformance.yaml_bounds import is_decimal
 from v2_conformance.yaml_files import YamlFile, as_text
 
-_THOROUGH = "_thorough"
 _EXACT = {"outcome": "success", "outputs": "any"}
 _NOT_CASES = {
     "generated_requests.yaml",
@@ -39,12 +38,10 @@ def load_cases(
     *,
     large: bool = False,
     huge: bool = False,
-    thorough: bool = False,
 ) -> list[Case]:
     """Every case of `directory` (default: the suite's own cases/).
 
-    `directory` can also be one file. Large, huge and thorough cases are left out unless asked for;
-    files that have nothing else (*_thorough.yaml) are then not even read.
+    `directory` can also be one file. Large and huge cases are left out unless asked for.
 
     Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
     """
@@ -52,19 +49,17 @@ def load_cases(
     if not directory.exists():
         raise CaseFileError(f"{directory}: there is no such file or folder of cases")
     files = sorted(path for path in directory.glob("*.yaml") if path.name not in _NOT_CASES)
-    files = [path for path in files if thorough or not path.stem.endswith(_THOROUGH)]
     files = [directory] if directory.is_file() else files
     if not files:
         raise CaseFileError(f"{directory}: it has no case files (*.yaml)")
     with_last = _with_last(load_entries(files, "case", _case, _check_labels))
-    return asked_for(with_last, large=large, huge=huge, thorough=thorough)
+    return asked_for(with_last, large=large, huge=huge)
 
 
 def _with_last(cases: Sequence[Case]) -> list[Case]:
-    """`cases`, of which each knows whether it is the last negative one of its requirement: of the
-    ordinary ones or of the thorough ones, so that it is the same whichever are run."""
+    """`cases`, of which each knows whether it is the last negative one of its requirement."""
     negative = [c for c in cases if c.negative and not (c.dangerous or c.large or c.huge)]
-    last = {(case.requirement, case.thorough): case.id for case in negative}
+    last = {case.requirement: case.id for case in negative}
     others = {case.id for case in negative} - set(last.values())
     return [
         replace(case, last_negative=False)
@@ -111,7 +106,6 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         "dangerous": entry.get("dangerous", False),
         "large": entry.get("large", False),
         "huge": entry.get("huge", False),
-        "thorough": entry.get("thorough", False),
     }
     if "observed" in entry:
         return ObservedCase(**common, observed=entry["observed"])

@@ -153,26 +153,9 @@ _OF_TWO: Sequence[tuple[str, type[Meets], Callable[[Seen], bool], str]] = (
 )  # fmt: skip
 
 
-_OF_THREE: Sequence[tuple[str, type[Meets], Callable[[Seen], bool], str]] = (
-    ("rank-3-in-chunks-by-default-reversed", ShapeReversed,
-     lambda seen: seen.chunked and seen.by_default is True and seen.role == "cube/FP64",
-     "An FP64 tensor with three dimensions comes back with reversed shape if the request is in "
-     "chunks and binary_data_output is true."),
-    ("bool-in-gzip-despite-default-as-blob", OtherForm,
-     lambda seen: seen.coding == "gzip" and seen.by_default is True and seen.has("BOOL")
-     and bool(seen.outputs),
-     "If the request is in gzip, a BOOL output does not have the form that binary_data says."),
-    ("mixed-inputs-answered-in-gzip-despite-default-zeroed", Blanks,
-     lambda seen: seen.accepted == "gzip" and seen.by_default is False and seen.mixed,
-     "The last input is zeros if blobs and JSON data are mixed, binary_data_output is false and "
-     "the answer is in gzip."),
-)  # fmt: skip
-
-
 def _fault_of(kind: type[Meets], meets: Callable[[Seen], bool]) -> type[Behaviour]:
     return type("_CrossingFault", (kind,), {"meets": lambda self, seen: meets(seen)})
 
 
-for _requirement, _faults in (("X1", _OF_TWO), ("X2", _OF_THREE)):
-    for _name, _kind, _meets, _text in _faults:
-        fault.several(_name, _requirement, _text)(_fault_of(_kind, _meets))
+for _name, _kind, _meets, _text in _OF_TWO:
+    fault.several(_name, "X1", _text)(_fault_of(_kind, _meets))
