@@ -124,6 +124,11 @@ def read_yaml(path: Path, error: type[ConformanceError], name: str | None = None
     return YamlFile(name, document, node)
 
 
+def yaml_document(data: bytes) -> Any:
+    """Return the document of a file that is known to be right."""
+    return _text_keys(yaml.load(data, _LOADER))
+
+
 def _check_events(text: str) -> None:
     loader = _LOADER(text)
     try:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from v2_conformance.derived import derived
-from v2_conformance.errors import CaseFileError
-from v2_conformance.resources import folder
+from v2_conformance.own_files import own_document
 from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.choosing.selection import asked_for
+from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import Requirement, catalogue
 from v2_conformance.suite.variations import Variation, variations
@@ -69,10 +68,6 @@ def digest() -> str:
 
     A report that has it was asked exactly what this installation asks, at the same levels.
     """
-    return derived("digest", _digest_of_what_is_asked)
-
-
-def _digest_of_what_is_asked() -> str:
     from v2_conformance.suite.relations import relations
 
     asked = [
@@ -92,50 +87,24 @@ def _without(entry: Requirement | Variation | Relation, words: Collection[str]) 
 
 @cache
 def _scenarios() -> tuple[Case, ...]:
-    return derived("scenarios", _read_scenarios)
-
-
-def _read_scenarios() -> tuple[Case, ...]:
     from v2_conformance.suite.entries.scenario_files import load_scenarios
 
-    return _with_content(load_scenarios())
+    return tuple(load_scenarios())
 
 
 @cache
 def _cases() -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
-    return (*derived("cases", _read_cases), generated_case())
-
-
-def _read_cases() -> tuple[Case, ...]:
-    from v2_conformance.suite.entries.case_files import load_cases
-
-    return _with_content(load_cases(large=True, huge=True))
-
-
-def _with_content(cases: Iterable[Case]) -> tuple[Case, ...]:
-    """Return the cases, each with the digest of its content, so that this is kept as well."""
-    made = tuple(cases)
-    for case in made:
-        _ = case.content
-    return made
+    return (*load_cases(large=True, huge=True), generated_case())
 
 
 @cache
 def generated_case() -> GeneratedCase:
     """Return what stands for all generated requests of a run: in its plan, its report and its
     blame.
-
-    Raises CaseFileError if their file cannot be read.
     """
-    return derived("generated", _read_generated)
-
-
-def _read_generated() -> GeneratedCase:
-    from v2_conformance.yaml_files import read_yaml
-
     requirement = catalogue()["M7"]
-    requests = read_yaml(folder("cases") / REQUESTS_FILE, CaseFileError).document["requests"]
+    requests = own_document(REQUESTS_FILE)["requests"]
     return GeneratedCase(
         id=GENERATED,
         requirement=requirement.id,

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from v2_conformance.derived import derived
-from v2_conformance.errors import CaseFileError
+from v2_conformance.own_files import own_document
 from v2_conformance.protocol.datatypes import Shape
-from v2_conformance.resources import folder
 
 ROLE = "model/"
 """The prefix of the role of a model that has none in the contract; its name follows."""
@@ -79,15 +77,8 @@ class ModelContract:
 
 @cache
 def contract() -> dict[str, ModelContract]:
-    """Every role of cases/models.yaml, in its order."""
-    return derived("models", _read_contract)
-
-
-def _read_contract() -> dict[str, ModelContract]:
-    from v2_conformance.yaml_files import read_yaml
-
-    entries = read_yaml(folder("cases") / "models.yaml", CaseFileError).document["models"]
-    return {entry["role"]: _model(entry) for entry in entries}
+    """Return every role of cases/models.yaml, in its order."""
+    return {entry["role"]: _model(entry) for entry in own_document("models.yaml")["models"]}
 
 
 def models_of_use(

@@ -13,11 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from v2_conformance.errors import CaseFileError
-from v2_conformance.resources import folder
+from v2_conformance.own_files import own_document
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.requirements import catalogue
-from v2_conformance.yaml_files import check_yaml, read_yaml
 
 RELATIONS_FILE = "relations.yaml"
 
@@ -43,27 +40,11 @@ class Relation:
 
 @cache
 def relations() -> dict[str, Relation]:
-    """Return every relation by name, in the order of the file. Raises CaseFileError for a wrong
-    file.
-    """
-    file = read_yaml(folder("cases") / RELATIONS_FILE, CaseFileError, f"cases/{RELATIONS_FILE}")
-    check_yaml(file, "relations", CaseFileError, unnamed=2)
-    found: dict[str, Relation] = {}
-    taken: dict[str, str] = {}
-    for index, entry in enumerate(file.document["relations"]):
-        line = file.line(("relations", index))
-        name = entry["name"]
-        for requirement in entry["requirements"]:
-            if requirement not in catalogue():
-                raise CaseFileError(f"{file.name}:{line}: there is no requirement {requirement}")
-            if requirement in taken:
-                other = taken[requirement]
-                raise CaseFileError(f"{file.name}:{line}: {requirement} already shows {other}")
-            taken[requirement] = name
-        if name in found:
-            raise CaseFileError(f"{file.name}:{line}: {name} occurs twice")
+    """Return every relation by name, in the order of the file."""
+    found = {}
+    for entry in own_document(RELATIONS_FILE)["relations"]:
         words = {key: " ".join(entry[key].split()) for key in ("holds", "why")}
-        found[name] = msgspec.convert({**entry, **words}, Relation)
+        found[entry["name"]] = msgspec.convert({**entry, **words}, Relation)
     return found
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 
-from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError, UsageError
+from v2_conformance.own_files import own_document
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import folder, schema
 from v2_conformance.suggestions import did_you_mean
@@ -242,13 +242,8 @@ def _file() -> YamlFile:
     return read_yaml(folder("cases") / _FILE, CaseFileError, f"cases/{_FILE}")
 
 
-@cache
 def _data() -> dict[str, Any]:
-    return derived("requirements", _read_data)
-
-
-def _read_data() -> dict[str, Any]:
-    document: dict[str, Any] = _file().document
+    document: dict[str, Any] = own_document(_FILE)
     return document
 
 

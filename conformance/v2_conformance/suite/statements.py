@@ -11,11 +11,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from v2_conformance.derived import derived
-from v2_conformance.errors import CaseFileError
-from v2_conformance.resources import folder
+from v2_conformance.own_files import own_document
 from v2_conformance.suite.requirements import Citation, documents
-from v2_conformance.yaml_files import YamlFile, check_yaml, read_yaml
 
 _FILE = "statements.yaml"
 _BETWEEN = " … "
@@ -73,9 +70,9 @@ class Erratum:
 
 @cache
 def sections() -> tuple[DocumentSection, ...]:
-    """Every section of the five documents. Raises CaseFileError if the file breaks its rules."""
-    file = _statements_file()
-    entries = _entries_by_name(file)
+    """Return every section of the five documents."""
+    listed = own_document(_FILE)["documents"]
+    entries = dict(_walk(listed))
     return tuple(
         DocumentSection(
             document,
@@ -87,15 +84,15 @@ def sections() -> tuple[DocumentSection, ...]:
                 for entry in section["statements"]
             ),
         )
-        for document, listed in file.document["documents"].items()
-        for section in listed
+        for document, sections in listed.items()
+        for section in sections
     )
 
 
 @cache
 def errata() -> tuple[Erratum, ...]:
-    """The errata, in the order of the file. Raises CaseFileError if the file breaks its rules."""
-    return msgspec.convert(_statements_file().document["errata"], tuple[Erratum, ...])
+    """Return the errata, in the order of the file."""
+    return msgspec.convert(own_document(_FILE)["errata"], tuple[Erratum, ...])
 
 
 def link(cited: Citation, requirement: str = "") -> str:
@@ -131,7 +128,7 @@ def base_sentences() -> dict[Citation, str]:
     """Return the words of each sentence of the base documents that is cited."""
     return {
         Citation(document, section, int(paragraph)): words
-        for document, cited in _statements_file().document["base"].items()
+        for document, cited in own_document(_FILE)["base"].items()
         for section, paragraphs in cited.items()
         for paragraph, words in paragraphs.items()
     }
@@ -139,10 +136,6 @@ def base_sentences() -> dict[Citation, str]:
 
 @cache
 def _known_sentences() -> _Sentences:
-    return derived("sentences", _sentences)
-
-
-def _sentences() -> _Sentences:
     found: dict[tuple[str, str, int, str], dict[str, None]] = {}
     for section in sections():
         for one in section.statements:
@@ -154,32 +147,12 @@ def _sentences() -> _Sentences:
     return {place: tuple(words) for place, words in found.items()}
 
 
-def _entries_by_name(file: YamlFile) -> dict[str, Mapping[str, Any]]:
-    """Every statement as the file has it, by its name."""
-    entries: dict[str, Mapping[str, Any]] = {}
-    for path, name, entry in _walk(file.document["documents"]):
-        if name in entries:
-            raise CaseFileError(f"{file.name}:{file.line(path)}: {name} is listed twice")
-        entries[name] = entry
-    for path, name, entry in _walk(file.document["documents"]):
-        same_as = entry.get("as")
-        if same_as and "says" not in entries.get(same_as, {}):
-            raise CaseFileError(
-                f"{file.name}:{file.line(path)}: {name} is the same as {same_as}, which is not a "
-                "statement with words of its own"
-            )
-    return entries
-
-
-def _walk(
-    documents: Mapping[str, Any],
-) -> Iterator[tuple[tuple[str | int, ...], str, Mapping[str, Any]]]:
-    """Every statement as the file has it: where, by which name, and the entry."""
+def _walk(documents: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the name of every statement, and its entry in the file."""
     for document, listed in documents.items():
-        for s, section in enumerate(listed):
-            for e, entry in enumerate(section["statements"]):
-                path = ("documents", document, s, "statements", e)
-                yield path, _name(document, section, entry), entry
+        for section in listed:
+            for entry in section["statements"]:
+                yield _name(document, section, entry), entry
 
 
 def _name(document: str, section: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
@@ -198,10 +171,3 @@ def _statement(name: str, entries: Mapping[str, Mapping[str, Any]]) -> Statement
         entry.get("reason", ""),
         same_as,
     )
-
-
-@cache
-def _statements_file() -> YamlFile:
-    file = read_yaml(folder("cases") / _FILE, CaseFileError, f"cases/{_FILE}")
-    check_yaml(file, "statements", CaseFileError)
-    return file

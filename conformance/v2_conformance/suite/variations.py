@@ -14,10 +14,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from v2_conformance.derived import derived
 from v2_conformance.errors import CaseFileError
+from v2_conformance.own_files import own_document
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.resources import folder
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.requirements import Blocks, Citation, Level
@@ -93,22 +92,8 @@ class Variation:
 
 @cache
 def variations() -> dict[str, Variation]:
-    """Every variation by name, in the order of the file. Raises CaseFileError for a wrong file."""
-    return derived("variations", _read_variations)
-
-
-def _read_variations() -> dict[str, Variation]:
-    from v2_conformance.yaml_files import check_yaml, read_yaml
-
-    file = read_yaml(folder("cases") / _FILE, CaseFileError, f"cases/{_FILE}")
-    check_yaml(file, "variations", CaseFileError, unnamed=2)
-    found: dict[str, Variation] = {}
-    for index, entry in enumerate(file.document["variations"]):
-        if entry["name"] in found:
-            line = file.line(("variations", index))
-            raise CaseFileError(f"{file.name}:{line}: {entry['name']} occurs twice")
-        found[entry["name"]] = _variation(entry)
-    return found
+    """Return every variation by name, in the order of the file."""
+    return {entry["name"]: _variation(entry) for entry in own_document(_FILE)["variations"]}
 
 
 def variation(name: str) -> Variation:

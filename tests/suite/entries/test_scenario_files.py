@@ -14,7 +14,7 @@ from v2_conformance.bench.tasks import asked_of, task_of
 from v2_conformance.certifying.clients import make_client_plan
 from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.entries.scenario_files import load_scenarios, scenario_files
+from v2_conformance.suite.entries.scenario_files import load_scenarios
 from v2_conformance.suite.library import client_cases, suite_cases
 
 
@@ -75,7 +75,7 @@ def test_ids_are_there_once_and_of_the_family(tmp_path: Path) -> None:
 
 
 def test_the_suites_own_scenarios_can_all_be_asked_for_and_answered() -> None:
-    assert scenario_files()
+    assert client_cases()
     for case in client_cases():
         assert case.of_clients
         if isinstance(case, ClientCase):

@@ -11,7 +11,6 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.entries.scenario_files import scenario_files
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import Citation, Requirement, catalogue
 from v2_conformance.suite.statements import (
@@ -109,7 +108,7 @@ def _case_files() -> dict[str, str]:
     cases = folder("cases")
     return {
         entry["id"]: path.relative_to(cases).as_posix()
-        for path in (*sorted(cases.glob("*.yaml")), *scenario_files())
+        for path in sorted(cases.rglob("*.yaml"))
         for entry in _entries(read_yaml(path, CaseFileError).document)
     }
 

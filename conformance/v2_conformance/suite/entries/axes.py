@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from v2_conformance.errors import CaseFileError
+from v2_conformance.own_files import own_document
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.yaml_files import YamlFile, as_text, check_yaml, read_yaml
@@ -33,6 +34,12 @@ Make = Callable[[str, Mapping[str, Any], str], Made]
 
 # Changes that the `outcome` of an exception makes to the expectation of an entry.
 _MEMBERS: Mapping[Kind, str] = {"case": "outcome", "scenario": "reading"}
+
+
+def own_entries(names: Iterable[str], kind: Kind, make: Make[Made]) -> list[Made]:
+    """Return the cases of all entries of the suite's own files of these names, in their order."""
+    entries = (entry for name in names for entry in own_document(name)[f"{kind}s"])
+    return [case for entry in entries for case in expand(entry, kind, make)]
 
 
 def load_entries(
@@ -73,7 +80,8 @@ def expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[M
     axes = {name: _labelled(values) for name, values in entry.get("axes", {}).items()}
     exceptions = [_Exception.of(entry["id"], item, axes) for item in entry.get("exceptions", ())]
     template = {key: value for key, value in entry.items() if key not in ("axes", "exceptions")}
-    used = {name for name, _ in _AXIS.findall(repr(template))}
+    references = _AXIS.findall(repr(template))
+    used = {name for name, _ in references}
     unused = [name for name in axes if name not in used]
     if unused:
         raise CaseFileError(f"{entry['id']}: the axis {unused[0]} is not used")
@@ -84,7 +92,9 @@ def expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[M
         differs = [item for item in exceptions if item.is_of(dict(zip(axes, labels, strict=True)))]
         if any(item.left_out for item in differs):
             continue
-        filled = _fill(template, dict(zip(axes, combination, strict=True)))
+        filled = template
+        if references:
+            filled = _fill(template, dict(zip(axes, combination, strict=True)))
         for item in differs:
             filled = item.change(filled, _MEMBERS[kind])
         yield make(requirement, filled, f"[{','.join(labels)}]" if labels else "")

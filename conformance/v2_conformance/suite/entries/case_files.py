@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.resources import folder
+from v2_conformance.own_files import own_names
 from v2_conformance.suite.cases import ROUNDS, Case, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.choosing.selection import asked_for
-from v2_conformance.suite.entries.axes import expand, load_entries
+from v2_conformance.suite.entries.axes import expand, load_entries, own_entries
 from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
@@ -39,13 +39,16 @@ def load_cases(
     large: bool = False,
     huge: bool = False,
 ) -> list[Case]:
-    """Every case of `directory` (default: the suite's own cases/).
+    """Return every case of `directory` (default: the suite's own).
 
     `directory` can also be one file. Large and huge cases are left out unless asked for.
 
     Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
     """
-    directory = directory or folder("cases")
+    if directory is None:
+        names = (name for name in own_names() if "/" not in name and name not in _NOT_CASES)
+        cases = own_entries(names, "case", _case)
+        return asked_for(_with_last(cases), large=large, huge=huge)
     if not directory.exists():
         raise CaseFileError(f"{directory}: there is no such file or folder of cases")
     files = sorted(path for path in directory.glob("*.yaml") if path.name not in _NOT_CASES)

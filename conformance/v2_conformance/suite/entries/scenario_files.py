@@ -11,27 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.resources import folder
+from v2_conformance.own_files import own_names
 from v2_conformance.suite.case_base import Expects
 from v2_conformance.suite.cases import ClientCase, ObservedCase
-from v2_conformance.suite.entries.axes import load_entries
+from v2_conformance.suite.entries.axes import load_entries, own_entries
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
 
 _OUTCOMES: Mapping[str, Expects] = {"exact": "success", "error": "reject", "refused": "reject"}
 
 
-def scenario_files() -> list[Path]:
-    """The suite's own files of scenarios."""
-    return sorted((folder("cases") / "clients").glob("*.yaml"))
-
-
 def load_scenarios(path: Path | None = None) -> list[ClientCase | ObservedCase]:
-    """Every scenario of `path`, a file or a folder of them (default: the suite's own).
+    """Return every scenario of `path`, a file or a folder of them (default: the suite's own).
 
     Raises CaseFileError, with file and line, for whatever is not a valid, unique scenario.
     """
-    path = path or folder("cases") / "clients"
+    if path is None:
+        names = (name for name in own_names() if name.startswith("clients/"))
+        return own_entries(names, "scenario", _scenario)
     if not path.exists():
         raise CaseFileError(f"{path}: there is no such file or folder of scenarios")
     files = [path] if path.is_file() else sorted(path.glob("*.yaml"))
