@@ -5,7 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
+import pytest
+
+from v2_conformance.report.causes.root_causes import CauseGroup, caused_elsewhere, root_causes
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import (
     Cause,
@@ -181,6 +183,31 @@ def test_a_should_does_not_hide_a_must_that_combines_something_else() -> None:
     assert named(root_causes([*spellings, *some("M7", 1, large)])) == [("M7", 1), ("V2", 2)]
     same = some("M7", 1, GeneratedFailure(tabs, 5, None, None, None))
     assert named(root_causes([*spellings, *same])) == [("V2", 3)]
+
+
+def test_a_generated_failure_belongs_to_the_case_that_fails_with_the_same_text() -> None:
+    text, shape = WrongStatus("200", 500, "not UTF-8"), WrongStatus("200", 400, "no shape [3]")
+    (generated,) = some("M7", 1, GeneratedFailure(text, 5, None, None, None))
+    cases = [*some("E3", 9, shape, 9), *some("B4", 4, text, 7), generated]
+    found = {group.requirement: group.requirements for group in root_causes(cases)}
+    assert found == {"B4": ("B4", "M7"), "E3": ("E3",)}
+    assert caused_elsewhere(cases) == {generated.id: "B4"}
+
+
+@pytest.mark.parametrize(
+    ("cause", "grade"),
+    [
+        (WrongStatus("200", 500, "not UTF-8"), "SHOULD"),
+        (WrongStatus("200", 400, "not UTF-8"), "MUST (blocks conformant)"),
+        (WrongStatus("200", 500, "no such shape"), "MUST (blocks conformant)"),
+        (WRONG, "MUST (blocks conformant)"),
+    ],
+)
+def test_a_generated_failure_of_another_cause_or_a_graver_one_is_its_own(
+    cause: Cause, grade: str
+) -> None:
+    made = GeneratedFailure(WrongStatus("200", 500, "not UTF-8"), 5, None, None, None)
+    assert not caused_elsewhere([*some("B4", 4, cause, grade=grade), *some("M7", 1, made)])
 
 
 def test_what_killed_the_server_explains_what_could_not_run() -> None:

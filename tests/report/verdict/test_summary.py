@@ -10,11 +10,14 @@ import pytest
 
 from support.reports import case as case_of
 from support.reports import report_of
+from v2_conformance.report.causes.words import must_words, shown_causes
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.verdict import summary as module
 from v2_conformance.report.verdict.summary import concluded
+from v2_conformance.suite.causes.causes import GeneratedFailure
 from v2_conformance.suite.causes.circumstances import RoleAbsent
 from v2_conformance.suite.causes.client_findings import ClientLacks
+from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level, Requirement, catalogue
 
@@ -266,6 +269,20 @@ def test_reasons_count_cases_and_name_requirement_and_level() -> None:
         f"MUST (blocks robust) {DERIVED.id} did not run (1 case)",
     }
     assert came.verdict.reasons[-1].startswith(f"MUST (blocks robust) {DERIVED.id}")
+
+
+def test_a_generated_failure_whose_cause_another_case_has_blocks_nothing_of_its_own() -> None:
+    refused = WrongStatus("200", 500, "not UTF-8")
+    failed = msgspec.structs.replace(case_of("B4/case", Outcome.FAIL), cause=refused)
+    made = msgspec.structs.replace(
+        case_of("M7/generated", Outcome.FAIL),
+        cause=GeneratedFailure(refused, 46, None, None, None),
+    )
+    came = summary(case(OTHER, Outcome.PASS), failed, made)
+    assert came.verdict.reasons == ("MUST (blocks conformant) B4 failed (1 case)",)
+    assert must_words(came, shown_causes(came)) == "1 of 3 MUST fails: B4"
+    alone = summary(case(OTHER, Outcome.PASS), made)
+    assert alone.verdict.reasons == ("MUST (blocks conformant) M7 failed (1 case)",)
 
 
 def test_an_error_of_the_suite_is_never_silent() -> None:

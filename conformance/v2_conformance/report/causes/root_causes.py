@@ -20,9 +20,13 @@ from typing import Generic, Protocol, TypeVar
 
 from v2_conformance.report.causes.unhandled import is_unhandled, shown_in
 from v2_conformance.suite.causes.base import describe
-from v2_conformance.suite.causes.causes import Cause, finding_of
+from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, finding_of
 from v2_conformance.suite.causes.circumstances import KilledBy
-from v2_conformance.suite.causes.findings import AcceptedInvalidRequest, AnsweredExactly
+from v2_conformance.suite.causes.findings import (
+    AcceptedInvalidRequest,
+    AnsweredExactly,
+    WrongStatus,
+)
 from v2_conformance.suite.causes.passes import Rejected
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Harm, Requirement, catalogue
@@ -109,6 +113,24 @@ def root_causes(
     )
 
 
+def caused_elsewhere(cases: Iterable[JudgedCase]) -> dict[str, str]:
+    """Return the generated failures that repeat the failure of another case, by id, with the
+    requirement of that case: the same finding, with the same status and error text, at the same
+    grade or a stricter one. They belong to its cause and block nothing of their own.
+    """
+    failed = [case for case in cases if case.outcome in FAILED]
+    generated = [case for case in failed if isinstance(case.cause, GeneratedFailure)]
+    others = [case for case in failed if not isinstance(case.cause, GeneratedFailure)]
+    found = {}
+    for case in generated:
+        told, grade = _what_failed(case), _gravest([case])
+        same = (one for one in others if _what_failed(one) == told and _gravest([one]) <= grade)
+        first = next(same, None)
+        if first is not None:
+            found[case.id] = first.requirement
+    return found
+
+
 @dataclass(frozen=True, order=True)
 class _Key:
     """A requirement that fails in one way."""
@@ -138,13 +160,14 @@ class _Grouping(Generic[Case]):
         }
         self._own: dict[_Key, list[Case]] = {}
         self._pointed: dict[_Key, list[Case]] = {}
-        for case in cases:
+        elsewhere = caused_elsewhere(cases)
+        for case in sorted(cases, key=lambda case: case.id in elsewhere):
             shown = case.cause.shows if of_any_model and case.cause is not None else None
             finding = finding_of(case.cause)
             if shown is not None:
                 self._pointed.setdefault(_Key(shown, f"{_POINTED}{finding}"), []).append(case)
                 continue
-            key = _Key(case.requirement, finding)
+            key = _Key(elsewhere.get(case.id, case.requirement), finding)
             self._own.setdefault(key, []).append(case)
         self._failing = {key.requirement for key in self._own}
         self._share = {
@@ -259,7 +282,8 @@ class _Grouping(Generic[Case]):
 
     def _group(self, root: _Key, taken: list[_Key]) -> CauseGroup[Case]:
         cases = [case for key in taken for case in self._own[key]]
-        requirements = tuple(dict.fromkeys(key.requirement for key in taken))
+        names = (*(key.requirement for key in taken), *(case.requirement for case in cases))
+        requirements = tuple(dict.fromkeys(names))
         waiting = tuple(other for case in cases for other in self._waiting.get(case.id, ()))
         harm = self._harm(root, cases)
         return CauseGroup(root.requirement, root.finding, tuple(cases), requirements, waiting, harm)
@@ -411,6 +435,13 @@ def _told(cases: Sequence[JudgedCase]) -> str:
     if found is None or not found.telling:
         return ""
     return Counter(map(_reading, cases)).most_common(1)[0][0]
+
+
+def _what_failed(case: JudgedCase) -> object:
+    """Return what failures of one cause have in common, whatever the request."""
+    cause = _found(case)
+    status = cause.got if isinstance(cause, WrongStatus) else None
+    return finding_of(case.cause), status, _reading(case)
 
 
 def _reading(case: JudgedCase) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
+from v2_conformance.report.causes.root_causes import CauseGroup, caused_elsewhere, root_causes
 from v2_conformance.report.causes.unhandled import unhandled_error
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
@@ -185,8 +185,15 @@ def lost(report: Report) -> str:
 
 
 def must_failing(report: Report, causes: Sequence[ShownCause]) -> list[str]:
-    """Return the failed MUST requirements, those named as causes first."""
-    failing = [row.id for row in report.requirements if _is_failing_must(row.level, row.outcome)]
+    """Return the failed MUST requirements, those named as causes first; without one that only
+    repeats the failure of another."""
+    elsewhere = caused_elsewhere(report.cases)
+    repeating = {case.requirement for case in report.cases if case.id in elsewhere}
+    failing = [
+        row.id
+        for row in report.requirements
+        if _is_failing_must(row.level, row.outcome) and row.id not in repeating
+    ]
     named = dict.fromkeys(cause.group.requirement for cause in causes)
     return [*(name for name in named if name in failing), *(n for n in failing if n not in named)]
 

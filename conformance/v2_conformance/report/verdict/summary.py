@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from v2_conformance.report.causes.root_causes import caused_elsewhere
 from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import (
     CaseResult,
@@ -69,15 +70,17 @@ def concluded(report: Report) -> Report:
     others have replaced, or of which a whole run has no case. Datatypes that the server does not
     support excuse only what is about them. The run of a shard has no verdict of its own. A run
     about relations between the answers of models is consistent, never conformant; each of its
-    models that is absent, and each that does not repeat its answers, blocks that. Wrong answers
-    under load count as failures of their cases, at their level; what did not survive it is not
-    robust; a leak is a warning.
+    models that is absent, and each that does not repeat its answers, blocks that. A generated
+    failure whose cause another case has is no reason of its own. Wrong answers under load count
+    as failures of their cases, at their level; what did not survive it is not robust; a leak is a
+    warning.
     """
     target, soak = report.target, report.soak
     by_requirement: dict[str, list[CaseResult]] = {}
     for case in report.cases:
         by_requirement.setdefault(case.requirement, []).append(case)
     rows = []
+    elsewhere = caused_elsewhere(report.cases)
     found = _Reasons([*_of_the_run(report), *_of_the_models(report)])
     for requirement in catalogue().values():
         if requirement.profile not in target.profiles or requirement.superseded_by:
@@ -86,8 +89,12 @@ def concluded(report: Report) -> Report:
         if not of_this and _is_for_other_runs(requirement, report):
             continue
         rows.append(_row(requirement, requirement.level_for(target.profiles), of_this))
-        certain = [case for case in of_this if not isinstance(case.cause, AnswersDiffer)]
-        found.add_all(_reasons(requirement.id, certain))
+        own = [
+            case
+            for case in of_this
+            if not isinstance(case.cause, AnswersDiffer) and case.id not in elsewhere
+        ]
+        found.add_all(_reasons(requirement.id, own))
         found.add_all(_lost(requirement, of_this, target.unsupported))
     found.add_all(_lacked(report.cases))
     if soak is not None:
