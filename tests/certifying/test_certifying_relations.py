@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from support.behaviours import Floats, Noisy, OtherFloats
+from support.right_models import SumsInAnyOrder
 from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.cli import exit_codes
@@ -45,6 +46,7 @@ from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
 from v2_conformance.wire.encode.deployment import Tolerance
+from v2_mutants.faults import FAULTS
 from v2_mutants.servers import MutantServer
 
 PATTERNS = ["P2", "S2", "O1", "P1"]
@@ -236,6 +238,51 @@ def test_rare_difference_is_the_models(start: Start, tmp_path: Path) -> None:
     found = verify(tmp_path / REPORT, every_case())
     assert found.exit_code == 0
     assert not any(case.other_cause for case in found.cases)
+
+
+SUMS = "sums"
+OF_SUMS = ["P2", "L1", "O19"]
+
+
+def test_a_right_model_that_sums_in_any_order_fails_nothing(start: Start, tmp_path: Path) -> None:
+    report = run(start(SumsInAnyOrder), tmp_path / "exact", SUMS, patterns=OF_SUMS)
+    assert [(case.id, case.message) for case in report.of(Outcome.FAIL)] == []
+    differing = [case for case in report.cases if isinstance(case.cause, AnswersDiffer)]
+    assert {case.requirement for case in differing} == {"L1"}
+    assert any("--rtol" in reason for reason in report.verdict.reasons)
+    assert not contradicted(report)
+    found = verify(tmp_path / "exact" / REPORT, every_case())
+    assert (found.exit_code, [case.id for case in found.cases if case.other_cause]) == (0, [])
+    near = Tolerance(rtol=1e-4)
+    within = run(start(SumsInAnyOrder), tmp_path / "near", SUMS, patterns=OF_SUMS, tolerance=near)
+    assert {case.outcome for case in tried(within) if case.requirement == "L1"} == {Outcome.PASS}
+
+
+def test_what_failed_before_its_model_differed_is_withdrawn(start: Start, tmp_path: Path) -> None:
+    broken = type("Broken", (FAULTS["request-blobs-off-by-one"].cls, SumsInAnyOrder), {})
+    report = run(start(broken), tmp_path, SUMS, patterns=OF_SUMS)
+    differing = [case for case in report.cases if isinstance(case.cause, AnswersDiffer)]
+    assert {case.requirement for case in differing} == {"P2", "L1", "O19"}
+    assert list(report.of(Outcome.FAIL)) == []
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+
+
+class GarbageInBlobs(Behaviour):
+    """A server whose blobs of one output are other ones each time, never the right ones."""
+
+    garbage = itertools.count(1)
+
+    def output_blob(self, tensor: Tensor) -> Buffer:
+        if tensor.name != "OUTPUT0":
+            return super().output_blob(tensor)
+        return np.full(len(tensor.blob) // 4, next(self.garbage), "<u4").tobytes()
+
+
+def test_values_that_change_in_one_form_only_are_the_servers(start: Start, tmp_path: Path) -> None:
+    report = run(start(GarbageInBlobs), tmp_path, "matrix_product", patterns=["P3", "O1"])
+    assert {case.requirement for case in report.of(Outcome.FAIL)} == {"P3", "O1"}
+    assert not [case for case in report.cases if isinstance(case.cause, AnswersDiffer)]
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 
 class Slowly(OtherFloats):

@@ -10,8 +10,10 @@ import pytest
 
 from support.cases import REJECT, binding, make_case, make_get
 from support.responses import http, transcript
+from v2_conformance.judging.relations.learning import unknown_model
 from v2_conformance.judging.survival import (
     Claims,
+    answers_differ,
     needs_canary,
     needs_the_dead,
     not_sent,
@@ -24,6 +26,7 @@ from v2_conformance.judging.survival import (
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, SeveralWrong
 from v2_conformance.suite.causes.circumstances import (
     DatatypesUnsupported,
@@ -39,6 +42,7 @@ from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.passes import Accepted, Rejected
 from v2_conformance.suite.causes.transport_findings import BytesAfterResponse, TimedOut
 from v2_conformance.suite.library import generated_case
+from v2_conformance.suite.models import TensorSpec
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.endpoint_bindings import binding_named
 from v2_conformance.wire.transcript import Ending, Transcript
@@ -243,3 +247,10 @@ def test_any_canary_that_goes_wrong_is_a_failure_that_keeps_what_the_case_came_t
     found = survived(msgspec.structs.replace(verdict, sent="sent"), same, fresh)
     cause = DidNotSurvive(same, fresh, verdict.cause, case_passed)
     assert found == Verdict(Outcome.FAIL, cause, "sent")
+
+
+@pytest.mark.parametrize(("output", "named"), [("scores", True), ("label", False), ("", False)])
+def test_a_tolerance_is_named_only_if_floats_differ(output: str, named: bool) -> None:
+    outputs = [TensorSpec("scores", "FP32", (3,)), TensorSpec("label", "INT64", (1,))]
+    model = unknown_model("classifier", outputs, outputs, ())
+    assert ("--rtol" in describe(answers_differ(model, output))) is named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -452,3 +453,22 @@ class Halves(Serving):
     """A server of a model whose first input and output are FP16, the others FP32."""
 
     right: Mapping[str, RightModel] = {HALVES: RIGHT_MODELS[HALVES]}
+
+
+class SumsInAnyOrder(Serving):
+    """A server of a model that sums 1,023 elements and more in another order each time, as on a
+    GPU."""
+
+    orders = itertools.count(1)
+
+    def __init__(self, profiles: Collection[str] = ()) -> None:
+        super().__init__(profiles)
+        model = RightModel({"x": ("FP32", -1)}, {"y": ("FP32", 1)}, self._sum)
+        self.right = {"sums": model}
+        self.models = {"sums": model.contract("sums")}
+
+    def _sum(self, given: Arrays) -> Arrays:
+        x = given["x"]
+        if x.size >= 1023:
+            x = np.random.default_rng(next(self.orders)).permutation(x)
+        return {"y": np.add.accumulate(x, dtype="<f4")[-1:]}

@@ -67,7 +67,7 @@ class Reporter:
         self._url = url
         self._workers = workers
         self._limit_s = limit_s
-        self._failed = 0
+        self._failed: set[str] = set()
         self._bar = _bar(total) if sys.stderr.isatty() else None
 
     def __enter__(self) -> Reporter:
@@ -86,13 +86,17 @@ class Reporter:
 
     def show(self, event: CaseFinished) -> None:
         """Count a result and show it."""
+        name = event.result.case.id
         if event.result.outcome in (Outcome.FAIL, Outcome.FLAKY):
-            self._failed += 1
+            self._failed.add(name)
+        else:
+            self._failed.discard(name)  # it was withdrawn
+        failed = len(self._failed)
         if self._bar is not None:
-            text = f"testing, {self._failed} failed" if self._failed else "testing"
+            text = f"testing, {failed} failed" if failed else "testing"
             self._bar.update(self._bar.task_ids[0], completed=event.number, description=text)
         elif event.number % _CASES_PER_LINE == 0 or event.number == event.total:
-            print(f"{event.number}/{event.total} cases, {self._failed} failed", file=sys.stderr)
+            print(f"{event.number}/{event.total} cases, {failed} failed", file=sys.stderr)
 
 
 def served(server: Server) -> str:

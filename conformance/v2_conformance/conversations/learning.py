@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge_success
-from v2_conformance.judging.known_good import plain_case
+from v2_conformance.judging.known_good import plain_case, problem_with
 from v2_conformance.judging.messages.response import (
     ReadOutput,
     decode_body,
@@ -28,6 +28,7 @@ from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_OUTPUT
 from v2_conformance.suite.causes.base import describe, excerpt
+from v2_conformance.suite.causes.causes import wrong_output
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel, Tolerance
@@ -142,7 +143,7 @@ def _learned(
         special=tuple(special),
         not_in_json=tuple(dict.fromkeys(not_in_json(model, answers, tuple(special.values())))),
     )
-    known = KnownModel(model, tuple(answers), tolerance, special=tuple(special.values()))
+    known = KnownModel(model, tuple(answers), tolerance, special=tuple(special.values()), way=way)
     if len(special) < len(binding.contract.special) or None in special.values():
         return Learned(replace(binding, known=known))
     return Learned(replace(binding, known=known), identity=identity_of(model, known))
@@ -157,11 +158,7 @@ def _special_answers(
     found: dict[tuple[Sample, ...], tuple[Tensor, ...] | None] = {}
     this_way = []
     for number, values in enumerate(binding.contract.special):
-        for one in dict.fromkeys((way, ("binary", True))):
-            try:
-                prepared = _plain(binding, address, one, number, special=True)
-            except CaseFileError:  # JSON cannot express these values
-                continue
+        for one, prepared in _plain_requests(binding, address, way, number, special=True):
             answered = yield from _answer(prepared)
             if isinstance(answered, Unanswered):
                 if answered.malformed:
@@ -176,6 +173,47 @@ def _special_answers(
                 break
             found[values] = None  # it lacks an output that the metadata names
     return found, this_way
+
+
+def learned_again(
+    binding: DeployedModel, address: Address, special: int | None, times: int
+) -> _Asking[bool]:
+    """Send a model the plain requests that it was learned from again: that with special set
+    `special`, or those with its samples, `times` each. Return False if one gets other values now.
+    """
+    known = binding.known
+    assert known is not None
+    numbers = range(len(known.answers or ())) if special is None else (special,)
+    for number in numbers:
+        ways = _plain_requests(binding, address, known.way, number, special=special is not None)
+        for _, prepared in ways:
+            for _ in range(times):
+                problem = problem_with(prepared, None, (yield prepared))
+                if problem is not None:
+                    break
+            if wrong_output(problem) is not None:
+                return False
+            if problem is None:
+                break  # it was learned in this form
+    return True
+
+
+def _plain_requests(
+    binding: DeployedModel,
+    address: Address,
+    way: tuple[str, bool],
+    number: int,
+    *,
+    special: bool,
+) -> Iterator[tuple[tuple[str, bool], Prepared]]:
+    """Yield the plain requests to try with a set of values, each with its way: the second is for
+    a server that does not answer the first."""
+    for one in dict.fromkeys((way, ("binary", True))):
+        try:
+            prepared = _plain(binding, address, one, number, special=special)
+        except CaseFileError:  # JSON cannot express these values
+            continue
+        yield one, prepared
 
 
 def _unrepeatable(binding: DeployedModel, differing: str) -> Learned:

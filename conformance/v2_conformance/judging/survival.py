@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from v2_conformance.judging.availability import down, unavailable
+from v2_conformance.judging.compare import FLOATS
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
@@ -44,7 +45,7 @@ from v2_conformance.suite.causes.circumstances import (
 )
 from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.choosing.over_http2 import only_in_http1
-from v2_conformance.suite.models import contract
+from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
@@ -112,7 +113,7 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
         for role in case.roles:
             known = claims.present[role].known
             if known is not None and known.differing is not None:
-                return Verdict(Outcome.NOT_RUN, AnswersDiffer(role, known.differing))
+                return Verdict(Outcome.NOT_RUN, answers_differ(known.model, known.differing))
     unknown = next((one for one in case.versioned if claims.present[one].version is None), None)
     if unknown is not None:
         return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(unknown))
@@ -236,7 +237,42 @@ def unrepeated(case: Case, verdict: Verdict, wrong: Verdict) -> Verdict | None:
     output = wrong_output(wrong.cause)
     if not isinstance(case, RelationCase) or output is None or not verdict.outcome.harmless:
         return None
-    return replace(verdict, outcome=Outcome.INCONCLUSIVE, cause=AnswersDiffer(case.model, output))
+    return _of_differing(verdict, answers_differ(case.of, output))
+
+
+def answers_differ(model: ModelContract, output: str) -> AnswersDiffer:
+    """Return that an arbitrary model does not repeat its answers: those of this output differ."""
+    floats = any(
+        output in (printable(spec.name), printable(spec.name, 60)) and spec.datatype in FLOATS
+        for spec in model.outputs
+    )
+    return AnswersDiffer(model.role, output, floats)
+
+
+def blames_values(case: Case, verdict: Verdict) -> bool:
+    """Return True if a case fails for nothing but values that an arbitrary model gave before."""
+    failed = isinstance(case, RelationCase) and verdict.outcome is Outcome.FAIL
+    return failed and wrong_output(verdict.cause) is not None
+
+
+def withdrawn(
+    case: RelationCase, verdict: Verdict, differing: Mapping[str, AnswersDiffer]
+) -> Verdict | None:
+    """Return the verdict on a case that `blames_values` if one of the models that it is judged by
+    is among those that do not repeat their answers, by role; else None.
+    """
+    known = next((differing[r.model] for r in judged_by(case) if r.model in differing), None)
+    return None if known is None else _of_differing(verdict, known)
+
+
+def judged_by(case: RelationCase) -> list[RelationCase]:
+    """Return the requests of a case whose answers it is judged by."""
+    requests = (case, *case.members, *case.next)
+    return [one for one in requests if isinstance(one, RelationCase)]
+
+
+def _of_differing(verdict: Verdict, cause: AnswersDiffer) -> Verdict:
+    return replace(verdict, outcome=Outcome.INCONCLUSIVE, cause=cause)
 
 
 def passed_again(verdict: Verdict, first: Verdict) -> Verdict:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 
 from msgspec.structs import replace
 
 from v2_conformance.conversations.calibration import FirstAnswer, calibration
+from v2_conformance.conversations.learning import learned_again
 from v2_conformance.conversations.steps import Exchange, Heard, exchange_of, play
 from v2_conformance.judging.availability import hung
 from v2_conformance.judging.known_good import Form, known_good, problem_with
@@ -20,6 +22,10 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.transcript import Ending, Transcript
 from v2_conformance.wire.transport import Connection, Request
+
+TIMES = 8
+"""How often what got a wrong answer is sent again: a model that answers half of all requests in
+another way does so nine times in a row in one of 500 cases."""
 
 _UNCLEAR = "no exact answer while other cases ran"
 _MANY_UNANSWERED = 4
@@ -57,7 +63,7 @@ class Canary:
         self._finding: dict[tuple[str, Form], threading.Lock] = {}
         self._news: list[Calibrated] = []
         self._unanswered = 0  # how many calibrations in a row
-        self.seen: list[Observation] = []  # what all calibrations show about first answers
+        self._seen: list[Calibrated] = []
         self.slowest_s = 0.0  # how long a known-good request took at most when it was calibrated
 
     def news(self) -> list[Calibrated]:
@@ -65,6 +71,11 @@ class Canary:
         with self._lock:
             found, self._news = self._news, []
         return found
+
+    def seen(self, differing: Collection[str]) -> list[Observation]:
+        """Return what all calibrations show about first answers, but not of models that do not
+        repeat theirs, the roles `differing`."""
+        return [found.seen for found in self._seen if found.role not in differing]
 
     def calibrate(
         self, role: str, connection: Connection, *, form: Form = "binary", alone: bool = True
@@ -112,7 +123,7 @@ class Canary:
                 with self._lock:
                     found = Calibrated(role, form, tuple(exchanges), first.wrong)
                     self._news.append(found)
-                    self.seen.append(found.seen)
+                    self._seen.append(replace(found, exchanges=()))
             return first.silence
 
     def _in_time(self, request: Request) -> Request:
@@ -186,6 +197,16 @@ class Canary:
         )
         heard = self._heard(role, "binary", transcript, Purpose.CANARY_FRESH)
         return replace(heard, liveness=alive[0] if alive else None)
+
+    def repeats(self, role: str, special: int | None, connection: Connection) -> bool:
+        """Return True if an arbitrary model answers the requests that it was learned from with the
+        same values again (see `learned_again`)."""
+        binding, address = self._server.present[role], self._target.address
+
+        def ask(prepared: Prepared) -> Transcript:
+            return connection.exchange(prepared.request)
+
+        return play(learned_again(binding, address, special, TIMES), ask)
 
     def expected(self, role: str, form: Form = "binary") -> str | None:
         """Return the answer that the canary must get again, None for the exact one."""

@@ -22,6 +22,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Calibration
 from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.circumstances import AnswersDiffer
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.recorded.transcripts import (
     ReadExchange,
@@ -42,16 +43,20 @@ class FirstAnswers:
     """All first answers of a run, by role and form; several if it had several processes.
 
     `changed` has those models and forms of which other answers were exact although a first one was
-    not. `edits` lists calibrations that no run can have produced.
+    not. `edits` lists calibrations that no run can have produced, `differing` the roles of models
+    that do not repeat their answers.
     """
 
     by_model: Mapping[tuple[str, str], Sequence[FirstAnswer]] = field(default_factory=dict)
     changed: frozenset[tuple[str, str]] = frozenset()
     edits: tuple[str, ...] = ()
+    differing: frozenset[str] = frozenset()
 
     def seen(self) -> Iterator[Observation]:
         """Return what they show about first answers."""
         for (role, form), answers in self.by_model.items():
+            if role in self.differing:
+                continue
             wrong = next((one.wrong for one in answers if one.wrong is not None), None)
             yield observe_first_answer(role, form, wrong)
 
@@ -86,7 +91,9 @@ def first_answers(
         if any(one.expected is None for one in answers)
         or any(_exact(report, first, mask, masks=masks))
     )
-    return FirstAnswers(found, changed, tuple(edits))
+    causes = (case.cause for case in report.cases)
+    differing = frozenset(cause.role for cause in causes if isinstance(cause, AnswersDiffer))
+    return FirstAnswers(found, changed, tuple(edits), differing)
 
 
 def _first_answer(

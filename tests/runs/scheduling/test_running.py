@@ -20,10 +20,12 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.scheduling.blame import Killing
 from v2_conformance.runs.scheduling.engine import Engine
+from v2_conformance.runs.scheduling.repeating import Repeats
 from v2_conformance.runs.scheduling.running import in_order, run
 from v2_conformance.runs.scheduling.turns import Turns
 from v2_conformance.suite.cases import Case, ObservedCase
@@ -48,6 +50,7 @@ class Scripted:
         self._verdicts = verdicts
         self.round_trip_s = round_trip_s
         self.cuts_off = False
+        self.repeats = Repeats(cast(Canary, None))
         self.ran: list[str] = []
         self.beside: list[str] = []
         self.lingering: set[str] = set()

@@ -126,6 +126,11 @@ class Observations:
             if one.what != "first_answers" or known is None or not known.wrong:
                 self._seen[one.what, one.case] = one
 
+    def replace(self, case: str, seen: Iterable[Observation]) -> None:
+        """Put what is now found in a case in the place of all that was added for it."""
+        self._seen = {key: one for key, one in self._seen.items() if one.case != case}
+        self.add(seen)
+
     def verdict(self, case: ObservedCase) -> Verdict:
         """Return the verdict on the observed `case`, from everything that was added."""
         found = [one for (what, _), one in self._seen.items() if what == case.observed]

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 from v2_conformance.conversations.steps import Exchange, Heard, exchange_of
 from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.survival import survived, time_needed_s
-from v2_conformance.runs.canary import Canary
+from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.runs.patience import liveness
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
-from v2_conformance.runs.scheduling.repeating import TIMES
 from v2_conformance.runs.targets.restarting import restart
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RelationCase, RequestCase

@@ -117,7 +117,7 @@ class Engine:
             self._canary,
             self._hangs,
         )
-        self._repeats = Repeats(self._canary)
+        self.repeats = Repeats(self._canary)
         self._blame = Blame(target, self._canary, self._deaths, recovery or Recovery())
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
@@ -230,7 +230,7 @@ class Engine:
 
     def judged(self, case: ObservedCase, observations: Observations) -> Result:
         """Return the result of a case about all exchanges, which sends nothing."""
-        observations.add(self._canary.seen)
+        observations.add(self._canary.seen(self.repeats.differing))
         return Result(case, skipped(case, self._claims) or observations.verdict(case))
 
     def send_ahead(self, case: Case) -> None:
@@ -314,7 +314,7 @@ class Engine:
             self._blame.examine(result, self.live.connection())
             return result
 
-        return self._repeats.checked(once(case, begun), once, self.live.fresh_connection)
+        return self.repeats.checked(once(case, begun), once, self.live.fresh_connection)
 
     def _beside(self, case: RequestCase | GetCase) -> Result:
         try:

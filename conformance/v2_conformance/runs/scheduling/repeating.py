@@ -1,29 +1,27 @@
 """Checks that an arbitrary model repeats its answers before it blames a wrong value.
 
-Noise, dropout and random sampling change few of a model's answers, so it may seem to repeat them
-while it is learned. A value that is wrong only once is then not the server's fault.
+Noise, dropout, random sampling and sums in any order change few of a model's answers, or those to
+some requests only, so it may seem to repeat them while it is learned. A wrong value is then not the
+server's fault, and neither is one that came before.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import msgspec
 
-from v2_conformance.runs.canary import Canary
+from v2_conformance.judging.survival import answers_differ, blames_values, judged_by, withdrawn
+from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import RelationCase
 from v2_conformance.suite.causes.causes import Cause, wrong_output
 from v2_conformance.suite.causes.circumstances import AnswersDiffer
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.encode.inputs import input_entries
 from v2_conformance.wire.transport import Connection
-
-TIMES = 8
-"""How often what got a wrong answer is sent again: a model that answers half of all requests in
-another way does so nine times in a row in one of 500 cases."""
 
 _PLAIN = 200  # one wrong answer in fifty is seen among so many in 98 of 100 runs
 _PAUSE_S = 0.01  # between them if none was right: in all, more than a clock's second
@@ -31,13 +29,16 @@ _ENOUGH = 8  # cases whose values stayed wrong; the next ones will as well
 
 
 class Repeats:
-    """Knowledge about each such model in a run; for one thread."""
+    """Knowledge about each such model in a run; for one thread. `differing` has those that do not
+    repeat their answers, by role."""
 
     def __init__(self, canary: Canary) -> None:
+        self.differing: dict[str, AnswersDiffer] = {}
         self._canary = canary
-        self._differing: dict[str, str] = {}
-        self._asked: set[str] = set()
+        self._asked: dict[tuple[str, int | None], bool] = {}
+        self._plain: set[str] = set()
         self._stayed: Counter[str] = Counter()
+        self._blamed: list[Result] = []
 
     def checked(
         self,
@@ -50,49 +51,70 @@ class Repeats:
         `alone` runs a case while nothing else runs; `connection` is a fresh one.
         """
         case, output = result.case, wrong_output(result.cause)
-        if not isinstance(case, RelationCase) or result.outcome is not Outcome.FAIL:
+        if not isinstance(case, RelationCase) or not blames_values(case, result.verdict):
             return result
-        if output is None:
-            return result
-        asked = case.roles if _at_once(case) else (case.model,)
-        role = next((one for one in asked if one in self._differing), None)
-        if role is None and self._stayed[case.model] < _ENOUGH:
-            role = self._differs(asked, case, alone, connection)
-        if role is None:
+        known = self._withdrawn(result)
+        if known is not None or output is None:
+            return known or result
+        found = self._differs(case, alone, connection)
+        if found is None:
             self._stayed[case.model] += 1
             return result
-        cause = AnswersDiffer(role, self._differing.setdefault(role, output))
-        verdict = msgspec.structs.replace(result.verdict, outcome=Outcome.INCONCLUSIVE, cause=cause)
-        return msgspec.structs.replace(result, verdict=verdict)
+        self.differing[found.model] = answers_differ(found.of, output)
+        return self._withdrawn(result) or result
+
+    def note(self, result: Result) -> None:
+        """Note a final result of the run."""
+        if isinstance(result.cause, AnswersDiffer):
+            self.differing.setdefault(result.cause.role, result.cause)
+        elif blames_values(result.case, result.verdict):
+            self._blamed.append(result)
+
+    def withdrawn(self) -> Iterator[Result]:
+        """Yield the results, in place of those that were noted, of cases that failed before their
+        model was seen not to repeat its answers."""
+        return filter(None, map(self._withdrawn, self._blamed))
+
+    def _withdrawn(self, result: Result) -> Result | None:
+        assert isinstance(result.case, RelationCase)
+        verdict = withdrawn(result.case, result.verdict, self.differing)
+        return None if verdict is None else msgspec.structs.replace(result, verdict=verdict)
 
     def _differs(
         self,
-        roles: Sequence[str],
         case: RelationCase,
         alone: Callable[[RelationCase], Result],
         connection: Callable[[], Connection],
-    ) -> str | None:
-        """Return which of the models `roles` does not repeat its answers, None if each does.
+    ) -> RelationCase | None:
+        """Return the request of a case whose model does not repeat its answers, None if each does.
 
         If a server mixes up concurrent requests, some answers are wrong each time. Only sending the
         same requests one by one shows whether the model is the cause.
         """
-        if not _at_once(case):
-            if any(alone(case).outcome.harmless for _ in range(TIMES)):
-                return case.model
-        else:
-            for one in (case, *case.members):
-                single = replace(one, together=1, members=(), canary=None)
-                assert isinstance(single, RelationCase)
-                right = [alone(single).outcome.harmless for _ in range(TIMES)]
-                if any(right) and not all(right):
-                    return single.model
-        for role in roles:
-            if role not in self._asked:
-                self._asked.add(role)
-                if self._plain_differs(role, connection()):
-                    return role
+        at_once, asked = case.together > 1 or bool(case.members), judged_by(case)
+        if self._stayed[case.model] < _ENOUGH:
+            singles = [replace(one, together=1, members=(), canary=None) for one in asked]
+            for one in singles if at_once else [case]:
+                right = [alone(one).outcome.harmless for _ in range(TIMES)]
+                if any(right) and not (at_once and all(right)):
+                    return one
+        for one in asked:
+            if self._learned_differs(one, connection):
+                return one
+            if one.model not in self._plain:
+                self._plain.add(one.model)
+                if self._plain_differs(one.model, connection()):
+                    return one
         return None
+
+    def _learned_differs(self, case: RelationCase, connection: Callable[[], Connection]) -> bool:
+        """Return True if the plain request with the values of a case gets others now than it got
+        while the model was learned: what the case is compared with is no certain answer."""
+        special = next((one.get("special") for one in input_entries(case.request)), None)
+        key = case.model, special
+        if key not in self._asked:
+            self._asked[key] = not self._canary.repeats(case.model, special, connection())
+        return self._asked[key]
 
     def _plain_differs(self, role: str, connection: Connection) -> bool:
         """Return True if the plain request gets two answers that differ: its right one and another,
@@ -111,7 +133,3 @@ class Repeats:
                     return False  # it does not answer: each try may take the time limit
                 time.sleep(_PAUSE_S)
         return False
-
-
-def _at_once(case: RelationCase) -> bool:
-    return case.together > 1 or bool(case.members)

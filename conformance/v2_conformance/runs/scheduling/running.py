@@ -69,7 +69,8 @@ def run(
     """Run `cases`, yielding each result as it comes.
 
     Several `workers` run cases on as many connections: see `side_by_side`. Once `watch` has seen
-    that the server leaves the extension out, nothing more is sent.
+    that the server leaves the extension out, nothing more is sent. A case that failed before its
+    model was seen not to repeat its answers is yielded again, with the result that counts.
     """
     ordered = in_order(cases, watch)
     sent: list[Case] = [case for case in ordered if not isinstance(case, ObservedCase)]
@@ -77,7 +78,11 @@ def run(
     with closing(engine):
         for number, result in enumerate(_watched(engine, sent, workers, watch), 1):
             observations.add(result.seen())
+            engine.repeats.note(result)
             yield CaseFinished(result, number, len(ordered))
+        for result in engine.repeats.withdrawn():
+            observations.replace(result.case.id, result.seen())
+            yield CaseFinished(result, len(sent), len(ordered))
         observed = (case for case in ordered if isinstance(case, ObservedCase))
         for number, case in enumerate(observed, len(sent) + 1):
             yield CaseFinished(engine.judged(case, observations), number, len(ordered))

@@ -111,19 +111,22 @@ class RoleAbsent(CauseBase, frozen=True):
     reason: str
 
 
-class AnswersDiffer(CauseBase, frozen=True):
+class AnswersDiffer(CauseBase, frozen=True, omit_defaults=True):
     """The model answers the same request in more than one way, so that what it should answer to
     another one is not known: the case was not sent, or its wrong value is nobody's fault.
-    `output` is where, or what came instead of an answer."""
+    `output` is where, or what came instead of an answer; `floats` says if it has floats."""
 
     role: str
     output: str
+    floats: bool = True
 
     def words(self) -> str:
-        return (
+        words = (
             f"the model {self.role.removeprefix(ROLE)} gave different answers to the same request "
-            f"({self.output}); if only floats differ slightly, allow it with --rtol and --atol"
+            f"({self.output})"
         )
+        near = "; if only floats differ slightly, allow it with --rtol and --atol"
+        return words + near if self.floats else words
 
 
 class NothingToCompare(CauseBase, frozen=True):

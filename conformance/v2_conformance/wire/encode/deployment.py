@@ -30,7 +30,8 @@ class KnownModel:
 
     `answers` are its outputs, in their order, to each set of `model.samples`. They are None if one
     of them was malformed, or if it does not repeat its answers: then `differing` says in which
-    output. `special` are those to `model.special`, None for each malformed one.
+    output. `special` are those to `model.special`, None for each malformed one. `way` is the form
+    of inputs in which it was asked, and whether outputs were binary.
     """
 
     model: ModelContract
@@ -38,6 +39,7 @@ class KnownModel:
     tolerance: Tolerance | None = None
     differing: str | None = None
     special: tuple[tuple[Tensor, ...] | None, ...] = ()
+    way: tuple[str, bool] = ("binary", True)
 
     @property
     def answer_bytes(self) -> int:
