@@ -23,7 +23,9 @@ from v2_mutants.faults.shared.crashes import (
 from v2_mutants.faults.shared.deliveries import with_length
 from v2_mutants.registry import Right, What, fault, refuses, then
 
+_FORM = ["application/x-www-form-urlencoded"]
 _LONG_BODY = 2**16
+_LONG_FORM = 2**22
 _LONG_ELEMENT = 2**19
 # Too short for a line end, so that the server waits for more before it finds that it is no request.
 _CAME_WITH_HEAD = 30
@@ -55,7 +57,7 @@ fault("form-read-as-zeros", "P14", Behaviour.split_body)(
     then(
         lambda parts, request, length: (
             (parts[0], replace(parts[1], view=memoryview(bytes(len(parts[1].view)))))
-            if request.values("content-type") == ["application/x-www-form-urlencoded"]
+            if request.values("content-type") == _FORM
             else parts
         )
     ),
@@ -67,6 +69,27 @@ fault("long-body-without-type-ends-server", "P14", Behaviour.infer, base=Crashin
     ends_server(
         lambda model, request: not request.values("content-type") and len(request.body) > _LONG_BODY
     ),
+)
+
+
+def _ends_on_long_form(framed: bool) -> What[Response]:
+    """A server that ends on a long body typed as a form, with blobs only if `framed`."""
+    return ends_server(
+        lambda model, request: (
+            request.values("content-type") == _FORM
+            and len(request.body) > _LONG_FORM
+            and bool(request.values(HEADER_LENGTH)) == framed
+        )
+    )
+
+
+fault("long-json-form-ends-server", "R3", Behaviour.infer, base=CrashingServer)(
+    "JSON of more than 4 MiB with the Content-Type of a form crashes the server.",
+    _ends_on_long_form(framed=False),
+)
+fault("long-binary-form-ends-server", "R3", Behaviour.infer, base=CrashingServer)(
+    "A body of more than 4 MiB with blobs and the Content-Type of a form crashes the server.",
+    _ends_on_long_form(framed=True),
 )
 
 
