@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -90,6 +91,42 @@ fault("long-json-form-ends-server", "R3", Behaviour.infer, base=CrashingServer)(
 fault("long-binary-form-ends-server", "R3", Behaviour.infer, base=CrashingServer)(
     "A body of more than 4 MiB with blobs and the Content-Type of a form crashes the server.",
     _ends_on_long_form(framed=True),
+)
+
+
+fault("json-read-to-the-last-brace", "H1", Behaviour.split_body)(
+    "The JSON of a request with blobs ends at the last brace of the body.",
+    lambda right, request, length: (
+        right(length=bytes(request.body).rfind(b"}") + 1) if length else right()
+    ),
+)
+
+
+fault("body-in-chunks-read-as-empty", "C1", Behaviour.handle)(
+    "A body in chunks is read as empty.",
+    lambda right, request: (
+        right(replace(request, body=memoryview(b"")))
+        if request.values("transfer-encoding")
+        else right()
+    ),
+)
+
+
+fault("bool-in-json-refused", "D11", Behaviour.json_blob)(
+    "A BOOL input in JSON is rejected.",
+    refuses(lambda entry: entry.spec.datatype == "BOOL"),
+)
+
+
+fault("json-compressed-without-a-name", "P9", Behaviour.infer)(
+    "A JSON response to an inference is in gzip, and has no Content-Encoding.",
+    then(
+        lambda response, model, request: (
+            response
+            if HEADER_LENGTH in dict(response.headers)
+            else replace(response, body=(gzip.compress(b"".join(response.body)),))
+        )
+    ),
 )
 
 

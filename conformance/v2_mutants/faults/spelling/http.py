@@ -17,6 +17,7 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import all_in_json
+from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
 from v2_mutants.faults.shared.deliveries import (
     is_coded,
     is_raw,
@@ -69,6 +70,10 @@ def _answers_in_json_if(when: Sees) -> What[InferenceRequest]:
 
 def _first_chunk_line(request: Request) -> bytes:
     return request.framing.partition(b"\r\n")[0]
+
+
+def _has_trailers(request: Request) -> bool:
+    return request.framing != b"" and not _LAST_CHUNK.search(request.framing)
 
 
 def _in_gzip(server: Behaviour, response: Response) -> Response:
@@ -157,8 +162,7 @@ for _name, _text, _when, _status in (
      is not None, 400),
     ("many-zeros-in-chunk-size-refused", "A chunk whose size has more than 16 digits is rejected.",
      lambda request: re.match(rb"[0-9a-fA-F]{17}", _first_chunk_line(request)) is not None, 400),
-    ("trailers-refused", "A body with trailer fields is rejected.",
-     lambda request: request.framing != b"" and not _LAST_CHUNK.search(request.framing), 400),
+    ("trailers-refused", "A body with trailer fields is rejected.", _has_trailers, 400),
     ("expectation-of-chunks-refused",
      "An Expect field is answered with 400 where the body is in chunks.",
      lambda request: request.framing != b"" and request.values("Expect") != [], 400),
@@ -177,6 +181,11 @@ for _name, _text, _when, _status in (
      lambda request: request.waited_s > _PATIENCE_S, 408),
 ):  # fmt: skip
     fault(_name, "V2", Behaviour.infer)(_text, refuses_if(_when, _status))
+
+fault("trailers-end-server", "V2", Behaviour.infer, base=CrashingServer)(
+    "A body with trailer fields crashes the server.",
+    ends_server(lambda model, request: _has_trailers(request)),
+)
 
 for _who, _client, _is in (
     ("old-client", "a client of HTTP/1.0", lambda request: request.version == "1.0"),
