@@ -18,7 +18,7 @@ from v2_conformance.conversations.steps import Exchange
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.text.case import lines
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.report import files
+from v2_conformance.report import room
 from v2_conformance.report.files import REPORT, load_report, read_report, write_report
 from v2_conformance.report.kept_bytes import (
     PLAIN,
@@ -29,7 +29,6 @@ from v2_conformance.report.kept_bytes import (
     stored_size,
     unpacked,
 )
-from v2_conformance.report.recording import recorder
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.resources import schema
 from v2_conformance.runs.discovery import Server
@@ -101,13 +100,13 @@ def test_a_report_with_deflated_messages_is_valid_and_read_back(tmp_path: Path) 
 def test_too_long_messages_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = msgspec.structs.replace(exchange(b"x"), response_kept=keep(LONG))
     path = write_report(tmp_path, report_of([case("P2/x", "pass", None, own)]))
-    monkeypatch.setattr(files, "_LONGEST_MESSAGES", len(LONG))
+    monkeypatch.setattr(room, "UNPACKED", len(LONG) - 1)
     with pytest.raises(ReportFileError, match="its messages have over"):
         load_report(path)
 
 
 def test_bounded_room_for_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "ROOM", 500_000)
+    monkeypatch.setattr(room, "ANSWERS", 500_000)
     cases = [make_case(case_id=f"D1/case-{n}") for n in range(50)]
     server = Server("srv", "1", (), {}, {})
     record = Record(tmp_path, Target("http://h:1"), server, cases)
@@ -121,5 +120,5 @@ def test_bounded_room_for_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert (tmp_path / REPORT).stat().st_size < 1_000_000
     assert read_report(tmp_path / REPORT).is_intact
     shown = " ".join(text.plain for text in lines(report, report.cases[3], path="report.json"))
-    assert "more came that the report has no room for" in " ".join(shown.split())
+    assert "more, for which the report has no room" in " ".join(shown.split())
     assert report.cases[3].outcome is Outcome.PASS  # it was judged by all its bytes

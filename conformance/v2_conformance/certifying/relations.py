@@ -8,13 +8,16 @@ report = started.finish()
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, StartedRun, begin
+from v2_conformance.errors import NothingRanError
+from v2_conformance.judging.relations.learning import Learned
 from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.redaction import Mask
+from v2_conformance.report import room
 from v2_conformance.report.evidence import AskedInput, AskedModel, Relations, SampleValue
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.kept_bytes import keep
@@ -24,6 +27,7 @@ from v2_conformance.runs.learning import LearnedModel, learn_models
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
+from v2_conformance.suite.cases import Case
 from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import Sample
@@ -66,7 +70,13 @@ def start_relations(
     wait_until_ready(target, ready_within_s)
     special = partial(special_sets, cases)
     found = learn_models(
-        target, asked.names, asked.choice, asked.tolerance, special, most=asked.most
+        target,
+        asked.names,
+        asked.choice,
+        asked.tolerance,
+        special,
+        partial(_too_long, cases, patterns),
+        most=asked.most,
     )
     planned = relation_plan([one.learned for one in found.models], cases)
     chosen = select(planned, patterns)
@@ -76,7 +86,7 @@ def start_relations(
         rtol=tolerance.rtol,
         atol=tolerance.atol,
     )
-    return begin(
+    started = begin(
         target,
         Plan(planned, chosen, selection=Selection(tuple(patterns))),
         found.server,
@@ -85,6 +95,27 @@ def start_relations(
         recovery=recovery,
         expectations=expectations,
         outdated=outdated,
+    )
+    return replace(started, notes=tuple(_reduced(one) for one in found.models if one.reduced))
+
+
+def _too_long(
+    cases: Sequence[Case], patterns: Sequence[str], model: Learned, length: int, models: int
+) -> bool:
+    """Return True if a report has no room for the cases of so many such models, with `length` bytes
+    in each.
+    """
+    try:
+        chosen = select(relation_plan([model], cases), patterns)
+    except NothingRanError:
+        return False
+    return len(chosen) * length * models > room.UNPACKED
+
+
+def _reduced(model: LearnedModel) -> str:
+    return (
+        f"{model.asked.model} is sent 1 for variable dimensions, since a report has no room for "
+        "longer requests in all cases (--shape chooses otherwise, --case sends fewer cases)"
     )
 
 

@@ -95,6 +95,11 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
     ] = None
 
     @property
+    def messages(self) -> tuple[KeptBytes, KeptBytes]:
+        """The request and the response, as they are kept."""
+        return self.request_kept, self.response_kept
+
+    @property
     def request(self) -> bytes:
         """The request's bytes. Raises ReportFileError if the report is damaged there."""
         return unpacked(self.request_kept)
@@ -121,11 +126,8 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
 
     @property
     def omitted(self) -> int:
-        """Number of bytes at the end of the message that were not kept, for lack of room."""
-        return sum(
-            kept.omitted if isinstance(kept, Deflated) else 0
-            for kept in (self.request_kept, self.response_kept)
-        )
+        """Number of bytes at the ends of its messages that were not kept, for lack of room."""
+        return sum(kept.omitted if isinstance(kept, Deflated) else 0 for kept in self.messages)
 
 
 class AskedInput(Part, frozen=True):

@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -17,6 +17,7 @@ import msgspec
 
 from v2_conformance.bounded_files import read_bounded, write_whole
 from v2_conformance.errors import ReportFileError, UsageError, unwritable
+from v2_conformance.report import room
 from v2_conformance.report.digest import document_digest, pieces, sealed
 from v2_conformance.report.document import (
     NO_VERDICT,
@@ -29,9 +30,9 @@ from v2_conformance.report.document import (
     with_client_name,
 )
 from v2_conformance.report.document_part import REPORT_FORMAT
-from v2_conformance.report.evidence import Calibration, Relations
-from v2_conformance.report.kept_bytes import size_of
-from v2_conformance.report.messages import packed, with_messages
+from v2_conformance.report.evidence import Calibration
+from v2_conformance.report.messages import messages_of, packed, with_messages
+from v2_conformance.report.room import long_bytes
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.base import printable
 
@@ -48,8 +49,6 @@ _ALWAYS_UNPACKED = 16 << 20
 # with --large, is mostly packed already: gzip makes it four times shorter.
 _MOST_TIMES_AS_LONG = 200
 _MOST_TIMES_PACKED = 8
-# What all messages may unpack to. With --large an honest run has half of it.
-_LONGEST_MESSAGES = 2048 << 20
 _HEADER = b'{"header":'  # start of a record
 # Deeper than any generated request, and far from the interpreter's recursion limit.
 _DEEPEST = 64
@@ -248,7 +247,7 @@ def _whole(path: Path, data: bytes) -> Report:
         report = with_messages(report, _most_in(data, _MOST_TIMES_AS_LONG))
     except ReportFileError as error:
         raise ReportFileError(f"{path} is not a report: {error}") from error
-    _check_bounds(path, report.cases, report.relations, report.soak)
+    _check_bounds(path, report)
     return report
 
 
@@ -272,25 +271,18 @@ def _check_format(path: Path, suite: _OlderSuite) -> None:
         )
 
 
-def _check_bounds(
-    path: Path, cases: Sequence[CaseResult], relations: Relations | None, soak: Soak | None
-) -> None:
+def _check_bounds(path: Path, report: Report) -> None:
     """Raise ReportFileError for an entry that is nested so deeply that no code could walk it, which
-    is the only part of a report that can be, or for messages that unpack to more than a run has.
+    is the only part of a report that can be, or for messages that unpack to more than a run writes.
     """
-    models = () if relations is None else relations.models
-    kept = () if soak is None else soak.kept
-    exchanges = chain(
-        (one.exchange for one in kept),
-        *(model.learned for model in models),
-        *(case.exchanges for case in cases),
-    )
-    values = chain.from_iterable(chain(*(m.samples for m in models), *(m.special for m in models)))
-    messages = sum(size_of(one.request_kept) + size_of(one.response_kept) for one in exchanges)
-    if messages + sum(size_of(value.data) for value in values) > _LONGEST_MESSAGES:
-        most = _LONGEST_MESSAGES >> 20
-        raise ReportFileError(f"{path} is not a report: its messages have over {most} MiB")
-    for case in cases:
+    exchanges = chain.from_iterable(case.exchanges for case in report.cases)
+    of_cases = long_bytes(kept for exchange in exchanges for kept in exchange.messages)
+    others = long_bytes(messages_of(report)) - of_cases
+    for size, most in ((of_cases, room.UNPACKED), (others, room.OTHERS)):
+        if size > most:
+            words = f"its messages have over {most >> 20} MiB"
+            raise ReportFileError(f"{path} is not a report: {words}")
+    for case in report.cases:
         if not all(_is_shallow(exchange.entry, _DEEPEST) for exchange in case.exchanges):
             raise ReportFileError(
                 f"{path} is not a report: {printable(case.id, 80)} is nested too deeply"
@@ -356,9 +348,9 @@ def _fold(path: Path, lines: Iterable[bytes]) -> Report:
             calibration.append(entry.calibration)
     if header is None:
         raise ReportFileError(f"{path}: the run was stopped before its record had begun")
-    results = list(cases.values())
-    _check_bounds(path, results, header.relations, soak)
-    return _folded(header, results, calibration, footer, soak)
+    report = _folded(header, list(cases.values()), calibration, footer, soak)
+    _check_bounds(path, report)
+    return report
 
 
 def _folded(

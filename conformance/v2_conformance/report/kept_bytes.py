@@ -1,8 +1,8 @@
 """How a report keeps the bytes of a message: as they are, or deflated, or only their start.
 
 Most messages are short and stand in the record of a run as they went over the wire. Long ones are
-mostly tensors whose values repeat: deflated, they take a fraction. What a server sends beyond the
-room that a report has is left out, and said to be. A report.json has the messages of all exchanges
+mostly tensors whose values repeat: deflated, they take a fraction. What a report has no room for
+(see `report.room`) is left out, and said to be. A report.json has the messages of all exchanges
 in common blocks, see `report.messages`.
 """
 
@@ -111,6 +111,13 @@ def size_of(kept: KeptBytes) -> int:
     return kept.size if isinstance(kept, Deflated) else len(_here(kept))
 
 
+def unpacked_size(kept: KeptBytes) -> int:
+    """Return how many bytes a message has once it is unpacked: those that were kept."""
+    if isinstance(kept, Deflated) and kept.kept is not None:
+        return kept.kept
+    return size_of(kept)
+
+
 def unpacked(kept: KeptBytes) -> bytes:
     """The bytes that were kept. Never makes more than the message says that it has.
 
@@ -118,7 +125,7 @@ def unpacked(kept: KeptBytes) -> bytes:
     """
     if not isinstance(kept, Deflated):
         return _here(kept)
-    size = kept.size if kept.kept is None else kept.kept
+    size = unpacked_size(kept)
     stream = zlib.decompressobj()
     pieces: list[bytes] = []
     made = 0

@@ -183,6 +183,18 @@ def _damaged(what: str) -> ReportFileError:
     return ReportFileError(f"a message in the report is damaged: {what}")
 
 
+def messages_of(report: Report) -> list[KeptBytes]:
+    """Return all messages of a report, each as often as it stands there."""
+    found: list[KeptBytes] = []
+
+    def add(kept: KeptBytes) -> KeptBytes:
+        found.append(kept)
+        return kept
+
+    _exchanges_changed(report, add)
+    return found
+
+
 def _exchanges_changed(report: Report, change: Callable[[KeptBytes], KeptBytes]) -> Report:
     """Return `report` with every message changed, in its order."""
 

@@ -45,12 +45,21 @@ LIST = "/v2/models"
 _MOST_MODELS = 200
 _NAMED = 5
 _ROOM = 64 << 20  # bytes of answers in a run; its report keeps each answer once
+_LEARNED = 1 << 30  # bytes of all messages
 
 _NO_TIME = "no time was left to ask it (--max-time)"
+_ALONE = "test it alone, or with less input (--shape NAME=1,3,8,8)"
 _TOO_LARGE = (
-    f"its answers take more than the {_ROOM >> 20} MiB that a report has for all models: test it "
-    "alone, or with less input (--shape NAME=1,3,8,8)"
+    f"its answers take more than the {_ROOM >> 20} MiB that a report has for all models: {_ALONE}"
 )
+_TOO_LONG = (
+    f"its plain requests take more than the {_LEARNED >> 20} MiB that a report has for all "
+    f"models: {_ALONE}"
+)
+
+TooLong = Callable[[Learned, int, int], bool]
+"""Takes a model, the most bytes that a case of it exchanges, and the number of models. Returns True
+if a report has no room for the cases of so many such models."""
 
 SpecialSets = Callable[[ModelContract, frozenset[str]], tuple[tuple[Sample, ...], ...]]
 """More sets of values for a model, of whose inputs only those with these names take others."""
@@ -58,6 +67,10 @@ SpecialSets = Callable[[ModelContract, frozenset[str]], tuple[tuple[Sample, ...]
 
 def _none(model: ModelContract, free: frozenset[str]) -> tuple[tuple[Sample, ...], ...]:
     return ()
+
+
+def _never(model: Learned, length: int, models: int) -> bool:
+    return False
 
 
 class _NoRoomError(Exception):
@@ -69,13 +82,20 @@ class LearnedModel:
     """A learned model and the exchanges that taught it: its metadata, then plain requests.
 
     Those requests sent the samples of `asked`, answered or not. `free` are the inputs for which the
-    user gave no shape, range or tensor.
+    user gave no shape, range or tensor. If it is `reduced`, its variable dimensions are 1, since a
+    report has no room for longer requests in all its cases.
     """
 
     learned: Learned
     asked: ModelContract
     free: frozenset[str]
     exchanges: tuple[Exchange, ...]
+    reduced: bool = False
+
+    @property
+    def length(self) -> int:
+        """Number of bytes of all its messages."""
+        return sum(map(_length, self.exchanges))
 
 
 @dataclass(frozen=True)
@@ -92,11 +112,13 @@ def learn_models(
     choice: Choice,
     tolerance: Tolerance | None,
     special: SpecialSets = _none,
+    too_long: TooLong = _never,
     *,
     most: int | None = None,
 ) -> LearnedServer:
     """Learn the models called `names` (see ALL), also with each model's sets of values in
-    `special`. After `most` of them, the others are not tried.
+    `special`. After `most` of them, the others are not tried. Variable dimensions are 1 if longer
+    requests would be `too_long`.
 
     Raises UsageError for a name that the server does not have and for a choice that fits no model,
     UnreachableError if nothing answers, NothingRanError if no model answers its plain request.
@@ -106,17 +128,28 @@ def learn_models(
         found = _names(session, names)
         made: list[LearnedModel] = []
         failed: dict[str, str] = {}
-        room = _ROOM
+        room, left = _ROOM, _LEARNED
+        models = len(found) if most is None else min(most, len(found))
         budget = _budget(target, len(found))
         for name in found:
             if budget.spent:
                 failed[name] = _NO_TIME
                 continue
             one = _learned(target, session, name, choice, tolerance, special, room)
+            if (
+                isinstance(one, LearnedModel)
+                and _can_be_reduced(one, choice)
+                and too_long(one.learned, _plain_length(one), models)
+            ):
+                less = _learned(target, session, name, choice, tolerance, special, room, (1,))
+                one = one if isinstance(less, str) else replace(less, reduced=True)
+            if isinstance(one, LearnedModel) and one.length > left:
+                one = _TOO_LONG
             if isinstance(one, str):
                 failed[name] = one
             else:
                 made.append(one)
+                left -= one.length
                 room -= sum(map(len, {bytes(e.transcript.received) for e in one.exchanges}))
             if len(made) == most:
                 break
@@ -265,8 +298,11 @@ def _learned(
     tolerance: Tolerance | None,
     special: SpecialSets,
     room: int,
+    sizes: Sequence[int] = SIZES,
 ) -> LearnedModel | str:
-    """Return the model `name`, or why it cannot be tested. Its answers must fit into `room`."""
+    """Return the model `name`, or why it cannot be tested. Its answers must fit into `room`; its
+    variable dimensions are the first of `sizes` that it takes.
+    """
     before = len(session.asked)
     said = described(session.get(model_path(name)), name)
     metadata = session.asked[before]
@@ -281,7 +317,7 @@ def _learned(
     connection = target.transport().connection()
     problem = ""
     try:
-        for size in SIZES:
+        for size in sizes:
             outcome = _tried(
                 target, connection, name, said, inputs, choice, size, tolerance, special, room
             )
@@ -298,6 +334,27 @@ def _learned(
         f"it does not answer a plain request: {problem}; give inputs that it takes with --input "
         "NAME=FILE, --shape NAME=1,3,8,8 or --range NAME=0:1"
     )
+
+
+def _can_be_reduced(model: LearnedModel, choice: Choice) -> bool:
+    """Return True if the model took more than 1 for a dimension that is left to us."""
+    pairs = zip(model.asked.inputs, model.asked.samples[0], strict=True)
+    return any(
+        size == -1 and took > 1
+        for spec, sample in pairs
+        if not {spec.name} & (choice.shapes.keys() | choice.tensors.keys())
+        for size, took in zip(spec.dims, sample.shape, strict=True)
+    )
+
+
+def _plain_length(model: LearnedModel) -> int:
+    """Return the number of bytes of the first plain request, in the longest form, and its
+    response."""
+    return next(_length(one) for one in model.exchanges if one.purpose is Purpose.CALIBRATION)
+
+
+def _length(exchange: Exchange) -> int:
+    return len(exchange.transcript.request) + len(exchange.transcript.received)
 
 
 def _tried(

@@ -35,7 +35,7 @@ from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RelationCase
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.terminal_safe_text import defused
+from v2_conformance.terminal_safe_text import defused, wrapped
 
 
 def run_server(options: RunOptions) -> int:
@@ -155,5 +155,7 @@ def _finish(options: RunOptions, started: StartedRun, load: Load | None) -> Repo
         for role, why in server.absent.items():
             if role in target.models:
                 print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
+        for note in started.notes:
+            print("\n".join(wrapped(target.mask.text(defused(note)), "  ")), file=sys.stderr)
         gc.freeze()  # all that was read stays to the end, so no collection need examine it again
         return started.finish(workers=count, on_case=reporter.show, load=load, on_load=soak.show)

@@ -8,7 +8,6 @@ incomplete. Secrets of the target are masked, length by length, before anything 
 from __future__ import annotations
 
 import contextlib
-import operator
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -31,7 +30,7 @@ from v2_conformance.report.document import (
     RecordLine,
     Report,
 )
-from v2_conformance.report.evidence import Calibration, RecordedExchange, Relations
+from v2_conformance.report.evidence import Calibration, Relations
 from v2_conformance.report.files import (
     RECORD,
     REPORT,
@@ -41,13 +40,7 @@ from v2_conformance.report.files import (
     fold_record,
     write_report,
 )
-from v2_conformance.report.kept_bytes import (
-    PLAIN,
-    Deflated,
-    start_of,
-    stored_size,
-    unpacked,
-)
+from v2_conformance.report.kept_bytes import Deflated, unpacked
 from v2_conformance.report.recording.results import (
     calibration,
     case_result,
@@ -55,6 +48,7 @@ from v2_conformance.report.recording.results import (
     soak_of,
     withheld,
 )
+from v2_conformance.report.room import Room
 from v2_conformance.report.tested import (
     EVERYTHING,
     ClientInfo,
@@ -70,15 +64,11 @@ from v2_conformance.runs.soak.soaking import Soaked
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 
-ROOM = 24 * 1024 * 1024
-"""Bytes that all responses of a run may take in its report, before base64, besides what answers
-to the suite's long tensors take. An honest server needs a quarter of it."""
 # Bytes of an exchange that takes milliseconds to record, but so little memory that the next one can
 # be made beside it.
 _TAKES_TIME = 256 * 1024
 _FITS_BESIDE = 16 * 1024 * 1024
 _PIECE = 1 << 20
-_START = 512  # what is kept of a response that does not fit
 
 Note = Callable[[CaseResult], CaseResult]
 
@@ -117,7 +107,7 @@ class Record:
         self._started = datetime.now(timezone.utc)
         self._began = time.monotonic()
         self._file = _create(directory, outdated)
-        self._room = ROOM
+        self._room = Room()
         self._problem: UsageError | None = None
         self._beside = ThreadPoolExecutor(1)
         self._writing: Future[None] | None = None
@@ -167,7 +157,8 @@ class Record:
         self._append_case(case)
 
     def _append_case(self, case: CaseResult) -> None:
-        case = self._noted(self._within_room(case))
+        exchanges = tuple(map(self._room.fitted, case.exchanges))  # cut once they have been judged
+        case = self._noted(msgspec.structs.replace(case, exchanges=exchanges))
         try:
             self._write(RecordLine(case=case))
         except LeakError as error:
@@ -177,26 +168,6 @@ class Record:
         """Append the result of a soak."""
         self._settle()
         self._write(RecordLine(soak=soak_of(found, self.mask)))
-
-    def _within_room(self, case: CaseResult) -> CaseResult:
-        """Return `case` with all its bytes, except those that the report has no room for.
-
-        Of a response that does not fit only the start is kept, once it has been judged.
-        """
-        exchanges = tuple(map(self._fitted, case.exchanges))
-        whole = all(map(operator.is_, exchanges, case.exchanges))
-        return case if whole else msgspec.structs.replace(case, exchanges=exchanges)
-
-    def _fitted(self, exchange: RecordedExchange) -> RecordedExchange:
-        asked, size = stored_size(exchange.request_kept), stored_size(exchange.response_kept)
-        if asked > PLAIN:  # tensors of the suite, to which the answer may have as many
-            self._room += asked
-        if size > self._room:
-            start = start_of(exchange.response_kept, _START)
-            exchange = msgspec.structs.replace(exchange, response_kept=start)
-            size = stored_size(start)
-        self._room = max(0, self._room - size)
-        return exchange
 
     def finish(self, *, complete: bool = True) -> Report:
         """Close the record, write report.json and return the report."""

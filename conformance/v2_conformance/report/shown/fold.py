@@ -315,7 +315,7 @@ def exchange_facts(exchange: RecordedExchange) -> Iterator[str]:
     if exchange.http2 is not None and exchange.http2.trailers:
         yield f"trailers {_trailers(exchange.http2.trailers)}"
     if exchange.omitted:
-        yield f"{in_bytes(exchange.omitted)} more came that the report has no room for"
+        yield f"{in_bytes(exchange.omitted)} more, for which the report has no room"
     if exchange.ending is Ending.COMPLETE:
         yield "left open" if exchange.open else "closed afterwards"
 

@@ -70,7 +70,7 @@ def read_exchange(
     `half_closed` the client could send nothing afterwards, whatever the response says.
     """
     if exchange.omitted:
-        raise OmittedError(f"{exchange.omitted} bytes of its answers are not in the report")
+        raise OmittedError(f"{exchange.omitted} bytes of its exchanges are not in the report")
     ending = exchange.ending
     request, response = exchange.request, exchange.response
     idle_ms, first_ms = exchange.closed_before_ms, exchange.first_byte_ms

@@ -1,0 +1,117 @@
+"""A run with messages longer than its report has room for: it ends with a report all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from support.right_models import Arrays, RightModel, Serving
+from support.servers import Start
+from v2_conformance.certifying.relations import Asked, start_relations
+from v2_conformance.certifying.servers import StartedRun
+from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report import room
+from v2_conformance.report.document import Report
+from v2_conformance.report.evidence import RecordedExchange
+from v2_conformance.report.files import REPORT, read_report
+from v2_conformance.report.kept_bytes import PLAIN, Deflated, KeptBytes, stored_size, unpacked_size
+from v2_conformance.runs import learning
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.suite.library import every_case
+from v2_conformance.suite.models import ROLE
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.values.samples import Choice
+from v2_conformance.verifying.verification import verify
+
+PATTERNS = ["P2", "O1", "O2", "S2", "P1"]
+DIMS = (-1, 3, 24, 24)
+THREE = Choice({"image": (3, *DIMS[1:])})
+
+
+def negative(given: Arrays) -> Arrays:
+    return {"negative": 1 - given["image"]}
+
+
+IMAGES = RightModel({"image": ("FP32", *DIMS)}, {"negative": ("FP32", *DIMS)}, negative)
+
+
+class Images(Serving):
+    """A server of models that take images, with any number of them in a batch."""
+
+    right = MappingProxyType({"one": IMAGES, "two": IMAGES})
+
+
+def started(url: str, directory: Path, *names: str, choice: Choice | None = None) -> StartedRun:
+    asked = Asked(names or ("one",), choice or Choice())
+    return start_relations(make_target(url), asked, directory, patterns=PATTERNS)
+
+
+def batches(report: Report) -> list[int]:
+    assert report.relations is not None
+    return [model.samples[0][0].shape[0] for model in report.relations.models]
+
+
+def of_cases(report: Report) -> list[KeptBytes]:
+    exchanges = (exchange for case in report.cases for exchange in case.exchanges)
+    return [kept for exchange in exchanges for kept in exchange.messages]
+
+
+def is_cut(exchange: RecordedExchange) -> tuple[bool, bool]:
+    asked, answered = (isinstance(one, Deflated) and one.omitted > 0 for one in exchange.messages)
+    return asked, answered
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    with ReferenceServer(Images) as server:
+        return started(server.url, tmp_path_factory.mktemp("whole"), choice=THREE).finish()
+
+
+@pytest.mark.parametrize("bound", ["UNPACKED", "PACKED"])
+def test_a_run_longer_than_its_report_ends_with_a_report(
+    whole: Report, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str
+) -> None:
+    size = stored_size if bound == "PACKED" else unpacked_size
+    long = [kept for kept in of_cases(whole) if unpacked_size(kept) > PLAIN]
+    monkeypatch.setattr(room, bound, sum(map(size, long)) // 2)
+    report = started(start(Images).url, tmp_path, choice=THREE).finish()
+    assert read_report(tmp_path / REPORT).report == report
+    assert room.long_bytes(of_cases(report)) <= room.UNPACKED
+    cut = {
+        case.id: [is_cut(exchange) for exchange in case.exchanges]
+        for case in report.cases
+        if any(exchange.omitted for exchange in case.exchanges)
+    }
+    assert 0 < len(cut) < len(report.cases)
+    assert any(asked for exchanges in cut.values() for asked, _ in exchanges)
+    assert any(answered for exchanges in cut.values() for _, answered in exchanges)
+    assert not list(report.of(Outcome.FAIL))  # they were judged by all their bytes
+    found = verify(tmp_path / REPORT, every_case())
+    assert not found.edits
+    assert {case.id for case in found.cases if case.unjudged} >= cut.keys()
+    assert not [case.problem for case in found.cases if case.problem]
+
+
+def test_variable_dimensions_are_one_where_three_would_not_fit(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "UNPACKED", 2 << 20)
+    run = started(start(Images).url, tmp_path)
+    assert batches(run.finish()) == [1]
+    (note,) = run.notes
+    assert note.startswith("one is sent 1 for variable dimensions, since a report has no room")
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
+    run = started(start(Images).url, tmp_path, choice=THREE)
+    assert (batches(run.finish()), run.notes) == ([3], ())
+
+
+def test_models_share_the_room_of_a_report(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = start(Images)
+    monkeypatch.setattr(learning, "_LEARNED", 3 << 19)
+    run = started(server.url, tmp_path, "one", "two", choice=THREE)
+    assert batches(run.finish()) == [3]
+    assert "its plain requests take more than" in run.engine.server.absent[ROLE + "two"]
