@@ -173,7 +173,9 @@ class Registry(dict[str, Mutant[B]]):
 
     def _add(self, mutant: Mutant[B]) -> None:
         if mutant.name in self:
-            raise ValueError(f"the {self.kind} {mutant.name} is registered twice")
+            raise UsageError(
+                f"the {self.kind} {mutant.name} is registered twice: give one of them another name"
+            )
         self[mutant.name] = mutant
 
 

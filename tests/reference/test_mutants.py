@@ -115,7 +115,7 @@ def test_a_mutant_also_does_what_its_base_does(registry: Registry[Sum]) -> None:
 
 def test_a_name_is_registered_once(registry: Registry[Sum]) -> None:
     registry("shout", "A1", Sum.add)("Once.", lambda right, one, other=2: 0)
-    with pytest.raises(ValueError, match="the fault shout is registered twice"):
+    with pytest.raises(UsageError, match="the fault shout is registered twice"):
         registry("shout", "A1", Sum.add)("Twice.", lambda right, one, other=2: 0)
 
 

@@ -138,6 +138,9 @@ def apply(
     return changed
 
 
+_OWN_TEXT = frozenset({"text", "change", "indent"})
+
+
 def _misfit(given: Variation, present: Collection[str], before: Sequence[Variation]) -> str | None:
     """Return why the variation cannot be used, None if it can."""
     missing = next((need for need in given.needs if need not in present), None)
@@ -162,7 +165,8 @@ def _taken(given: Variation, request: Mapping[str, Any]) -> Iterator[str]:
 def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
     """Return what the request has, of what a variation can need."""
     inputs = _entries(request.get("inputs"))
-    json = not request.get("raw") and "text" not in request.get("json", {})
+    own_text = _OWN_TEXT & request.get("json", {}).keys()  # no variation could write it
+    json = not request.get("raw") and not own_text
     in_json = [entry for entry in inputs if entry.get("form", "binary") in _JSON_FORMS]
     kinds = {_datatype(entry, model) for entry in in_json} if json else set()
     checks = {

@@ -7,7 +7,7 @@ still be of any JSON type. Any other error while a case is encoded is a bug in t
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from v2_conformance.errors import CaseFileError
@@ -34,6 +34,14 @@ def only_member(value: object, what: str, known: Collection[str]) -> tuple[str, 
     if len(found) != 1:
         raise unexpected(what, f"only {_listed(known)}", list(found))
     return next(iter(found.items()))
+
+
+def refuse(given: Mapping[str, Any], names: Iterable[str], why: str) -> None:
+    """Raise CaseFileError if `given` has one of these members, which would not be sent because of
+    `why`."""
+    for name in names:
+        if name in given:
+            raise CaseFileError(f"`{name}` would not be sent: {why}")
 
 
 def array(value: object, what: str) -> Sequence[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.variations import variation
-from v2_conformance.wire.case_data import array, integer, mapping, text, write_json
+from v2_conformance.wire.case_data import array, integer, mapping, refuse, text, write_json
 from v2_conformance.wire.encode.inputs import Described, EncodedInput
 from v2_conformance.wire.encode.json_changes import change_json, changed_json
 from v2_conformance.wire.spelling.json import write_spelled
@@ -33,11 +33,12 @@ def encode_document(
     request = case.request
     given = mapping(request.get("json", {}), "`json`", _MEMBERS)
     if "text" in given:
+        refuse(given, set(_MEMBERS) - {"text"}, "`json.text` is all of the JSON")
         return text(given["text"], "`json.text`").encode()
     spelled = [v for v in map(variation, case.variations) if v.kind == "json"]
     indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
-    if "change" in given and spelled:
-        raise CaseFileError("`json.change`: the JSON cannot be spelled in another way as well")
+    if spelled:
+        refuse(given, ("change", "indent"), "a variation writes the JSON")
     if "change" in given:
         body = change_json(_document(request, inputs, outputs), given["change"], indent=indent)
     elif spelled:
@@ -117,6 +118,7 @@ def _outputs(given: object, names: Sequence[str]) -> list[Described]:
 def _output(entry: object, names: Sequence[str]) -> Described:
     given = mapping(entry, "the entry", ("tensor", "name", "binary_data", "parameters"))
     if "name" in given:
+        refuse(given, ("tensor",), "`name` is sent in its place")
         name = text(given["name"], "`name`")
     else:
         most = len(names) - 1
@@ -127,8 +129,9 @@ def _output(entry: object, names: Sequence[str]) -> Described:
     output: dict[str, Any] = {"name": name}
     parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
     if "binary_data" in given:
+        refuse(parameters, ("binary_data",), "the output has one of its own")
         parameters["binary_data"] = given["binary_data"]
-    if parameters:
+    if parameters or "parameters" in given:
         output["parameters"] = parameters
     return Described(output)
 

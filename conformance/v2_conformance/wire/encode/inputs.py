@@ -33,6 +33,7 @@ from v2_conformance.wire.case_data import (
     mapping,
     one_of,
     only_member,
+    refuse,
     text,
     unexpected,
     write_json,
@@ -180,7 +181,9 @@ def _encode(
     )
     form = one_of(given.get("form", "binary"), "`form`", _FORMS)
     sent: Buffer | None = None
-    if form in ("binary", "both"):
+    if form not in ("binary", "both"):
+        refuse(given, ("blob", "size"), f"an input in the form {form} has no blob")
+    else:
         sent = from_hex(given["blob"], "`blob`") if "blob" in given else tensor.blob
     usual = "parameters" not in given and "size" not in given and len(shape) <= _FEW
     if usual and _is_shape(shape):
@@ -189,7 +192,8 @@ def _encode(
         described = _described(given, tensor, shape, sent)
     data = None
     if form in IN_JSON:
-        data = _data(tensor, nested=form == "nested", shared=given.get("values") == SAMPLE)
+        held = msgspec.structs.replace(tensor, datatype=true_datatype)  # what `values` are of
+        data = _data(held, nested=form == "nested", shared=given.get("values") == SAMPLE)
     pattern_given = isinstance(given.get("values", ""), str) and "elements" not in given
     filled = pattern_given and datatype == true_datatype
     return EncodedInput(described, tensor, index, sent, filled, data)
@@ -201,9 +205,10 @@ def _described(
     entry: dict[str, Any] = {"name": tensor.name, "shape": shape, "datatype": tensor.datatype}
     parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
     if sent is not None:
+        refuse(parameters, (BINARY_DATA_SIZE,), "`size` says what it is")
         size = declared_size(given["size"], len(sent)) if "size" in given else len(sent)
         parameters[BINARY_DATA_SIZE] = size
-    if parameters:
+    if parameters or "parameters" in given:
         entry["parameters"] = parameters
     return Described(entry)
 
@@ -220,6 +225,10 @@ def _usual(name: str, shape: Shape, datatype: str, size: int | None) -> Describe
 def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], chosen: Values) -> bytes:
     """Return the tensor's true value."""
     values = given.get("values", "counting")
+    if isinstance(values, list) and given.get("elements", len(values)) != len(values):
+        raise unexpected("`elements`", f"the {len(values)} that `values` has", given["elements"])
+    if isinstance(values, dict):
+        refuse(given, ("elements",), "`values` has all elements")
     if isinstance(values, dict):
         return _begun(mapping(values, "`values`", ("hex", "then")), datatype, shape, chosen)
     if isinstance(values, list):

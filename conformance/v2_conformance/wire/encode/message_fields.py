@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
-from v2_conformance.wire.case_data import array, mapping, text, unexpected
+from v2_conformance.wire.case_data import array, mapping, refuse, text, unexpected
 
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?(?::([a-z]+))?\}")
 _TRUE_LENGTH = "${length}"
@@ -58,6 +58,8 @@ def _header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, s
     if given == {}:  # as in almost every case
         return [(HEADER_LENGTH, str(length))]
     given = mapping(given, "`header_length`", ("name", "value", "values"))
+    if "values" in given:
+        refuse(given, ("value",), "`values` has those of all fields")
     name = text(given.get("name", HEADER_LENGTH), "`header_length.name`")
     one = [given.get("value", _TRUE_LENGTH)]
     values = array(given.get("values", one), "`header_length.values`")

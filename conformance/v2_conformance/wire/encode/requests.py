@@ -24,6 +24,7 @@ from v2_conformance.wire.case_data import (
     integer,
     mapping,
     one_of,
+    refuse,
     text,
 )
 from v2_conformance.wire.encode.coded_body import code_body
@@ -156,7 +157,9 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
     behind = sum(len(blob) for _, blob in blobs) + rest
     document = b""
-    if not request.get("raw"):
+    if request.get("raw"):
+        refuse(request, ("id", "parameters", "outputs", "json"), "a raw request has no JSON")
+    else:
         document = encode_document(case, inputs, binding.outputs, name, behind)
     fields = _fields(request, len(document), behind, binary=bool(blobs))
     change = mapping(request.get("body", {}), "`body`", ("drop", "append"))
@@ -167,7 +170,9 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
     length -= dropped
     given = [variation(name) for name in case.variations]
     coded = None
-    if "encoding" in request:
+    if "encoding" not in request:
+        refuse(request, ("encoded",), "the body is not encoded")
+    else:
         coded = _coded(request, document, extended, length, given)
     delivery = read_delivery(request.get("delivery", "whole"))
     if delivery.chunked:
@@ -175,6 +180,8 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
     else:
         fields.append(("Content-Length", str(rest + (length if coded is None else len(coded)))))
     model_path = binding.path
+    if "path" in request:
+        refuse(request, ("version",), "`path` has the whole path")
     if "version" in request:
         model_path = f"/v2/models/{binding.model}/versions/{request['version']}"
     path = text(request.get("path", f"{model_path}/infer"), "`path`")
