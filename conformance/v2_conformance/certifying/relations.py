@@ -66,7 +66,7 @@ def start_relations(
     Raises what that raises, and NothingRanError if no model answers its plain request.
     """
     cases = suite_cases()
-    check_claims(target, cases)
+    check_claims(target)
     wait_until_ready(target, ready_within_s)
     special = partial(special_sets, cases)
     found = learn_models(

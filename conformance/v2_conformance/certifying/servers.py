@@ -189,7 +189,7 @@ def start(
 def find(target: Target, plan: Plan, ready_within_s: float | None, workers: int | None) -> Server:
     """Return the server that a run of `plan` is about. Raises as `start` does."""
     if plan.own:
-        check_claims(target, plan.planned)
+        check_claims(target)
     wait_until_ready(target, ready_within_s)
     return discover(target, without_models=plan.own, workers=workers)
 

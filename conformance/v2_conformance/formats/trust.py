@@ -75,9 +75,9 @@ def _of_the_run(report: Report) -> Iterator[Caution]:
         yield Caution(Doubt.FOREIGN_CASES, "Not the suite", "the cases are those of --cases")
     left, total = sum(missing(report).values()), sum(report.planned.values())
     if not report.complete:
-        details = (
-            f"stopped with {to_go(report)} of {total} cases to go; what is missing was not tested"
-        )
+        late, asked = to_go(report)
+        where = f"with {late} of {asked} cases to go" if late else "before its last case"
+        details = f"stopped {where}; what is missing was not tested"
         yield Caution(Doubt.INCOMPLETE, "Stopped early", details)
     elif left:
         yield Caution(Doubt.LEFT_OUT, "A part of the suite", f"{left} of {total} cases not sent")

@@ -169,7 +169,7 @@ class SessionHooks:
             folder = self._options.report_dir or self._shared
             self._resources.enter_context(sole_run(folder))
             engine = self.engine()
-            check_claims(engine.target, self._cases)
+            check_claims(engine.target)
             self._watch = plan.watch(engine.server)
             self._record = Record(
                 folder,

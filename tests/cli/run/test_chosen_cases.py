@@ -9,6 +9,7 @@ import pytest
 from v2_conformance.cli.main import main
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.redaction import Mask
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.runs.generated.counterexamples import write_counterexample
@@ -83,3 +84,27 @@ def test_an_axis_without_values_is_refused(tmp_path: Path) -> None:
         (tmp_path / "a.yaml").write_text(CASE.format(axes=f"axes: {axes}"))
         with pytest.raises(CaseFileError, match=r"a\.yaml:5: cases|a\.yaml:5: axes"):
             load_cases(tmp_path)
+
+
+def test_a_run_that_is_out_of_time_counts_the_cases_that_were_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--case", "P2/*", "--max-time", "0.001", "--report-dir", str(tmp_path)]
+    main(["run", *arguments])
+    report = load_report(tmp_path / REPORT)
+    count = len(report.cases)
+    assert 0 < count < len(suite_cases())
+    assert f"the run is incomplete: it was stopped with {count} cases to go" in (
+        report.verdict.reasons
+    )
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"stopped with {count} of {count} cases to go" in shown
+
+
+def test_the_embedded_server_is_tested_with_all_profiles_that_it_serves(tmp_path: Path) -> None:
+    main(["run", "--case", "W1", "--report-dir", str(tmp_path)])
+    report = load_report(tmp_path / REPORT)
+    assert report.target.profiles == SERVER_PROFILES
+    assert {case.outcome for case in report.cases} == {Outcome.PASS}
+    main(["run", "--case", "P2", "--profile", "raw", "--report-dir", str(tmp_path)])
+    assert load_report(tmp_path / REPORT).target.profiles == ("binary", "raw")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
 from v2_conformance.certifying.progress import (
@@ -26,6 +26,7 @@ from v2_conformance.cli.start import server_under_test
 from v2_conformance.errors import NothingRanError
 from v2_conformance.formats.registry import OF_GATEWAYS, file_names
 from v2_conformance.options.runs import RunOptions
+from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.report.document import Report
 from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.verdict.standing import found_no_model
@@ -47,7 +48,11 @@ def run_server(options: RunOptions) -> int:
             from v2_mutants.servers import MutantServer
 
             server = stack.enter_context(MutantServer(options.faults))
-            options = replace(options, url=server.url_of(options.binding))
+            options = replace(
+                options,
+                url=server.url_of(options.binding),
+                profiles=options.profiles or OPT_IN_PROFILES,  # it serves all of them
+            )
             recovery = replace(recovery, anew=server.restart)
         target = target_of(options)
         check_binding(options, target)
@@ -151,11 +156,15 @@ def _finish(options: RunOptions, started: StartedRun, load: Load | None) -> Repo
     )
     for line in announcement(chosen):
         print(line, file=sys.stderr)
-    with Reporter(len(chosen), place, target.max_time_s, count) as reporter:
+    nothing = started.plan.own and not server.present  # nothing is tested, as the summary says
+    with (
+        nullcontext() if nothing else Reporter(len(chosen), place, target.max_time_s, count)
+    ) as reporter:
         for role, why in server.absent.items():
             if role in target.models:
                 print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
         for note in started.notes:
             print("\n".join(wrapped(target.mask.text(defused(note)), "  ")), file=sys.stderr)
         gc.freeze()  # all that was read stays to the end, so no collection need examine it again
-        return started.finish(workers=count, on_case=reporter.show, load=load, on_load=soak.show)
+        show = (lambda event: None) if reporter is None else reporter.show
+        return started.finish(workers=count, on_case=show, load=load, on_load=soak.show)

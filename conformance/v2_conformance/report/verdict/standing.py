@@ -145,10 +145,15 @@ def missing(report: Report) -> dict[str, int]:
     return {requirement: count for requirement, count in left.items() if count > 0}
 
 
-def to_go(report: Report) -> int:
-    """Return how many cases a run had still to send when it was stopped, or ran out of time."""
+def to_go(report: Report) -> tuple[int, int]:
+    """Return how many cases a run had still to send when it was stopped, or ran out of time, and
+    how many in all. Of a part of the suite only those that the report has are known.
+    """
+    asked = report.selection
     late = sum(isinstance(case.cause, OutOfTime) for case in report.cases)
-    return sum(missing(report).values()) + late
+    if asked.patterns or asked.shard is not None:
+        return late, len(report.cases)
+    return sum(missing(report).values()) + late, sum(report.planned.values())
 
 
 def server_name(report: Report) -> str:

@@ -19,14 +19,13 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.shown import soak_words
 from v2_conformance.report.verdict.extension import left_out_of
-from v2_conformance.report.verdict.standing import claim, verdict_words
+from v2_conformance.report.verdict.standing import claim, to_go, verdict_words
 from v2_conformance.suite.causes.base import counted, describe
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.circumstances import (
     AnswersDiffer,
     CodingsUnsupported,
     DatatypesUnsupported,
-    OutOfTime,
     RoleAbsent,
 )
 from v2_conformance.suite.causes.client_findings import ClientLacks
@@ -187,9 +186,10 @@ def _of_the_run(report: Report) -> Iterable[str]:
             "(`v2-conformance merge`)"
         )
     if not report.complete:
-        late = sum(isinstance(case.cause, OutOfTime) for case in cases)
-        left = total - len(cases) + late
-        where = f"with {left} cases to go" if left > 0 else "before it had sent its last case"
+        left, _ = to_go(report)
+        where = (
+            f"with {counted(left, 'case')} to go" if left else "before it had sent its last case"
+        )
         yield f"the run is incomplete: it was stopped {where}"
     passed = {case.level for case in cases if case.outcome is Outcome.PASS}
     if "MUST" not in passed:
