@@ -349,6 +349,11 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
         except (ValueError, OverflowError):
             return None
 
+    @property
+    def day(self) -> str:
+        """The day on which the run began, in UTC; an odd `started` as it is."""
+        return f"{self.moment:%Y-%m-%d}" if self.moment else self.started
+
     @cached_property
     def _by_id(self) -> dict[str, CaseResult]:
         return {case.id: case for case in self.cases}
