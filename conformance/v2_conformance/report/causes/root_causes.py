@@ -37,8 +37,6 @@ _BROKEN = Fraction(1, 3)
 _LIKE = Fraction(1, 2)
 
 
-# What a client asks first: without it, nothing else of the extension is used.
-_LEADS = "extension_not_listed"
 _POINTED = "shown by "
 # Families of requirements that vary what others are about.
 _VARYING = "VX"
@@ -81,6 +79,11 @@ class CauseGroup(Generic[Case]):
     requirements: tuple[str, ...]
     waiting: tuple[Case, ...] = ()
     harm: Harm | None = None
+
+    @property
+    def grade(self) -> str:
+        """The strictest grade of its failures."""
+        return GRADES[_gravest(self.cases)]
 
 
 def root_causes(
@@ -200,7 +203,8 @@ class _Grouping(Generic[Case]):
                 root = min(left, key=rank)
                 others = (key for key in left if key != root and self._explains(root, key))
                 taken = [root, *others]
-                found.append((root, self._group(root, taken)))
+                head = self._head(root, taken, rank)
+                found.append((head, self._group(head, [head, *(k for k in taken if k != head)])))
                 left = [key for key in left if key not in taken]
         if self._of_any_model:
             found = [*self._pointed_groups(), *self._merged(found)]
@@ -231,8 +235,7 @@ class _Grouping(Generic[Case]):
             yield key, root
 
     def _distance(self, key: _Key, case: Case) -> tuple[bool, bool]:
-        varied = case.requirement[:1] in _VARYING or self._combines(case.requirement)
-        return case.requirement != key.requirement, varied
+        return case.requirement != key.requirement, self._varies(case.requirement)
 
     def _merged(
         self, found: Iterable[tuple[_Key, CauseGroup[Case]]]
@@ -246,9 +249,11 @@ class _Grouping(Generic[Case]):
         for keys in alike.values():
             about = [self._known[key.requirement] for key in keys if self._is_about(key)]
             needed = {name for known in about for name in known.prerequisite_of}
-            root = min(
-                keys, key=lambda key: (*self._plainness(key, needed), *self._catalogued(key))
-            )
+
+            def rank(key: _Key, needed: Collection[str] = needed) -> tuple[object, ...]:
+                return *self._plainness(key, needed), *self._catalogued(key)
+
+            root = self._head(min(keys, key=rank), keys, rank)
             yield root, self._group(root, [root, *(key for key in keys if key != root)])
 
     def _plainness(self, key: _Key, explained: Collection[str]) -> tuple[object, ...]:
@@ -291,16 +296,10 @@ class _Grouping(Generic[Case]):
     def _harm(self, root: _Key, taken: Sequence[Case]) -> Harm | None:
         """Return the harm of a cause to a user: the worst that its cases show, its own first."""
         for cases in (self._own[root], taken):
-            shown = [harm for case in cases if (harm := self._harm_of(case)) is not None]
+            shown = [harm for case in cases if (harm := harm_of(case)) is not None]
             if shown:
                 return min(shown, key=HARMS.index)
         return None
-
-    def _harm_of(self, case: Case) -> Harm | None:
-        # A requirement says what is lost by what blocks something.
-        known = self._requirement(case.requirement) if _gravest([case]) < len(BLOCKS) else None
-        said = None if known is None else known.harm
-        return said if case.cause is None else case.cause.harm(said)
 
     def _requirement(self, name: str) -> Requirement | None:
         return self._known.get(name)  # a report of another version may have others
@@ -363,6 +362,20 @@ class _Grouping(Generic[Case]):
 
         return rank
 
+    def _head(
+        self, root: _Key, taken: Sequence[_Key], rank: Callable[[_Key], tuple[object, ...]]
+    ) -> _Key:
+        """Return what a cause is named after: its root, unless that only reads like what it takes
+        and blocks less. Then the best of the gravest of these that tests one thing alone."""
+        plain = [key for key in taken if not self._varies(key.requirement)]
+        worst = min((_gravest(self._own[key]) for key in plain), default=len(GRADES))
+        if self._is_about(root) or _gravest(self._own[root]) <= worst:
+            return root
+        return min((key for key in plain if _gravest(self._own[key]) == worst), key=rank)
+
+    def _varies(self, requirement: str) -> bool:
+        return requirement[:1] in _VARYING or self._combines(requirement)
+
     def _likeness(self, key: _Key, failing: Collection[str]) -> Fraction:
         """Return how much what `key` explains is like what fails: 1 if it is just that."""
         would = self._would[key]
@@ -371,8 +384,9 @@ class _Grouping(Generic[Case]):
     def _order(self, root: _Key, group: CauseGroup[Case]) -> tuple[object, ...]:
         """Return the sort key: what blocks most of the verdict comes first, then what harms most,
         then what explains most; of two that explain as much, the narrower corner."""
+        blocking = min(_gravest((*group.cases, *group.waiting)), len(BLOCKS))
         return (
-            group.finding != _LEADS,
+            blocking,
             _gravest(group.cases),
             len(HARMS) if group.harm is None else HARMS.index(group.harm),
             _gravest(self._own[root]),
@@ -386,6 +400,14 @@ class _Grouping(Generic[Case]):
     def _catalogued(self, key: _Key) -> tuple[object, ...]:
         place = self._place.get(key.requirement, len(self._place))
         return place, key.requirement, key.finding
+
+
+def harm_of(case: JudgedCase) -> Harm | None:
+    """Return what a user loses by a failed case; None if it blocks nothing and shows no harm."""
+    # A requirement says what is lost by what blocks something.
+    known = catalogue().get(case.requirement) if _gravest([case]) < len(BLOCKS) else None
+    said = None if known is None else known.harm
+    return said if case.cause is None else case.cause.harm(said)
 
 
 def _gravest(cases: Iterable[JudgedCase]) -> int:
