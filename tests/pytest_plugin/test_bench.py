@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.pytest_plugin.bench import judge
+from v2_conformance.runs.result import Result
+from v2_conformance.suite.causes.client_findings import ExactForError
+from v2_conformance.suite.library import client_cases
+from v2_conformance.suite.outcomes import Outcome
+
 PLAIN = """
 import msgspec, pytest
 from v2_conformance.reference.client import run_task
@@ -51,6 +58,15 @@ def test_no_line(v2_bench):
     assert found == {"passed": good, "errors": 2, "skipped": 1}
     result.stdout.fnmatch_lines(["*expected an error for the user, got tensors: 'OUTPUT0'*"])
     result.stdout.fnmatch_lines(["*expected 1 line of JSON from the client, got 0*"])
+
+
+def test_a_failure_has_the_grade_of_what_was_judged() -> None:
+    case = next(case for case in client_cases() if case.id == "K24/no-number[negative]")
+    said: list[str] = []
+    failed = Verdict(Outcome.FAIL, ExactForError(("OUTPUT0",)))
+    judge(Result(case, failed), said.append, said.append)
+    assert case.grade == "MUST (blocks robust)"
+    assert said[0].startswith(f"SHOULD {case.id}: ")
 
 
 def test_without_a_marker_every_scenario_of_clients_is_there(pytester: pytest.Pytester) -> None:

@@ -244,6 +244,17 @@ class TestFailures:
         assert "Traceback" not in result.stdout.str()
         assert "plugin.py" not in result.stdout.str()
 
+    def test_failure_has_the_grade_of_what_was_judged(self, pytester: pytest.Pytester) -> None:
+        with MutantServer(["negative-header-length-indexes"]) as server:
+            result = start(pytester, "--v2-url", server.url, "-k", "H4/negative-with", "-rf")
+        result.stdout.fnmatch_lines(
+            [
+                "FAIL SHOULD H4/negative-with-bytes-behind",
+                "FAILED *H4/negative-with-bytes-behind - FAIL SHOULD H4/*",
+            ]
+        )
+        assert "blocks robust" not in result.stdout.str()
+
     @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
     @pytest.mark.long
     def test_death_is_one_failure(self, pytester: pytest.Pytester, workers: list[str]) -> None:

@@ -129,7 +129,8 @@ def bench_of(case: ClientCase) -> Iterator[Bench]:
 
 def judge(result: Result, fail: Callable[[str], Any], skip: Callable[[str], Any]) -> None:
     """Report what the scenario came to: a failure, or that the client cannot do it."""
-    words = f"{result.case.grade} {result.case.id}: {result.message}"
+    facts = result.case.facts(result.case.profiles, result.cause)
+    words = f"{facts.grade} {facts.id}: {result.message}"
     if result.outcome is Outcome.UNSUPPORTED:
         skip(words)
     elif result.outcome is not Outcome.PASS:

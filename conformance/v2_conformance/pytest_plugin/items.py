@@ -87,16 +87,16 @@ class CaseItem(pytest.Item):
         outcome, message = result.outcome, plain(result.message)
         entry, complaint = self.suite.expected(result)
         if complaint:
-            raise CaseFailed(outcome, self.case, f"{complaint}\n{message}")
+            raise CaseFailed(result, f"{complaint}\n{message}")
         if entry is not None and outcome is not Outcome.NOT_RUN:
             pytest.xfail(entry.reason)
         if outcome in (Outcome.PASS, Outcome.DISPUTED):
             return
         if outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
             pytest.skip(f"{outcome.value}: {message}")
-        if outcome in (Outcome.FAIL, Outcome.FLAKY) and self.case.level in ("MAY", "DISPUTED"):
-            pytest.skip(f"{self.case.level}: {message}")
-        raise CaseFailed(outcome, self.case, message)
+        if outcome in (Outcome.FAIL, Outcome.FLAKY) and result.level in ("MAY", "DISPUTED"):
+            pytest.skip(f"{result.level}: {message}")
+        raise CaseFailed(result, message)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """The case's message and why, without a traceback, which takes long to render."""
@@ -112,5 +112,6 @@ class CaseItem(pytest.Item):
 class CaseFailed(Exception):
     """A case that did not pass."""
 
-    def __init__(self, outcome: Outcome, case: Case, message: str) -> None:
-        super().__init__(f"{outcome.upper()} {case.grade} {case.id}\n{message}\nwhy: {case.why}")
+    def __init__(self, case: CaseResult, message: str) -> None:
+        words = f"{case.outcome.upper()} {case.grade} {case.id}"
+        super().__init__(f"{words}\n{message}\nwhy: {case.why}")
