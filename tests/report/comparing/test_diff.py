@@ -91,6 +91,11 @@ class TestExitCode:
             assert broken(before, after) == lenient
             assert broken(before, after, strict=True) == strict
 
+    def test_what_is_fixed_has_the_grade_at_which_it_failed(self) -> None:
+        old, new = report(case("H6/a", "fail", level="SHOULD")), report(case("H6/a"))
+        (change,) = diff_reports(old, new).cases
+        assert change.grade == "SHOULD"
+
     def test_what_is_better_or_as_bad_is_not_broken(self) -> None:
         before = report(case("H6/a", "fail"), case("H6/b", "not_run"), case("H6/c"), verdict=1)
         after = report(case("H6/a"), case("H6/b", "fail"), case("H6/d"), verdict=2)

@@ -65,6 +65,11 @@ def test_the_strictest_level_comes_first_and_is_that_of_the_cases_that_changed()
     assert [(one.id, one.level) for one in found.better] == [("H6", "MUST"), ("P2", "SHOULD")]
 
 
+def test_what_got_better_has_the_level_at_which_it_failed() -> None:
+    found = step(of(case("H6/a", "fail", level="SHOULD")), of(case("H6/a"), version="2"))
+    assert [one.level for one in found.better] == ["SHOULD"]
+
+
 def test_profiles_that_changed_are_said() -> None:
     more = report_of([case("P2/a")], profiles=["binary", "raw"])
     assert step(of(case("P2/a")), more).profiles_changed

@@ -115,11 +115,12 @@ def _change(before: CaseResult | None, after: CaseResult | None) -> CaseChange |
     kind = _kind(before, after)
     if case is None or kind is None:
         return None
+    graded = before if before is not None and kind is ChangeKind.FIXED else case  # what failed
     return CaseChange(
         kind=kind,
         id=case.id,
-        level=case.level,
-        blocks=case.blocks,
+        level=graded.level,
+        blocks=graded.blocks,
         before=None if before is None else before.outcome,
         after=None if after is None else after.outcome,
         words=describe(case.cause),

@@ -162,7 +162,7 @@ def _step(before: Findings, after: Findings) -> Step:
         compared[now.requirement] = compared.get(now.requirement, 0) + 1
         kind = kind_of_change(was.outcome, now.outcome)
         if kind is ChangeKind.FIXED:
-            better.setdefault(now.requirement, []).append(now)
+            better.setdefault(now.requirement, []).append(was)
         elif kind is ChangeKind.BROKEN:
             worse.setdefault(now.requirement, []).append(now)
 
