@@ -50,7 +50,8 @@ def test_both_forms_say_the_verdict(words: str) -> None:
     release = catalogue_version().rpartition(".")[0]
     claimed, of = words, ": "
     if "not" in words and "consistent" not in words:
-        claimed, of = f"{words}: breaks clients (1)", "; of "
+        kind = "malformed" if words.startswith("conformant") else "correct"
+        claimed, of = f"{words}; from {kind} requests: breaks clients (1)", "; of "
     if words.startswith("conformant"):
         claimed += f"{of}binary; without BF16 (catalogue {release})"
     assert texts(report) == ["V2 binary tensors", claimed]
@@ -132,5 +133,5 @@ def test_the_command_writes_both_beside_each_other(tmp_path: Path, cli: Cli) -> 
         str(tmp_path / "new" / name) for name in ("badge.svg", "badge.json")
     ]
     assert json.loads((tmp_path / "new" / "badge.json").read_text())["message"] == (
-        "not conformant: breaks clients (1)"
+        "not conformant; from correct requests: breaks clients (1)"
     )

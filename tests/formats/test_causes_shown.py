@@ -22,14 +22,21 @@ from v2_conformance.report.document import CaseResult, ExpectedFailure, Report
 from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
 from v2_conformance.report.tested import Model
 from v2_conformance.runs.discovery import Server
-from v2_conformance.suite.causes.causes import NotKept
+from v2_conformance.suite.causes.causes import DidNotSurvive, NotKept
 from v2_conformance.suite.causes.circumstances import (
+    KilledBy,
     NoKnownGoodAnswer,
     ProfileNotClaimed,
     RoleAbsent,
 )
-from v2_conformance.suite.causes.findings import HeaderLengthNotJson, WrongStatus
+from v2_conformance.suite.causes.findings import (
+    AcceptedInvalidRequest,
+    ExtensionNotListed,
+    HeaderLengthNotJson,
+    WrongStatus,
+)
 from v2_conformance.suite.causes.output_findings import MissingOutput
+from v2_conformance.suite.requirements import catalogue
 
 NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
 P5 = "P5 Response header length is the JSON's exact length"
@@ -55,9 +62,10 @@ def everywhere(report: Report) -> Iterable[str]:
 
 def test_one_cause_is_named_with_all_that_it_explains() -> None:
     report = report_of(passes(*failing("B1", "D1", "P5")))
-    assert headline(shown_causes(report)) == f"1 cause, 6 cases: {P5}"
+    words = f"6 failures, 1 cause. Fix first: {P5}"
+    assert headline(shown_causes(report)) == words
     for text in everywhere(report):
-        assert f"1 cause, 6 cases: {P5}" in text
+        assert words in text
         assert "3 of " in text
         assert "MUST fail: P5, " in text
 
@@ -78,10 +86,66 @@ def test_what_a_cause_most_often_is_is_said() -> None:
 
 
 def test_case_to_look_at_first_is_one_of_the_requirement_named() -> None:
-    own = case("P5/x", "fail", cause=NOT_JSON, level="SHOULD")
-    report = report_of(passes(*failing("D1"), own))
+    report = report_of(passes(*failing("D1", "P5")))
     (cause,) = shown_causes(report)
     assert cause.group.requirement == cause.first.requirement == "P5"
+
+
+def test_a_cause_has_its_gravest_grade_and_shows_a_case_of_it_first() -> None:
+    own = case("P5/x", "fail", cause=NOT_JSON, level="SHOULD")
+    report = report_of(passes(own, *failing("D1")))
+    (cause,) = shown_causes(report)
+    assert cause.group.requirement == "P5"
+    assert cause.grade == cause.first.grade == "MUST (blocks conformant)"
+    for text in everywhere(report):
+        assert "MUST (blocks conformant)" in text
+
+
+def test_a_cause_is_named_after_what_blocks_most_of_what_only_reads_alike() -> None:
+    refused = WrongStatus("200", 500, "NaN is not supported")
+    report = report_of(
+        passes(
+            *(case(f"D4/x[{n}]", "fail", cause=refused) for n in range(3)),
+            *(case(f"{name}/x", "fail", cause=refused) for name in ("D3", "D5", "D8")),
+        )
+    )
+    (cause,) = shown_causes(report)
+    assert cause.group.requirement in ("D3", "D5", "D8")
+    assert set(cause.group.requirements) == {"D3", "D4", "D5", "D8"}
+    assert cause.first.grade == cause.grade == "MUST (blocks conformant)"
+
+
+def test_level_and_what_it_blocks_stand_with_each_cause() -> None:
+    warned = case("P4/x", "fail", level="SHOULD", cause=WrongStatus("200", 400, ""))
+    report = report_of(passes(*failing("P5"), case("H6/x", "fail"), warned))
+    grades = ["MUST (blocks conformant)", "MUST (blocks robust)", "SHOULD"]
+    assert [cause.grade for cause in shown_causes(report)] == grades
+    page = render(report).partition('<h2 id="causes">')[2].partition("</section>")[0]
+    assert re.findall('<span class="level">([^<]*)</span>', page) == grades
+    printed, _, summary = everywhere(report)
+    for text in (printed, summary):
+        assert re.findall(r"(MUST \(blocks \w+\)|SHOULD) (?:P5|H6|P4)/x", text)[:3] == grades
+
+
+def test_the_first_cause_is_the_first_that_blocks() -> None:
+    unlisted = case("P1/x", "fail", level="SHOULD", cause=ExtensionNotListed(()))
+    report = report_of(passes(unlisted, case("H6/x", "fail")))
+    words = f"2 failures, 2 causes. Fix first: H6 {catalogue()['H6'].title}"
+    assert headline(shown_causes(report)) == words
+
+
+def test_a_death_comes_before_what_blocks_less_than_what_it_prevented() -> None:
+    died = case("R3/x", "fail", cause=DidNotSurvive(None, None, None, False))
+    unsent = case("O1/x", "not_run", cause=KilledBy(died.id, "identity/INT32"))
+    numbers = case("H6/x", "fail", cause=AcceptedInvalidRequest(200, ""))
+    report = report_of(passes(numbers, died, unsent))
+    assert [cause.group.requirement for cause in shown_causes(report)] == ["R3", "H6"]
+    assert "1 case (and 1 that could not run: MUST (blocks conformant))" in terminal(report)
+
+
+def test_what_is_inconclusive_is_no_failure() -> None:
+    report = report_of(passes(case("P2/x", "inconclusive")))
+    assert headline(shown_causes(report)).startswith("1 inconclusive, 1 cause. Look at first: P2 ")
 
 
 def test_what_is_wrong_with_all_exchanges_is_said_before_where() -> None:
@@ -99,13 +163,13 @@ def test_warnings_alone_do_not_read_like_a_failed_run() -> None:
     report = report_of(
         passes(case("S4/x", "fail", level="SHOULD", cause=WrongStatus("4xx", 200, "")))
     )
-    assert headline(shown_causes(report)).startswith("warnings only: 1 cause, 1 case")
+    assert headline(shown_causes(report)).startswith("Warnings only: 1 failure, 1 cause. ")
 
 
 def test_several_causes_are_counted_and_the_first_is_named() -> None:
     report = report_of(passes(*failing("P5", "D1"), case("P4/y", "fail")))
     words = headline(shown_causes(report))
-    assert words == f"2 causes, 5 cases; the first explains 4: {P5}"
+    assert words == f"5 failures, 2 causes. Fix first: {P5}"
     assert terminal(report).index("4 cases: P5") < terminal(report).index("1 case: P4")
 
 

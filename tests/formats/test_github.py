@@ -73,7 +73,7 @@ class TestMarkdown:
             message="the reason of it",
         )
         shown = as_shown(markdown(report, Path("reports")))
-        assert shown.startswith("### ✗ V2 binary tensor data: not conformant\n")
+        assert shown.startswith("### ✗ V2 binary tensor data: not conformant; from correct ")
         for words in (
             "Server 9.8.7", "binary", "v2-conformance", "1.2.3",
             "MUST (blocks conformant) P2 failed (1 case)",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from support.reports import case, passes, report_of
+from support.reports import case, passes, report_of, row_of
 from v2_conformance.formats.heat import HeatCell, heat
+from v2_conformance.report.document import RequirementResult
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS, families
 
@@ -31,14 +32,18 @@ def test_an_unknown_family_comes_last() -> None:
     assert (heat([unknown, *rows])[-1].family, heat([unknown])[0].title) == ("Q", "Other")
 
 
-def test_the_shade_grows_with_what_does_not_hold() -> None:
-    def shade(**counts: int) -> int:
-        return HeatCell({Outcome(name): number for name, number in counts.items()}).shade
+def test_the_shade_grows_with_what_a_failure_blocks_and_not_with_how_many_fail() -> None:
+    def shade(*rows: RequirementResult) -> int:
+        (cell,) = (cell for cell in heat(rows)[0].cells if cell is not None)
+        return cell.shade
 
-    assert shade(**{"pass": 9}) == shade(not_run=3) == 0
-    assert shade(**{"pass": 99, "fail": 1}) == 1
-    assert shade(**{"pass": 5, "fail": 3, "inconclusive": 2}) == 2
-    assert shade(fail=7, unsupported=2) == 4
+    good = [row_of(id=f"H{n}", blocks="conformant") for n in range(9)]
+    failed = {"outcome": Outcome.FAIL}
+    assert shade(*good) == shade(row_of(id="H1", outcome=Outcome.NOT_RUN)) == 0
+    assert shade(row_of(id="H1", level="MAY", **failed)) == 1
+    assert shade(row_of(id="H1", level="SHOULD", **failed)) == 2
+    assert shade(*good, row_of(id="H1", blocks="robust", **failed)) == 3
+    assert shade(*good, row_of(id="H1", blocks="conformant", **failed)) == 4
 
 
 def test_a_cell_says_all_outcomes_in_words() -> None:

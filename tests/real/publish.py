@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -40,10 +40,11 @@ from support.browser import browsing
 from support.tools import find
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.kits import write_kit
+from v2_conformance.report.causes.words import priced
+from v2_conformance.report.document import Report, RequirementResult
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
-from v2_conformance.suite.case_base import CaseFacts
-from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import GRADES, catalogue
+from v2_conformance.report.verdict.judged import blocking, judged
+from v2_conformance.suite.outcomes import FAILED, Outcome
 
 REPORTS = Path(__file__).parents[2] / "reports"
 README = REPORTS / "README.md"
@@ -71,15 +72,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown := sorted(set(options.names) - set(known)):
         parser.error(f"no expectation for {', '.join(unknown)}; there are: {', '.join(known)}")
     expectations = [load_expectation(path) for path in known.values()]
-    for path, made in ((README, readme), (FRONT_PAGE, front_page)):
-        path.write_text(made(path.read_text("utf-8"), expectations), "utf-8", newline="\n")
     if options.readme:
+        write_readmes(expectations)
         return 0
     if find("chromium") is None:
         parser.error(
             f"Chromium is needed to take {PICTURE.name} (Debian: apt-get install chromium)"
         )
     if options.site:
+        write_readmes(expectations)
         return site()
     if options.work is None:
         parser.error("--work is needed")
@@ -92,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found = [str(error)]
             wrong += [f"{expected.name}: {line}" for line in found]
     if not wrong:
+        write_readmes(expectations)
         return site()
     print(*wrong, sep="\n", file=sys.stderr)
     return 1
@@ -184,34 +186,44 @@ def source_of(page: Path) -> bytes:
     return b"Source\0sha256 " + sha256(page.read_bytes()).hexdigest().encode()
 
 
-def readme(text: str, expectations: Sequence[Expectation]) -> str:
+Published = Sequence[tuple[Expectation, Report]]
+"""The reports that are published: each with its expectation, which has the words for people."""
+
+
+def published_reports(expectations: Iterable[Expectation]) -> Published:
+    """The published reports on what is expected; a new one has none yet."""
+    paths = {expected.name: REPORTS / expected.name / PACKED_REPORT for expected in expectations}
+    return [(e, load_report(paths[e.name])) for e in expectations if paths[e.name].is_file()]
+
+
+def write_readmes(expectations: Iterable[Expectation]) -> None:
+    """Write what the two README.md say of the published reports."""
+    published = published_reports(expectations)
+    for path, made in ((README, readme), (FRONT_PAGE, front_page)):
+        path.write_text(made(path.read_text("utf-8"), published), "utf-8", newline="\n")
+
+
+def readme(text: str, published: Published) -> str:
     """`text` of reports/README.md, what follows BEGIN in it made anew."""
-    sections = ["\n".join(_section(expected)) for expected in expectations]
+    sections = ["\n".join(_section(expected, report)) for expected, report in published]
     return "\n".join([text.partition(BEGIN)[0] + BEGIN, *sections])
 
 
-def front_page(text: str, expectations: Sequence[Expectation]) -> str:
+def front_page(text: str, published: Published) -> str:
     """`text` of README.md, its table of servers made anew."""
     before, _, rest = text.partition(TABLE)
-    servers = [expected for expected in expectations if not expected.adapter]
     head = "| server | verdict | blocks conformant |\n|---|---|---|\n"
-    rows = "".join(map(_row, servers))
+    rows = "".join(_row(expected, report) for expected, report in published if not expected.adapter)
     return before + TABLE + head + rows + TABLE_END + rest.partition(TABLE_END)[2]
 
 
-def _row(expected: Expectation) -> str:
-    failing = expected.failing() if expected.implemented else {}
-    blocking = [
-        key
-        for key in expected.requirements
-        if any(case.blocks == "conformant" for case in failing.get(key, ()))
-    ]
+def _row(expected: Expectation, report: Report) -> str:
     server = f"[{expected.server} {expected.version}](reports/{expected.name}/report.html)"
-    return f"| {server} | {expected.verdict} | {' '.join(blocking)} |\n"
+    return f"| {server} | {priced(report)} | {' '.join(blocking(report, 'conformant'))} |\n"
 
 
-def _section(expected: Expectation) -> Iterator[str]:
-    yield f"## {expected.server} {expected.version}: {expected.verdict}\n"
+def _section(expected: Expectation, report: Report) -> Iterator[str]:
+    yield f"## {expected.server} {expected.version}: {priced(report)}\n"
     yield (
         f"`pip install {expected.package}`, profiles {', '.join(expected.profiles)}. "
         f"[Report]({expected.name}/report.html), [for programs]({expected.name}/{PACKED_REPORT}), "
@@ -219,37 +231,35 @@ def _section(expected: Expectation) -> Iterator[str]:
     )
     yield f"| requirements | what the {'client' if expected.adapter else 'server'} does |"
     yield "|---|---|"
-    failing = expected.failing()
+    rows = {row.id: row for row in judged(report)}
     by_sentence: dict[str, list[str]] = {}
     for requirement, sentence in expected.seen.items():
         by_sentence.setdefault(sentence, []).append(requirement)
     for sentence, requirements in by_sentence.items():
         escaped = sentence.strip().replace("|", "\\|")
-        yield f"| {_listed(expected, failing, requirements)} | {escaped} |"
+        there = [rows[key] for key in requirements if key in rows]
+        if there:  # not so in a report of another version of the catalogue
+            yield f"| {_listed(there)} | {escaped} |"
     yield ""
-    lacking = [
-        key for key, outcome in expected.requirements.items() if outcome == Outcome.UNSUPPORTED
-    ]
+    lacking = [row.id for row in rows.values() if row.outcome is Outcome.UNSUPPORTED]
     if expected.adapter and lacking:
         yield f"Not tested, because the client has no way to ask for it: {' '.join(lacking)}.\n"
     if expected.mended:
         mended = "; ".join(f"{key} {where}" for key, where in expected.mended.items())
         yield f"Mended in: {mended}.\n"
-    untested = [key for key, outcome in expected.requirements.items() if outcome == Outcome.NOT_RUN]
-    if untested:
+    untested = [row.id for row in rows.values() if row.outcome is Outcome.NOT_RUN]
+    if untested and report.verdict.implemented:
         yield f"Not tested: {' '.join(untested)}.\n"
 
 
-def _listed(
-    expected: Expectation, failing: Mapping[str, Sequence[CaseFacts]], requirements: Sequence[str]
-) -> str:
-    """The requirements by their gravest grade: "MUST (blocks robust) H6 H7, SHOULD H8"; one alone
-    with its title."""
+def _listed(requirements: Sequence[RequirementResult]) -> str:
+    """The requirements by the grade at which they fail, or else by their outcome: "MUST (blocks
+    robust) H6 H7, SHOULD H8"; one alone with its title."""
     by_grade: dict[str, list[str]] = {}
-    for key in requirements:
-        grades = (case.grade for case in failing.get(key, ()))
-        by_grade.setdefault(min(grades, key=GRADES.index, default="DISPUTED"), []).append(key)
-    title = f" {catalogue()[requirements[0]].title}" if len(requirements) == 1 else ""
+    for row in requirements:
+        grade = row.grade if row.outcome in FAILED else row.outcome.words.upper()
+        by_grade.setdefault(grade, []).append(row.id)
+    title = f" {requirements[0].title}" if len(requirements) == 1 else ""
     return ", ".join(f"{grade} {' '.join(keys)}" for grade, keys in by_grade.items()) + title
 
 

@@ -20,8 +20,12 @@ from expectation import (
     expectation_files,
     load_expectation,
 )
+from support.reports import case, passes, report_of
 from support.sites import report_on, report_on_client
 from v2_conformance.cli.main import main as conformance
+from v2_conformance.report.causes.words import priced
+from v2_conformance.report.document import Report
+from v2_conformance.suite.requirements import catalogue
 
 EXPECTATIONS = [
     load_expectation(path) for path in (*expectation_files(), *client_expectation_files())
@@ -52,16 +56,22 @@ def some(**changes: Any) -> Expectation:
     return replace(expected, **changes)
 
 
-def test_the_committed_readme_says_what_the_expectations_say() -> None:
+def some_report(**outcomes: str) -> Report:
+    """A report in which these requirements have these outcomes, by their first cases."""
+    cases = [case(f"{name}/x", outcome) for name, outcome in outcomes.items()]
+    return report_of(passes(*cases), profiles=("binary", "large"), server=("some", "1.0"))
+
+
+def test_the_committed_readme_says_what_the_reports_say() -> None:
     text = publish.README.read_text(encoding="utf-8")
     # `tests/real/publish.py --readme` writes it.
-    assert text == publish.readme(text, EXPECTATIONS)
+    assert text == publish.readme(text, publish.published_reports(EXPECTATIONS))
 
 
-def test_the_table_of_servers_in_the_front_page_says_what_the_expectations_say() -> None:
+def test_the_table_of_servers_in_the_front_page_says_what_the_reports_say() -> None:
     text = publish.FRONT_PAGE.read_text(encoding="utf-8")
     # `tests/real/publish.py --readme` writes it.
-    assert text == publish.front_page(text, EXPECTATIONS)
+    assert text == publish.front_page(text, publish.published_reports(EXPECTATIONS))
 
 
 @pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: expected.name)
@@ -75,8 +85,9 @@ def test_every_failure_has_its_sentence_in_the_readme(expected: Expectation) -> 
 
 
 def test_requirements_with_one_sentence_share_a_row_and_one_alone_has_its_title() -> None:
-    text = publish.readme(f"By hand.\n{publish.BEGIN}old\n", [some()])
-    assert text.startswith(f"By hand.\n{publish.BEGIN}\n## some 1.0: not conformant\n")
+    report = some_report(H6="fail", H7="fail", H8="fail", O6="disputed", L1="not_run")
+    text = publish.readme(f"By hand.\n{publish.BEGIN}old\n", [(some(), report)])
+    assert text.startswith(f"By hand.\n{publish.BEGIN}\n## some 1.0: {priced(report)}\n")
     assert "old" not in text
     assert "| MUST (blocks robust) H6 H7, SHOULD H8 | Refused. |" in text
     assert "| DISPUTED O6 binary_data_output true, output listed " in text
@@ -84,27 +95,26 @@ def test_requirements_with_one_sentence_share_a_row_and_one_alone_has_its_title(
     assert "Not tested: L1.\n" in text
 
 
-def test_a_requirement_that_passes_is_listed_with_the_level_of_its_failing_cases() -> None:
-    partly = some(
-        profiles=("binary", "compression"),
-        requirements={"Z1": "pass"},
-        cases={"Z1/coding-names[x-gzip]": "fail"},
-        seen={"Z1": "x-gzip is refused."},
-    )
-    text = publish.readme(f"By hand.\n{publish.BEGIN}", [partly])
-    assert "| SHOULD Z1 Compressed requests are decoded and read | x-gzip is refused. |" in text
+def test_a_requirement_is_listed_with_the_grade_of_its_failing_cases() -> None:
+    """Not with that of the catalogue: a report may accept what is read exactly."""
+    report = report_of(passes(case("H6/x"), case("H6/y", "fail", level="SHOULD")))
+    text = publish.readme(publish.BEGIN, [(some(seen={"H6": "Read exactly."}), report)])
+    assert f"| SHOULD H6 {catalogue()['H6'].title} | Read exactly. |" in text
+    conformant = report_of(passes(case("H6/y", "fail", blocks="conformant")))
+    text = publish.readme(publish.BEGIN, [(some(seen={"H6": "Refused."}), conformant)])
+    assert "| MUST (blocks conformant) H6 " in text
 
 
 def test_the_front_page_names_what_blocks_conformant_alone() -> None:
-    text = publish.front_page(
-        f"{publish.TABLE}{publish.TABLE_END}",
-        [some(cases={"P9/*": "fail", "H6/*": "fail", "H8/*": "fail"})],
-    )
-    assert "| not conformant | P9 |\n" in text
+    report = some_report(P9="fail", H6="fail", H8="fail")
+    text = publish.front_page(f"{publish.TABLE}{publish.TABLE_END}", [(some(), report)])
+    words = "from correct requests: breaks clients (1); from malformed requests: breaks clients (1)"
+    assert f"| not conformant; {words} | P9 |\n" in text
 
 
 def test_the_readme_says_where_a_failure_is_mended() -> None:
-    text = publish.readme(publish.BEGIN, [some(cases={"H6/*": "fail"}, mended={"H6": "2.0"})])
+    expected = some(seen={}, mended={"H6": "2.0"})
+    text = publish.readme(publish.BEGIN, [(expected, some_report(H6="fail"))])
     assert "Mended in: H6 2.0.\n" in text
 
 

@@ -7,7 +7,7 @@ import math
 
 from markupsafe import escape
 
-from v2_conformance.report.causes.words import lost
+from v2_conformance.report.causes.words import priced
 from v2_conformance.report.document import INCOMPLETE, Report
 from v2_conformance.report.shown.visible_text import on_one_line, short, visible
 from v2_conformance.report.verdict.standing import Standing, claim, claimed, standing
@@ -67,13 +67,12 @@ def svg(report: Report) -> str:
 def _message(report: Report, found: Standing) -> tuple[str, str]:
     """The verdict and, if it certifies something, what and by which catalogue; and its color."""
     verdict, color = report.verdict, _COLORS[found.tone]
-    harm = lost(report)
-    words = f"{found.words}: {harm}" if harm else found.words
+    words = priced(report)
     if not (verdict.conformant or verdict.consistent) or found.words == INCOMPLETE:
         return words, color
     release = ".".join(report.suite.catalogue_version.split(".")[:2])
     about = f" (catalogue {short(visible(release), _SHORT)})" if release else ""
-    of = "; of" if harm else ":"
+    of = ":" if words == found.words else "; of"
     return f"{words}{of} {short(visible(claim(report)), _LONGEST)}{about}", color
 
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, WORST_FIRST
+from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.report.document import RequirementResult
-from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import LEVELS, Level, families
+from v2_conformance.suite.outcomes import FAILED, Outcome
+from v2_conformance.suite.requirements import GRADES, LEVELS, Level, families
 
-_WARM = 4  # so many shades have those that do not all hold
+_HOT = 4  # the shade of the strictest grade
 
 
 @dataclass(frozen=True)
 class HeatCell:
-    """The requirements of one family and level, by outcome; at least one."""
+    """The requirements of one family and level, by outcome; at least one.
+
+    `shade` is the gravity of what fails: 0 for nothing, 1 for MAY, 2 for SHOULD, 3 for a MUST that
+    blocks robust, 4 for one that blocks conformant.
+    """
 
     counts: Mapping[Outcome, int]
+    shade: int = 0
 
     @property
     def total(self) -> int:
@@ -26,22 +31,11 @@ class HeatCell:
         return sum(self.counts.values())
 
     @property
-    def tested(self) -> int:
-        """The number that have a result."""
-        return self.total - sum(self.counts.get(outcome, 0) for outcome in SKIPPED)
-
-    @property
     def worst(self) -> Outcome:
         """The outcome to look at first; what did not run is no pass."""
         first = next(outcome for outcome in WORST_FIRST if outcome in self.counts)
         open_ones = first is Outcome.PASS and Outcome.NOT_RUN in self.counts
         return Outcome.NOT_RUN if open_ones else first
-
-    @property
-    def shade(self) -> int:
-        """The share that does not hold, in steps from 0 (nothing) to 4 (everything)."""
-        open_ones = self.tested - self.counts.get(Outcome.PASS, 0)
-        return -(-_WARM * open_ones // self.tested) if self.tested else 0
 
     @property
     def text(self) -> str:
@@ -65,24 +59,30 @@ class HeatRow:
     title: str
     cells: tuple[HeatCell | None, ...]
 
-    def counts(self, level: Level) -> Mapping[Outcome, int]:
-        """Its requirements of a level, by outcome."""
-        cell = self.cells[LEVELS.index(level)]
-        return {} if cell is None else cell.counts
+    def cell(self, level: Level) -> HeatCell | None:
+        """Its requirements of a level."""
+        return self.cells[LEVELS.index(level)]
 
 
 def heat(requirements: Iterable[RequirementResult]) -> list[HeatRow]:
-    """A row for each family with requirements, in the catalogue's order, unknown ones last."""
-    counts: dict[str, dict[Level, Counter[Outcome]]] = {letter: {} for letter in families()}
+    """A row for each family with requirements, in the catalogue's order, unknown ones last.
+
+    `requirements` has one row for each level of a requirement, as `judged.by_level` does.
+    """
+    found: dict[str, dict[Level, list[RequirementResult]]] = {letter: {} for letter in families()}
     for row in requirements:
-        of_family = counts.setdefault(row.id[:1], {})
-        of_family.setdefault(row.level, Counter())[row.outcome] += 1
+        found.setdefault(row.id[:1], {}).setdefault(row.level, []).append(row)
     return [
-        HeatRow(letter, families().get(letter, "Other"), tuple(map(_cell, map(found.get, LEVELS))))
-        for letter, found in counts.items()
-        if found
+        HeatRow(letter, families().get(letter, "Other"), tuple(map(_cell, map(rows.get, LEVELS))))
+        for letter, rows in found.items()
+        if rows
     ]
 
 
-def _cell(counts: Counter[Outcome] | None) -> HeatCell | None:
-    return HeatCell(counts) if counts else None
+def _cell(rows: Sequence[RequirementResult] | None) -> HeatCell | None:
+    if not rows:
+        return None
+    failed = [GRADES.index(row.grade) for row in rows if row.outcome in FAILED]
+    return HeatCell(
+        Counter(row.outcome for row in rows), max(_HOT - min(failed), 1) if failed else 0
+    )

@@ -17,6 +17,7 @@ import msgspec
 from v2_conformance.formats.templates import base
 from v2_conformance.formats.text.plain_exchanges import exchange_lines
 from v2_conformance.pytest_plugin.items import NODE
+from v2_conformance.report.causes.words import priced
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.shown.fold import BRIEF, FULL
 from v2_conformance.report.shown.visible_text import short, visible
@@ -87,7 +88,7 @@ def verdict_html(report: Report) -> str:
     about = claimed(report)
     return (
         f'<div class="verdict o-{found.tone}"><span class="sign" aria-hidden="true">{found.sign}'
-        f"</span><div><strong>V2 binary tensors: {found.words}</strong>"
+        f"</span><div><strong>V2 binary tensors: {priced(report)}</strong>"
         f"<p>{escape(visible(short(about, 2 * _LONGEST)))}, catalogue "
         f"{escape(visible(short(report.suite.catalogue, _LONGEST)))}</p>"
         + (f"<ul>{''.join(items)}</ul>" if items else "")

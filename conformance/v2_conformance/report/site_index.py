@@ -104,6 +104,13 @@ class SiteReport(Part, frozen=True, kw_only=True):
     catalogue_version: Annotated[
         str, Meta(description="Version of the catalogue that the verdict is about; empty if old.")
     ] = ""
+    grades: Annotated[
+        dict[str, str],
+        Meta(
+            description="Failed requirement to the strictest grade of its failed cases, such as "
+            "`MUST (blocks robust)`."
+        ),
+    ] = msgspec.field(default_factory=dict)
 
 
 class SiteProduct(Part, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.reports import case, passes, report_of
-from v2_conformance.report.causes.words import lost, lost_by, shown_causes
+from v2_conformance.report.causes.words import lost, lost_by, must_words, priced, shown_causes
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, NotKept, SeveralWrong
 from v2_conformance.suite.causes.circumstances import Hung, KilledBy
@@ -30,25 +30,36 @@ SHOULD = {"level": "SHOULD", "blocks": None}
 def test_the_verdict_says_what_its_causes_cost_the_worst_first() -> None:
     failing = [case("O1/x", "fail"), case("P2/x", "fail", cause=DIED), case("C12/x", "fail")]
     report = report_of(passes(*failing))
-    assert lost(report).startswith("breaks clients (")
-    assert "the server dies (1)" in lost(report)
+    words = "breaks clients (1), the server dies (1), malformed answers (1)"
+    assert lost(report) == f"from correct requests: {words}"
     harms = [cause.group.harm for cause in shown_causes(report)]
     assert harms == ["breaks-clients", "dies", "hygiene"]
 
 
-def test_what_blocks_robust_is_told_only_of_what_is_conformant() -> None:
-    dying = case("R3/x", "fail", cause=DIED)
-    assert lost(report_of(passes(dying))) == "the server dies (1)"
-    assert "dies" not in lost(report_of(passes(dying, case("O1/x", "fail"))))
-    assert lost(report_of()) == ""
+def test_every_failed_must_is_counted_by_what_shows_it_whatever_the_verdict() -> None:
+    dying, other = case("R3/x", "fail", cause=DIED), case("O1/x", "fail")
+    malformed = "from malformed requests: the server dies (1)"
+    robust = report_of(passes(dying))
+    assert priced(robust) == f"conformant, not robust; {malformed}"
+    both = f"from correct requests: breaks clients (1); {malformed}"
+    assert priced(report_of(passes(dying, other))) == f"not conformant; {both}"
+    assert priced(report_of()) == "conformant, robust"
 
 
-def test_a_death_costs_what_could_not_run_after_it() -> None:
+def test_the_harms_of_failed_musts_add_up_to_their_number() -> None:
+    failing = [case(f"{name}/x", "fail", cause=WRONG) for name in ("D1", "D2", "D3", "H6")]
+    report = report_of(passes(*failing, case("D4/x", "fail", cause=WRONG)))
+    words = "from correct requests: wrong numbers (3); from malformed requests: wrong numbers (1)"
+    assert lost(report) == words
+    assert must_words(report, shown_causes(report)).startswith("4 of ")
+
+
+def test_a_death_is_counted_if_what_it_prevented_decides_the_verdict() -> None:
     dying = case("R3/x", "fail", cause=DIED)
     unsent = case("O1/x", "not_run", cause=KilledBy(dying.id, "identity/INT32"))
     report = report_of(passes(dying, unsent))
     assert not report.verdict.conformant
-    assert lost(report) == "the server dies (1)"
+    assert lost(report) == "from malformed requests: the server dies (1)"
 
 
 def test_what_a_requirement_costs_is_in_the_catalogue() -> None:
@@ -93,4 +104,4 @@ def test_what_a_should_explains_of_a_must_is_lost_all_the_same() -> None:
     failing = [case("R4/x", "fail", cause=REFUSED, **SHOULD), case("X1/x", "fail", cause=REFUSED)]
     report = report_of(passes(*failing))
     assert [cause.group.requirement for cause in shown_causes(report)] == ["R4"]
-    assert lost(report) == "breaks clients (1)"
+    assert lost(report) == "from correct requests: breaks clients (1)"

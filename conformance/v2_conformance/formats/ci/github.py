@@ -16,10 +16,17 @@ from v2_conformance.formats.ci.markdown import inert
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.registry import PAGE, Check, unchecked
 from v2_conformance.formats.trust import TITLE, cautions
-from v2_conformance.report.causes.words import ShownCause, headline, must_words, shown_causes
+from v2_conformance.report.causes.words import (
+    ShownCause,
+    headline,
+    must_words,
+    priced,
+    shown_causes,
+)
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.shown import soak_words
 from v2_conformance.report.shown.visible_text import on_one_line, short
+from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import Standing, claimed, standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES
@@ -81,7 +88,7 @@ def markdown(report: Report, directory: Path | None = None) -> str:
     found = standing(report)
     suite, reasons = report.suite, report.verdict.reasons
     lines = [
-        f"### {found.sign} V2 binary tensor data: {found.words}",
+        f"### {found.sign} V2 binary tensor data: {priced(report)}",
         "",
         f"{inert(short(claimed(report), _ABOUT))}; "
         f"v2-conformance {inert(short(suite.version, _NAME))}, catalogue "
@@ -122,7 +129,8 @@ def _causes(causes: Sequence[ShownCause]) -> list[str]:
     lines = ["", _clip(headline(causes)), ""]
     for cause in causes[:_REASONS]:
         known = " (expected)" if cause.expected else ""
-        lines.append(f"1. {_clip(cause.words)}{known}<br>{_clip(cause.first.id)}")
+        case = f"{cause.first.grade} {cause.first.id}"
+        lines.append(f"1. {_clip(cause.words)}{known}<br>{_clip(case)}")
         lines[-1] += "".join(f"<br>{_clip(text)}" for text in (cause.says, cause.hint) if text)
     return [*lines, *_more(len(causes) - _REASONS, "1. and {} more causes")]
 
@@ -171,7 +179,7 @@ def _append(path: Path, text: str) -> str | None:
 
 def _levels(report: Report) -> list[str]:
     """Requirements by level and outcome, as a table."""
-    rows = report.requirements
+    rows = by_level(report)
     shown = [outcome for outcome in Outcome if any(row.outcome is outcome for row in rows)]
     if not shown:
         return ["No requirement was tested."]
@@ -193,12 +201,13 @@ def _troubles(report: Report) -> list[Trouble]:
     if not report.verdict.implemented:
         return []
     first: dict[tuple[str, Outcome], CaseResult] = {}
-    # A failure that nobody expected comes before one that somebody did.
-    for case in sorted(report.cases, key=lambda case: case.expected is not None):
+    # A failure that nobody expected comes before one that somebody did, then the gravest.
+    order = sorted(report.cases, key=lambda c: (c.expected is not None, GRADES.index(c.grade)))
+    for case in order:
         first.setdefault((case.requirement, case.outcome), case)
     rows = [
         row
-        for row in report.requirements
+        for row in judged(report)
         if not row.outcome.harmless
         and row.cases
         and (row.level in _COUNTED or row.outcome is Outcome.ERROR)

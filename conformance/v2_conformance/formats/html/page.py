@@ -47,6 +47,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.claims import claims
+from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES, LEVELS, Basis, families
@@ -149,8 +150,8 @@ def _safe(text: str) -> str:
 
 @dataclass(frozen=True)
 class RequirementRow:
-    """A requirement as the report has it, with what the run found: its `number` of cases those that
-    need a look, and what a user loses if it fails."""
+    """A requirement at the grade at which it does not hold, with what the run found: its `number`
+    of cases those that need a look, what a user loses if it fails, and all grades of its cases."""
 
     entry: RequirementResult
     counts: Mapping[Outcome, int]
@@ -158,6 +159,7 @@ class RequirementRow:
     troubles: Sequence[CaseResult]
     number: int
     lost: str
+    grades: str
 
     @property
     def id(self) -> str:
@@ -171,10 +173,16 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
     by_requirement: dict[str, list[CaseResult]] = {}
     for case in report.cases:
         by_requirement.setdefault(case.requirement, []).append(case)
-    rows = [_row(entry, by_requirement.get(entry.id, []), report) for entry in report.requirements]
+    graded: dict[str, list[RequirementResult]] = {}
+    for one in by_level(report):
+        graded.setdefault(one.id, []).append(one)
+    rows = [
+        _row(entry, by_requirement.get(entry.id, []), graded[entry.id], report)
+        for entry in judged(report)
+    ]
     found, moment = standing(report), report.moment
     causes = shown_causes(report)
-    row_outcomes = {row.entry.outcome for row in rows}
+    row_outcomes = {row.outcome for row in by_level(report)}
     tested = report.target.client
     explained = _EXPLAINED if tested is None else _EXPLAINED_OF_A_CLIENT
     letters = {row.id[:1] for row in rows} | {case.requirement[:1] for case in report.cases}
@@ -205,11 +213,11 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "counts": counts,
         "all_levels": LEVELS,
         "all_grades": GRADES,
-        "levels": _levels(rows),
+        "levels": _levels(by_level(report)),
         "level_outcomes": [outcome for outcome in Outcome if outcome in row_outcomes],
         "families": _families(rows),
         "letters": [(key, title) for key, title in _titles(letters).items() if key in letters],
-        "heat": heat(report.requirements),
+        "heat": heat(by_level(report)),
         "titles": titles,
         "troubled": cases.troubled,
         "passed": cases.passed,
@@ -220,13 +228,19 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
     }
 
 
-def _row(entry: RequirementResult, cases: Sequence[CaseResult], report: Report) -> RequirementRow:
+def _row(
+    entry: RequirementResult,
+    cases: Sequence[CaseResult],
+    graded: Sequence[RequirementResult],
+    report: Report,
+) -> RequirementRow:
     counts = {outcome: entry.cases[outcome] for outcome in Outcome if outcome in entry.cases}
     settled = (Outcome.PASS, *SKIPPED)
     troubles = [case for case in cases if case.outcome not in settled]
     sources = [source(cited) for cited in entry.cite]
     lost = lost_by(report, entry.id) if entry.blocks else ""
-    return RequirementRow(entry, counts, sources, troubles, len(cases), lost)
+    grades = ", ".join(dict.fromkeys([entry.grade, *(row.grade for row in graded)]))
+    return RequirementRow(entry, counts, sources, troubles, len(cases), lost, grades)
 
 
 def _shares(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
@@ -242,11 +256,11 @@ def _shares(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
     return shares
 
 
-def _levels(rows: Sequence[RequirementRow]) -> list[tuple[str, Counter[Outcome], int]]:
-    """For each level its requirements by outcome, and their number."""
+def _levels(rows: Sequence[RequirementResult]) -> list[tuple[str, Counter[Outcome], int]]:
+    """For each level the requirements that have cases of it by outcome, and their number."""
     table = []
     for level in GRADES:
-        counts = Counter(row.entry.outcome for row in rows if row.entry.grade == level)
+        counts = Counter(row.outcome for row in rows if row.grade == level)
         if counts:
             table.append((level, counts, counts.total()))
     return table

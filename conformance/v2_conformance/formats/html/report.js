@@ -200,8 +200,10 @@
     var words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     var active = choices.filter(function (choice) { return choice.value; });
     var filtering = words.length + active.length > 0, shownRows = 0, shownCases = 0;
-    // The grade "MUST (blocks robust)" is of the level MUST, too.
-    function chosen(choice, of) { return of[choice.id] === choice.value || of[choice.id].startsWith(choice.value + " ("); }
+    // The grade "MUST (blocks robust)" is of the level MUST, too. A requirement may have several.
+    function chosen(choice, of) {
+      return of[choice.id].split(", ").some(function (one) { return one === choice.value || one.startsWith(choice.value + " ("); });
+    }
     function has(text) { return words.every(function (word) { return text.includes(word); }); }
     rows.forEach(function (one) {
       if (words.length && one.text === null) one.text = one.element.textContent.toLowerCase();

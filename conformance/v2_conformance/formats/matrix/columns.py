@@ -9,6 +9,7 @@ from v2_conformance.report.causes.words import lost, shown_causes
 from v2_conformance.report.comparing.trend import Findings, findings
 from v2_conformance.report.document import OUTDATED, Report, RequirementResult
 from v2_conformance.report.shown.visible_text import short
+from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import Standing, claim, missing, server_name, standing
 from v2_conformance.suite.outcomes import FAILED, Outcome
 
@@ -30,6 +31,7 @@ class CauseBrief:
 class Column:
     """A server, or a client, as `what` says.
 
+    `requirements` has each at the level at which it does not hold, `by_level` each at all levels.
     `page` is the URL of its report.html, and `versions` that of the page of all its versions, ""
     if there is none. `explained` maps a requirement whose failures all come from others to
     those. `lost` is what a user loses, "" for nothing.
@@ -46,6 +48,7 @@ class Column:
     catalogue: str
     catalogue_name: str
     requirements: Mapping[str, RequirementResult]
+    by_level: tuple[RequirementResult, ...]
     left: Mapping[str, int]
     findings: Findings
     causes: tuple[CauseBrief, ...]
@@ -64,17 +67,20 @@ class Column:
     def tally(self) -> str:
         """How many mandatory requirements pass, fail, and do neither; they add up."""
         passed, total = self.passing("MUST")
-        must = [row for row in self.requirements.values() if row.level == "MUST"]
-        failed = sum(row.outcome in FAILED for row in must)
+        failed = len(self.failing("MUST"))
         left = total - passed - failed
         words = f"{passed} of {total} pass, {failed} {'fails' if failed == 1 else 'fail'}"
         return words + (f", {left} not shown" if left else "")
 
     def passing(self, level: str) -> tuple[int, int]:
         """Return how many requirements of a level pass with all their cases, out of how many."""
-        found = [row for row in self.requirements.values() if row.level == level]
+        found = [row for row in self.by_level if row.level == level]
         whole = [r for r in found if r.outcome is Outcome.PASS and not self.left.get(r.id)]
         return len(whole), len(found)
+
+    def failing(self, level: str) -> tuple[str, ...]:
+        """Return the requirements that fail at a level."""
+        return tuple(r.id for r in self.by_level if r.level == level and r.outcome in FAILED)
 
 
 def column_of(report: Report, page: str) -> Column:
@@ -94,11 +100,12 @@ def column_of(report: Report, page: str) -> Column:
         standing=standing(report),
         complete=report.complete,
         profiles=short(claim(report), _LONG),
-        date=_day(report),
+        date=short(report.day, _SHORT),
         suite=short(f"{suite.name} {suite.version}", _SHORT),
         catalogue=short(suite.catalogue, _SHORT),
         catalogue_name=short(suite.of_catalogue, _SHORT),
-        requirements={row.id: row for row in report.requirements},
+        requirements={row.id: row for row in judged(report)},
+        by_level=by_level(report),
         left=missing(report),
         findings=findings(report),
         causes=causes,
@@ -114,8 +121,3 @@ def _explained(causes: tuple[CauseBrief, ...]) -> dict[str, tuple[str, ...]]:
         for requirement in cause.requirements:
             by_requirement.setdefault(requirement, {})[cause.requirement] = None
     return {name: tuple(roots) for name, roots in by_requirement.items() if name not in roots}
-
-
-def _day(report: Report) -> str:
-    """The day in UTC; an odd date as it is."""
-    return f"{report.moment:%Y-%m-%d}" if report.moment else short(report.started, _SHORT)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
+from v2_conformance.formats.heat import HeatCell as Counted
 from v2_conformance.formats.heat import heat
 from v2_conformance.formats.matrix.columns import Column
 from v2_conformance.report.document import NOT_IMPLEMENTED, RequirementResult
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, Level, families
 
-_STEPS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
 SHOWN = tuple(level for level in LEVELS if level != "DISPUTED")
 """The levels that it has."""
 
@@ -20,7 +19,7 @@ SHOWN = tuple(level for level in LEVELS if level != "DISPUTED")
 @dataclass(frozen=True)
 class HeatCell:
     """Count of a family's failed requirements at a level, of those with a result. `heat` is "none"
-    if none did, 0 if none fails, otherwise 1 to 4.
+    if none did, else the gravity of what fails, 0 to 4.
     """
 
     level: str
@@ -51,7 +50,7 @@ def heat_map(columns: Sequence[Column]) -> list[HeatRow]:
             letter,
             titles[letter],
             tuple(
-                _cell(level, column, number, rows[letter].counts(level) if letter in rows else {})
+                _cell(level, column, number, rows[letter].cell(level) if letter in rows else None)
                 for number, (column, rows) in enumerate(zip(columns, maps, strict=True))
                 for level in SHOWN
             ),
@@ -62,14 +61,12 @@ def heat_map(columns: Sequence[Column]) -> list[HeatRow]:
 
 def _judged(column: Column) -> Iterable[RequirementResult]:
     """Return the requirements of a column, none of a server that leaves the extension out."""
-    return () if column.standing.words == NOT_IMPLEMENTED else column.requirements.values()
+    return () if column.standing.words == NOT_IMPLEMENTED else column.by_level
 
 
-def _cell(level: Level, column: Column, number: int, counts: Mapping[Outcome, int]) -> HeatCell:
+def _cell(level: Level, column: Column, number: int, of: Counted | None) -> HeatCell:
+    counts: Mapping[Outcome, int] = {} if of is None else of.counts
     failing = sum(counts.get(outcome, 0) for outcome in FAILED)
     tested = failing + counts.get(Outcome.PASS, 0)
-    shade = "none"
-    if tested:
-        share = Fraction(failing, tested)
-        shade = str(sum(share > step for step in _STEPS) + 1 if failing else 0)
+    shade = str(of.shade) if of is not None and tested else "none"
     return HeatCell(level, column.label, number, failing, tested, shade)

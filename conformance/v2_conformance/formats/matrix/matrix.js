@@ -14,7 +14,7 @@
     words.every(word => texts.get(row).includes(word)) &&
     (fields.show.value !== "differs" || row.dataset.differs === "1") &&
     (fields.show.value !== "fails" || row.dataset.holds === "0") &&
-    (!fields.fails.value || has(row.dataset.fails, fields.fails.value)) &&
+    (!fields.fails.value || has(row.dataset.fails, fields.fails.value + (fields.level.value && "-" + fields.level.value))) &&
     (!fields.level.value || has(row.dataset.levels, fields.level.value)) &&
     (!fields.family.value || row.dataset.family === fields.family.value);
   const filter = () => {

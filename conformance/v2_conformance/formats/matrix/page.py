@@ -35,8 +35,9 @@ _LONG = 600
 class Cell:
     """Result of a requirement in one server's report; `tone` is the outcome whose color it has.
 
-    `level` is that of a failure, which its form shows, `show_level` whether to name it, and `roots`
-    are the requirements by whose failure it fails.
+    `level` is that of a failure, which its form shows, `show_level` whether to name it, `blocks`
+    what the failure blocks, "" for nothing, and `roots` are the requirements by whose failure it
+    fails.
     """
 
     tone: Outcome
@@ -46,16 +47,20 @@ class Cell:
     level: str
     href: str
     show_level: bool = False
+    blocks: str = ""
     roots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class MatrixRow:
-    """A requirement. `levels` are all that it has in some report, and `stated_otherwise` the
-    servers whose report states it in other words."""
+    """A requirement. `levels` are those at which it is shown in some report, `all_levels` those of
+    its cases, and `stated_otherwise` the servers whose report states it in other words. `failing`
+    has the numbers of the columns in which it fails, alone and with each level: `0 0-SHOULD`."""
 
     id: str
     levels: Sequence[str]
+    all_levels: Sequence[str]
+    failing: Sequence[str]
     blocks: Sequence[Blocks]
     title: str
     statement: str
@@ -66,11 +71,6 @@ class MatrixRow:
     def differs(self) -> bool:
         """True if the servers differ in it."""
         return len({cell.word for cell in self.cells}) > 1
-
-    @property
-    def failing(self) -> list[int]:
-        """The numbers of the columns in which it fails."""
-        return [number for number, cell in enumerate(self.cells) if cell.tone in FAILED]
 
     @property
     def holds(self) -> bool:
@@ -155,11 +155,21 @@ def _row(requirement: str, columns: Sequence[Column]) -> MatrixRow:
     having = [column for column in columns if requirement in column.requirements]
     entries = [column.requirements[requirement] for column in having]
     levels = sorted({entry.level for entry in entries}, key=LEVELS.index)
-    stated = next((entry for entry in entries if entry.statement), entries[0])
     catalogues = {column.catalogue for column in having}
+    at_levels = [
+        (number, row)
+        for number, column in enumerate(columns)
+        for row in column.by_level
+        if row.id == requirement
+    ]
+    cells = [_cell(requirement, column, catalogues, len(levels) > 1) for column in columns]
+    failed = [(n, r.level) for n, r in at_levels if cells[n].tone in FAILED and r.outcome in FAILED]
+    stated = next((entry for entry in entries if entry.statement), entries[0])
     return MatrixRow(
         id=requirement,
         levels=levels,
+        all_levels=sorted({row.level for _, row in at_levels}, key=LEVELS.index),
+        failing=list(dict.fromkeys(w for n, level in failed for w in (f"{n}", f"{n}-{level}"))),
         blocks=[blocks for blocks in BLOCKS if any(one.blocks == blocks for one in entries)],
         title=short(stated.title, _LONG),
         statement=short(stated.statement, _LONG),
@@ -168,7 +178,7 @@ def _row(requirement: str, columns: Sequence[Column]) -> MatrixRow:
             for column in having
             if column.requirements[requirement].statement != stated.statement
         ],
-        cells=[_cell(requirement, column, catalogues, len(levels) > 1) for column in columns],
+        cells=cells,
     )
 
 
@@ -200,6 +210,7 @@ def _cell(requirement: str, column: Column, having: set[str], show_level: bool) 
         entry.level,
         href,
         show_level,
+        (entry.blocks or "") if tone in FAILED else "",
         column.explained.get(requirement, ()) if tone in FAILED else (),
     )
 

@@ -152,21 +152,16 @@ def _site_report(admitted: Admitted, column: Column) -> SiteReport:
         digest=verified.digest,
         signed=signed is not None,
         signed_by=None if signed is None else signed.principals,
-        levels={level: _count(column, level) for level in LEVELS if column.passing(level)[1]},
-        requirements={row.id: row.outcome for row in report.requirements},
+        levels={
+            level: LevelCount(*column.passing(level), column.failing(level))
+            for level in LEVELS
+            if column.passing(level)[1]
+        },
+        requirements={id: row.outcome for id, row in column.requirements.items()},
+        grades={id: r.grade for id, r in column.requirements.items() if r.outcome in FAILED},
         page="report.html",
         report="report.json.gz",
         badge="badge.svg",
         endpoint="badge.json",
         catalogue_version=short(suite.catalogue_version, _WORD),
     )
-
-
-def _count(column: Column, level: str) -> LevelCount:
-    passed, total = column.passing(level)
-    failed = (
-        row.id
-        for row in column.requirements.values()
-        if row.level == level and row.outcome in FAILED
-    )
-    return LevelCount(passed, total, tuple(failed))

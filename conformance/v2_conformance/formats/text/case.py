@@ -86,7 +86,7 @@ def _requirement(report: Report, case: CaseResult) -> Iterator[Text]:
         yield from _paragraph(heading, "")
         return
     yield from _paragraph(f"{heading}: {known.title}", known.statement)
-    lost = lost_by(report, case.requirement) if known.blocks else ""
+    lost = lost_by(report, case.requirement) if case.blocks else ""
     yield from _wrapped(f"What a failure costs: {lost}" if lost else "")
     yield from _cited(known.cite)
     if known.follows:

@@ -11,8 +11,8 @@ from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.causes.words import (
     ShownCause,
     headline,
-    lost,
     must_words,
+    priced,
     shown_causes,
 )
 from v2_conformance.report.document import CaseResult, Report
@@ -25,7 +25,6 @@ from v2_conformance.report.verdict.standing import (
     claimed,
     is_whole,
     server_name,
-    standing,
     tested_nothing,
 )
 from v2_conformance.suite.causes.base import counted
@@ -77,8 +76,8 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     lines.append("")
     lines += wrapped(headline(causes), "  ")
     lines += wrapped(must_words(report, causes), "  ")
-    words, harm = standing(report).words.upper(), lost(report)
-    lines += wrapped(f"{claimed(report)}: {words}{f': {harm}' if harm else ''}", "  ")
+    words, _, costs = priced(report).partition("; ")
+    lines += wrapped(f"{claimed(report)}: {words.upper()}{f'; {costs}' if costs else ''}", "  ")
     lines.append(f"report: {directory / PAGE.file_name}")
     return lines
 

@@ -37,7 +37,8 @@ class _Report(msgspec.Struct):
 @dataclass(frozen=True)
 class Published:
     """A published report. `outcomes` maps requirements to outcomes, and is empty for a report that
-    was not confirmed; `sentences` says what the server does, in words that its bytes prove."""
+    was not confirmed, `grades` those that failed to their grades; `sentences` says what the server
+    does, in words that its bytes prove."""
 
     id: str
     kind: str
@@ -48,6 +49,7 @@ class Published:
     page: str
     confirmed: bool
     outcomes: Mapping[str, Outcome]
+    grades: Mapping[str, str]
     cases: Sequence[_Case]
     sentences: Mapping[str, str]
 
@@ -65,7 +67,8 @@ class Published:
             return "– extension not implemented"
         if outcome is None:
             return "– not claimed"
-        return f"{LOOKS[outcome].sign} {LOOKS[outcome].label}"
+        grade = f" {self.grades[requirement]}" if requirement in self.grades else ""
+        return f"{LOOKS[outcome].sign} {LOOKS[outcome].label}{grade}"
 
     def tone(self, requirement: str) -> str:
         """The outcome whose color it has."""
@@ -100,6 +103,7 @@ def _published(root: Path, entry: Mapping[str, Any]) -> Published:
         page=entry["page"],
         confirmed=confirmed,
         outcomes={key: Outcome(value) for key, value in entry["requirements"].items()},
+        grades=entry.get("grades", {}),
         cases=cases if confirmed else (),
         sentences=_sentences(root, entry["id"]),
     )

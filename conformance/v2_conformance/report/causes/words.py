@@ -7,16 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from v2_conformance.report.causes.root_causes import CauseGroup, caused_elsewhere, root_causes
+from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.report.causes.unhandled import unhandled_error
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
 from v2_conformance.report.shown.visible_text import short
-from v2_conformance.report.verdict.standing import is_decided
+from v2_conformance.report.verdict.judged import failed_musts
+from v2_conformance.report.verdict.standing import is_decided, verdict_words
 from v2_conformance.suite.causes.base import body_words, counted, describe
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Harm, catalogue
+from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Blocks, Harm, catalogue
 
 _IDS = 6
 _NAME = 120
@@ -35,6 +36,10 @@ _HARMS_OF_A_CLIENT: Mapping[Harm, str] = {
 }
 
 
+_SHOWN_BY: Mapping[Blocks, str] = {"conformant": "correct", "robust": "malformed"}
+"""What shows that a requirement does not hold, by what its failure blocks."""
+
+
 def losses(*, client: bool) -> Mapping[Harm, str]:
     """Return what a user of a server loses, or of a client, in words."""
     return _HARMS_OF_A_CLIENT if client else _HARMS
@@ -49,8 +54,8 @@ _HINTS = {
 class ShownCause:
     """One cause of failures; `title` is its requirement's, "" if the report has none.
 
-    `first` is the case to look at first: its message says what is wrong. `lost` is what a user
-    loses, in words, "" for a cause that blocks nothing.
+    `first` is the case to look at first, of the gravest grade: its message says what is wrong.
+    `lost` is what a user loses, in words, "" for a cause that blocks nothing.
     """
 
     group: CauseGroup[CaseResult]
@@ -64,11 +69,20 @@ class ShownCause:
         return short(f"{self.group.requirement} {self.title}".strip(), _NAME)
 
     @property
+    def grade(self) -> str:
+        """The strictest grade of its failures, which says what they block."""
+        return self.group.grade
+
+    @property
     def number(self) -> str:
-        """The number of cases that it explains, in words."""
+        """The number of cases that it explains, in words, and what those block that it prevented,
+        if that is more."""
         words = counted(len(self.group.cases), "case")
-        if self.group.waiting:
-            words += f" (and {len(self.group.waiting)} that could not run)"
+        waiting = [case.grade for case in self.group.waiting]
+        if waiting:
+            worst = min(waiting, key=GRADES.index)
+            more = GRADES.index(worst) < GRADES.index(self.grade)
+            words += f" (and {len(waiting)} that could not run{f': {worst}' if more else ''})"
         return words
 
     @property
@@ -128,41 +142,43 @@ def shown_causes(report: Report) -> list[ShownCause]:
     return sorted(shown, key=lambda cause: cause.expected)
 
 
-def _distance(group: CauseGroup[CaseResult], case: CaseResult) -> tuple[bool, bool, int]:
-    """Return the sort key of the case to look at first: one of what the cause is named after."""
+def _distance(group: CauseGroup[CaseResult], case: CaseResult) -> tuple[bool, int, bool]:
+    """Return the sort key of the case to look at first: one of the gravest, and of what the cause
+    is named after if it has one of these."""
     other = case.requirement != group.requirement
-    return case.expected is not None, other, GRADES.index(case.grade)
+    return case.expected is not None, GRADES.index(case.grade), other
 
 
 def headline(causes: Sequence[ShownCause]) -> str:
-    """Return all causes in a few words, such as "1 cause, 440 cases: P5 …"; "" for none."""
+    """Return all causes as a sentence, such as "440 failures, 1 cause. Fix first: P5 …"; "" for
+    none. Cases without a clear outcome are no failures."""
     if not causes:
         return ""
-    cases = sum(len(cause.group.cases) for cause in causes)
-    words = f"{counted(len(causes), 'cause')}, {counted(cases, 'case')}"
-    first = causes[0]
-    if not any(case.blocks for cause in causes for case in cause.group.cases):
-        words = f"warnings only: {words}"
-    if len(causes) == 1:
-        return f"{words}: {first.name}"
-    return f"{words}; the first explains {len(first.group.cases)}: {first.name}"
+    cases = [case for cause in causes for case in cause.group.cases]
+    failures = sum(case.outcome in FAILED for case in cases)
+    unclear = len(cases) - failures
+    parts = [counted(failures, "failure")] if failures else []
+    parts += [f"{unclear} inconclusive"] if unclear else []
+    words = f"{', '.join(parts)}, {counted(len(causes), 'cause')}"
+    if not any(case.blocks for case in cases):
+        words = f"Warnings only: {words}"
+    return f"{words}. {'Fix' if failures else 'Look at'} first: {causes[0].name}"
 
 
-def harms(report: Report, causes: Sequence[ShownCause]) -> str:
-    """Return what a user loses by what keeps a server (or client) from the verdict that it lacks,
-    with the number of causes: "wrong numbers (1), breaks clients (2)"; "" for nothing.
+def harms(report: Report) -> str:
+    """Return what a user loses by the MUST requirements that failed, and by how many each, in two
+    parts: "from correct requests: breaks clients (2); from malformed requests: wrong numbers (1)".
+    "" for nothing. What a client is tested with are responses.
     """
-    lacking = "robust" if report.verdict.conformant else "conformant"
-    counts = Counter(
-        cause.group.harm
-        for cause in causes
-        if any(case.outcome in FAILED for case in cause.group.cases)
-        # A case that kills the server also costs what could not run after it.
-        and any(case.blocks == lacking for case in (*cause.group.cases, *cause.group.waiting))
-    )
-    return ", ".join(
-        f"{harm_words(report, harm)} ({counts[harm]})" for harm in HARMS if counts[harm]
-    )
+    sent = "requests" if report.target.client is None else "responses"
+    failed = failed_musts(report)
+    parts = []
+    for blocks, kind in _SHOWN_BY.items():
+        counts = Counter(must.harm for must in failed if must.blocks == blocks)
+        words = [f"{harm_words(report, harm)} ({counts[harm]})" for harm in HARMS if counts[harm]]
+        if words:
+            parts.append(f"from {kind} {sent}: {', '.join(words)}")
+    return "; ".join(parts)
 
 
 def harm_words(report: Report, harm: Harm | None) -> str:
@@ -172,30 +188,24 @@ def harm_words(report: Report, harm: Harm | None) -> str:
 
 
 def lost_by(report: Report, requirement: str) -> str:
-    """Return what a user loses if this requirement does not hold, as this catalogue says it; "" for
-    nothing, or for a requirement that it does not have.
+    """Return what a user loses by this requirement: what its failures show if it failed as a MUST,
+    else what this catalogue says of a failure; "" for nothing, or for a requirement that it does
+    not have.
     """
+    shown = next((must.harm for must in failed_musts(report) if must.id == requirement), None)
     known = catalogue().get(requirement)
-    return harm_words(report, known.harm if known is not None else None)
+    return harm_words(report, shown or (known.harm if known is not None else None))
 
 
 def lost(report: Report) -> str:
     """Return what a user loses, as `harms` does; "" for a report without a verdict."""
-    return harms(report, shown_causes(report)) if is_decided(report) else ""
+    return harms(report) if is_decided(report) else ""
 
 
-def must_failing(report: Report, causes: Sequence[ShownCause]) -> list[str]:
-    """Return the failed MUST requirements, those named as causes first; without one that only
-    repeats the failure of another."""
-    elsewhere = caused_elsewhere(report.cases)
-    repeating = {case.requirement for case in report.cases if case.id in elsewhere}
-    failing = [
-        row.id
-        for row in report.requirements
-        if _is_failing_must(row.level, row.outcome) and row.id not in repeating
-    ]
-    named = dict.fromkeys(cause.group.requirement for cause in causes)
-    return [*(name for name in named if name in failing), *(n for n in failing if n not in named)]
+def priced(report: Report) -> str:
+    """Return the verdict and what it costs, such as "not conformant; from correct requests: wrong
+    numbers (1)"."""
+    return "; ".join(filter(None, (verdict_words(report), lost(report))))
 
 
 def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
@@ -212,12 +222,14 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
     tested = [row for row in musts if row.outcome is not Outcome.UNSUPPORTED]
     if not tested:
         return "no MUST was tested"
-    failing = must_failing(report, causes)
+    blocked = {must.id: must.blocks for must in failed_musts(report)}
+    named = [cause.group.requirement for cause in causes]
+    failing = list(dict.fromkeys([*filter(blocked.__contains__, named), *blocked]))
     open_ones = [row.id for row in tested if row.outcome in (Outcome.INCONCLUSIVE, Outcome.NOT_RUN)]
     parts = []
     if failing:
         fail = "fails" if len(failing) == 1 else "fail"
-        parts.append(f"{len(failing)} of {len(tested)} MUST {fail}: {_by_blocks(report, failing)}")
+        parts.append(f"{len(failing)} of {len(tested)} MUST {fail}: {_by_blocks(blocked, failing)}")
     if open_ones:
         of = "" if failing else f" of {len(tested)} MUST"
         parts.append(f"{len(open_ones)}{of} not shown: {listed(open_ones)}")
@@ -228,8 +240,7 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
     return "; ".join(parts) or all_hold
 
 
-def _by_blocks(report: Report, failing: Sequence[str]) -> str:
-    blocked = {row.id: row.blocks for row in report.requirements}
+def _by_blocks(blocked: Mapping[str, Blocks], failing: Sequence[str]) -> str:
     groups = [(blocks, [id for id in failing if blocked[id] == blocks]) for blocks in BLOCKS]
     if not all(ids for _, ids in groups):
         return listed(failing)
@@ -243,7 +254,3 @@ def listed(ids: Iterable[str]) -> str:
     """Return some of these ids, with "…" for the rest."""
     names = [short(name, _NAME) for name in ids]
     return ", ".join(names[:_IDS]) + (" …" if len(names) > _IDS else "")
-
-
-def _is_failing_must(level: str, outcome: Outcome) -> bool:
-    return level == "MUST" and outcome in FAILED

@@ -281,6 +281,13 @@ def _strictest(cases: Iterable[CaseResult]) -> Blocks | None:
     return next((blocks for blocks in BLOCKS if blocks in there), None)
 
 
+def amount(cases: Sequence[CaseResult]) -> tuple[Blocks | None, Outcome]:
+    """Return what the cases of a requirement at one level block, and the worst outcome of them."""
+    harmed = [case for case in cases if not case.outcome.harmless] or cases
+    own = {case.outcome for case in cases}
+    return _strictest(harmed), next((o for o in _WORST_FIRST if o in own), Outcome.NOT_RUN)
+
+
 def _needs(cause: Cause | None) -> Iterable[str]:
     """Return what the server lacks, if a case was not sent for that."""
     if isinstance(cause, DatatypesUnsupported):
@@ -295,13 +302,11 @@ def _row(requirement: Requirement, level: Level, cases: Sequence[CaseResult]) ->
     if all(case.level != level for case in cases):  # a part of the suite may have lower ones alone
         level = min((case.level for case in cases), key=LEVELS.index, default=level)
     of_level = [case for case in cases if case.level == level]
-    own = {case.outcome for case in of_level}
-    harmed = [case for case in of_level if not case.outcome.harmless] or of_level
-    worst = next((outcome for outcome in _WORST_FIRST if outcome in own), Outcome.NOT_RUN)
+    blocks, worst = amount(of_level)
     return RequirementResult(
         id=requirement.id,
         level=level,
-        blocks=_strictest(harmed) if harmed else requirement.blocks if level == "MUST" else None,
+        blocks=blocks if of_level else requirement.blocks if level == "MUST" else None,
         basis=requirement.basis,
         outcome=worst,
         cases=dict(counts),

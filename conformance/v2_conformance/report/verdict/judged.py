@@ -1,0 +1,99 @@
+"""What the judged cases of a report say of each requirement: the grade at which it fails, what that
+blocks and what it costs. Pure; every format reads it, and none the catalogue.
+
+A requirement can have cases of several levels. One whose MUST cases pass and whose SHOULD cases
+fail is a failed SHOULD.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from v2_conformance.report.causes.root_causes import caused_elsewhere, harm_of
+from v2_conformance.report.document import CaseResult, Report, RequirementResult
+from v2_conformance.report.verdict.summary import amount
+from v2_conformance.suite.outcomes import FAILED
+from v2_conformance.suite.requirements import BLOCKS, HARMS, LEVELS, Blocks, Harm, Level
+
+
+@dataclass(frozen=True)
+class FailedMust:
+    """A MUST requirement that failed: what that blocks, and what its user loses."""
+
+    id: str
+    blocks: Blocks
+    harm: Harm | None
+
+
+def levels_of(report: Report) -> Iterator[tuple[RequirementResult, ...]]:
+    """Yield the rows of each requirement, one for each level that it has cases of, the strictest
+    first: its outcome there, and what that blocks."""
+    found: dict[tuple[str, Level], list[CaseResult]] = {}
+    for case in report.cases:
+        found.setdefault((case.requirement, case.level), []).append(case)
+    for row in report.requirements:
+        rows = (
+            row if level == row.level else _at(row, level, found[row.id, level])
+            for level in LEVELS
+            if level == row.level or (row.id, level) in found
+        )
+        yield tuple(rows)
+
+
+def _at(row: RequirementResult, level: Level, cases: Sequence[CaseResult]) -> RequirementResult:
+    blocks, outcome = amount(cases)
+    counts = Counter(case.outcome for case in cases)
+    return replace(row, level=level, blocks=blocks, outcome=outcome, cases=dict(counts))
+
+
+def by_level(report: Report) -> tuple[RequirementResult, ...]:
+    """Return a row for each requirement and level, to be counted."""
+    return tuple(row for rows in levels_of(report) for row in rows)
+
+
+def judged(report: Report) -> tuple[RequirementResult, ...]:
+    """Return a row for each requirement, to be shown: at the strictest level at which it does not
+    hold, with the outcome there; one that holds at all levels at its own. The counts are those of
+    all its cases."""
+    shown = []
+    for row, rows in zip(report.requirements, levels_of(report), strict=True):
+        worst = next((one for one in rows if not one.outcome.harmless), row)
+        shown.append(replace(worst, cases=row.cases))
+    return tuple(shown)
+
+
+def failed_musts(report: Report) -> list[FailedMust]:
+    """Return the MUST requirements that failed, in the order of the report. A server that leaves
+    the extension out has none: its verdict says it all. One that only repeats the
+    failure of another is not counted."""
+    if not report.verdict.implemented:
+        return []
+    failed: dict[tuple[str, Blocks], list[CaseResult]] = {}
+    elsewhere = caused_elsewhere(report.cases)
+    for case in report.of(*FAILED):
+        if case.blocks is not None and case.id not in elsewhere:
+            failed.setdefault((case.requirement, case.blocks), []).append(case)
+    found = []
+    for row in report.requirements:
+        blocks = next((blocks for blocks in BLOCKS if (row.id, blocks) in failed), None)
+        if blocks is not None:
+            harms = [harm for case in failed[row.id, blocks] if (harm := harm_of(case)) is not None]
+            found.append(FailedMust(row.id, blocks, min(harms, key=HARMS.index, default=None)))
+    return found
+
+
+def blocking(report: Report, blocks: Blocks) -> list[str]:
+    """Return the requirements whose cases block this, in the order of the verdict's reasons."""
+    if not report.verdict.implemented:
+        return []
+    elsewhere = caused_elsewhere(report.cases)
+    found = {
+        case.requirement
+        for case in report.cases
+        if case.blocks == blocks and not case.outcome.harmless and case.id not in elsewhere
+    }
+    return [row.id for row in report.requirements if row.id in found]
