@@ -1,0 +1,69 @@
+"""Print how many lines of Python each room has, beside the most that it should have.
+
+    python tools/sizes.py
+
+The numbers are a compass: a room that needs more says why in docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CORE = ROOT / "conformance" / "v2_conformance"
+# "base" are the modules beside the rooms. The bench, the site and vectors are to leave the core.
+ROOMS = {
+    "protocol": 800,
+    "suite": 3_100,
+    "wire": 4_000,
+    "judging": 3_200,
+    "conversations": 700,
+    "runs": 2_900,
+    "redaction": 300,
+    "report": 3_100,
+    "verifying": 800,
+    "certifying": 700,
+    "formats": 2_400,
+    "cli": 1_700,
+    "options": 900,
+    "pytest_plugin": 600,
+    "reference": 1_600,
+    "kits": 800,
+    "maintenance": 900,
+    "base": 600,
+}
+TREES = {
+    "v2_conformance": (CORE, 50_000),
+    "v2_mutants": (ROOT / "conformance" / "v2_mutants", 10_500),
+    "tests": (ROOT / "tests", 46_000),
+}
+
+
+def lines(folder: Path) -> int:
+    """Return how many lines all .py files below `folder` have."""
+    return sum(len(path.read_bytes().splitlines()) for path in folder.rglob("*.py"))
+
+
+def rooms() -> Counter[str]:
+    """Return the lines of each room of the core."""
+    found: Counter[str] = Counter()
+    for path in CORE.rglob("*.py"):
+        room, *inside = path.relative_to(CORE).parts
+        found[room if inside else "base"] += len(path.read_bytes().splitlines())
+    return found
+
+
+def main() -> None:
+    """Print the table."""
+    print(f"{'lines':>7} {'at most':>8}")
+    for room, size in rooms().most_common():
+        most = ROOMS.get(room)
+        print(f"{size:>7,} {most or '-':>8} {room}{'  over' if most and size > most else ''}")
+    for name, (folder, limit) in TREES.items():
+        size = lines(folder)
+        print(f"{size:>7,} {limit:>8} {name}{'  over' if size > limit else ''}")
+
+
+if __name__ == "__main__":
+    main()
