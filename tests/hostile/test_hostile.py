@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hostile import bounds_kinds, http2_kinds, http_kinds, life_kinds, message_kinds  # noqa: F401
+from hostile import bounds_kinds, http_kinds, life_kinds, message_kinds  # noqa: F401
 from hostile.kit import KINDS
 from hostile.suite_process import Ended, Suite
 from v2_conformance.formats.text.verification import verification_lines

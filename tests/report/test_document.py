@@ -39,7 +39,6 @@ from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.soaking import KindCount, KindGrowth, Phase, Sample, Trend
 from v2_conformance.suite.tasks import ClientName, Line, Said, SaidTensor
 from v2_conformance.wire.streamed import StreamDifference, Streamed
-from v2_conformance.wire.transcript import Http2Facts
 
 Place = tuple[str | int, ...]
 
@@ -107,7 +106,6 @@ def whole() -> Report:
         shortened_ms=2.0,
         stray_before=3,
         answers=2,
-        http2=Http2Facts(reset=2, goaway=11, unprocessed=True, trailers=(("x-sum", "1"),)),
     )
     long = msgspec.structs.replace(own, response_kept=start_of(bytes(1000), 10))
     placed = exchange(bytes(range(100)), bytes(100))
@@ -135,7 +133,6 @@ def whole() -> Report:
             report.target,
             host_given=True,
             binding="vertex",
-            http2=True,
             client=ClientInfo(("client", "{url}"), 10.0, True, ("FP64",)),
         ),
         requirements=tuple(
@@ -350,8 +347,6 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "RequirementResult.layer",
         "ClientName.version",
         "TargetInfo.client",
-        "TargetInfo.http2",
-        "RecordedExchange.http2",
         "RecordedExchange.streamed",
         "Selection.huge",
         "Streamed.tensor",
@@ -367,7 +362,6 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "Trend.per_second",
         "Trend.per_request",
         "Trend.kinds",
-        *(f"Http2Facts.{name}" for name in Http2Facts.__struct_fields__),
         *(f"Line.{name}" for name in Line.__struct_fields__),
         *(f"Said.{name}" for name in Said.__struct_fields__),
     }

@@ -53,7 +53,6 @@ SAMPLED = {
     "tests/runs/test_hostile_servers.py": 5,
     "tests/runs/test_learning.py": 3,
     "tests/test_derived.py": 3,
-    "tests/test_http2_runs.py": 10,
     "tests/verifying/": 12,
     "tests/verifying/test_honest_reports.py": 100,
     "tests/verifying/test_short_records.py": 1,

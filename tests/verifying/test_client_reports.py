@@ -24,7 +24,7 @@ from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.tasks import ClientName, SaidTensor
 from v2_conformance.verifying.verification import Verification, verify
-from v2_conformance.wire.transcript import Ending, Http2Facts
+from v2_conformance.wire.transcript import Ending
 
 CHOSEN = ("K2/blobs-in-order", "K3/mixed-order*", "K5/short-blob*", "K33/one-host", "K35/json")
 
@@ -161,7 +161,6 @@ def exchange(**members: object) -> Callable[[CaseResult], CaseResult]:
         ("K3/", exchange(sent=3)),
         ("K3/", exchange(first_byte_ms=None)),
         ("K3/", exchange(shortened_ms=1.0)),
-        ("K3/", exchange(http2=Http2Facts())),
         ("K3/", replaced(outcome=Outcome.UNSUPPORTED)),
         ("K5/", replaced(said=None)),
         ("K3/", replaced(exchanges=())),
@@ -183,8 +182,8 @@ def test_a_changed_case_is_found(
 def test_what_only_a_run_of_a_server_has_is_found(
     honest: Report, tmp_path: Path, cases: list[Case]
 ) -> None:
-    over_http2 = msgspec.structs.replace(honest.target, http2=True)
-    for wrong in ({"seed": 5}, {"target": over_http2}):
+    with_host = msgspec.structs.replace(honest.target, host_given=True)
+    for wrong in ({"seed": 5}, {"target": with_host}):
         report = msgspec.structs.replace(honest, **wrong)
         assert again(report, tmp_path, cases).exit_code == 1
 

@@ -48,11 +48,9 @@ from v2_conformance.suite.causes.transport_findings import (
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
-    GoneAway,
     LengthRequired,
     NotHttp,
     ResponseTooLarge,
-    StreamReset,
     TimedOut,
     VariationDeclined,
 )
@@ -315,11 +313,6 @@ def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cau
         if transcript.shortened_s is not None:
             return Outcome.INCONCLUSIVE, TimedOutEarly(seconds, received)
         return Outcome.INCONCLUSIVE, TimedOut(seconds, received, detail)
-    facts = transcript.http2
-    if facts is not None and facts.reset is not None:
-        return Outcome.FAIL, StreamReset(facts.reset, received)
-    if facts is not None and facts.goaway is not None and ending is Ending.CLOSED:
-        return Outcome.FAIL, GoneAway(facts.goaway, received)
     if ending in (Ending.CLOSED, Ending.RESET):
         return Outcome.FAIL, ConnectionClosed(received, detail)
     return Outcome.FAIL, NotHttp(detail) if ending is Ending.MALFORMED else ResponseTooLarge(detail)

@@ -35,7 +35,6 @@ from v2_conformance.suite.causes.circumstances import (
     ModelVersionUnknown,
     NoKnownGoodAnswer,
     NotInBinding,
-    NotOverHttp2,
     NoUsableModel,
     OutOfTime,
     ProfileNotClaimed,
@@ -44,7 +43,6 @@ from v2_conformance.suite.causes.circumstances import (
     WasDown,
 )
 from v2_conformance.suite.causes.transport_findings import TimedOut
-from v2_conformance.suite.choosing.over_http2 import only_in_http1
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import DeployedModel
@@ -72,8 +70,7 @@ class Claims:
     """Claims of a target, and the roles it was found to have; `absent` has the reasons for the
     others.
 
-    `binding` is that of its endpoint, None for an ordinary one; `http2` says whether requests go to
-    it over HTTP/2.
+    `binding` is that of its endpoint, None for an ordinary one.
     """
 
     profiles: Collection[str]
@@ -81,7 +78,6 @@ class Claims:
     present: Mapping[str, DeployedModel]
     absent: Mapping[str, str]
     binding: EndpointBinding | None = None
-    http2: bool = False
 
 
 def skipped(case: Case, claims: Claims) -> Verdict | None:
@@ -98,9 +94,6 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     lacks = None if claims.binding is None else claims.binding.lacking(case)
     if claims.binding is not None and lacks is not None:
         return Verdict(Outcome.UNSUPPORTED, NotInBinding(claims.binding.name, lacks))
-    feature = only_in_http1(case) if claims.http2 else None
-    if feature is not None:
-        return Verdict(Outcome.UNSUPPORTED, NotOverHttp2(feature))
     role = next((role for role in case.roles if role not in claims.present), None)
     if role is not None:
         reason = claims.absent.get(role, "no such model")
@@ -183,16 +176,12 @@ def stale(transcript: Transcript) -> bool:
     """Return True if the kept connection had been closed before, so that this is not an answer.
 
     A server may close an idle connection at any time (RFC 9112 9.5), and say so with a 408 that
-    crosses the next request (RFC 9110 15.5.9). Over HTTP/2 it may say that it has not looked at the
-    request (RFC 9113 8.7); whatever else it says of its stream is about that.
+    crosses the next request (RFC 9110 15.5.9).
     """
     if not transcript.reused:
         return False
     if transcript.response is not None:
         return transcript.response.status == _IDLE_TOO_LONG
-    facts = transcript.http2
-    if facts is not None and (facts.reset is not None or facts.goaway is not None):
-        return facts.unprocessed
     return transcript.ending in (Ending.CLOSED, Ending.RESET) and not transcript.received
 
 

@@ -77,13 +77,6 @@ class AccessOptions:
         pytest="at most this many requests per second",
         member="rate",
     )
-    http2: bool = flag(
-        "--http2",
-        "Speak HTTP/2: over https as ALPN says, over http by prior knowledge. Cases that are only "
-        "about HTTP/1.1 are then not applicable, and the verdict says so.",
-        pytest="speak HTTP/2",
-        member="http2",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

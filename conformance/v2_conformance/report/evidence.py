@@ -15,7 +15,7 @@ from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.http1.response import read_again
 from v2_conformance.wire.streamed import Streamed
-from v2_conformance.wire.transcript import Ending, Http2Facts, Response
+from v2_conformance.wire.transcript import Ending, Response
 
 
 class RecordedExchange(Part, frozen=True, kw_only=True):
@@ -79,13 +79,6 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
             le=4,
         ),
     ] = 1
-    http2: Annotated[
-        Http2Facts | None,
-        Meta(
-            description="What the frames say, if it was over HTTP/2: then the request and the "
-            "response are fields and bodies in the notation of HTTP/1.1, not frames."
-        ),
-    ] = None
     streamed: Annotated[
         Streamed | None,
         Meta(
@@ -111,13 +104,7 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
 
     def read(self) -> Response | None:
         """Return the response as the connection read it; None as for `read_again`."""
-        return read_again(
-            self.response,
-            self.ending,
-            self.answers,
-            request=self.request,
-            http2=self.http2 is not None,
-        )
+        return read_again(self.response, self.ending, self.answers, request=self.request)
 
     @property
     def request_size(self) -> int:

@@ -139,7 +139,6 @@ class TargetInfo(Part, frozen=True):
     client: Annotated[
         ClientInfo | None, Meta(description="How the client was run, if it was one.")
     ] = None
-    http2: Annotated[bool, Meta(description="Whether all requests went over HTTP/2.")] = False
 
     @property
     def what(self) -> str:

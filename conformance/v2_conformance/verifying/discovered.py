@@ -37,7 +37,7 @@ from v2_conformance.wire.transcript import Response
 _SHOWN = 120
 _MODEL = re.compile(
     rb"GET [!-~]*?/v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))? "
-    rb"HTTP/(?:1\.1|2)\r\n"
+    rb"HTTP/1\.1\r\n"
 )
 _MODEL_OF_ENDPOINT = re.compile(rb"GET [!-~]*?/models/(?P<name>[!-~]+?) HTTP/1\.1\r\n")
 _REDIRECTED = rb": v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))?\r\n"

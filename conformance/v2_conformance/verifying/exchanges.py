@@ -31,8 +31,6 @@ _BELIEVED = {
     Ending.RESET: Belief.CUT_OFF,
 }
 
-_IN_FRAMES = (Ending.MALFORMED, Ending.TOO_LARGE)
-
 
 def matching(
     candidates: Sequence[Prepared], exchange: ReadExchange, known: Setting, what: str
@@ -41,8 +39,6 @@ def matching(
 
     `what` names it in the message.
     """
-    if (exchange.transcript.http2 is not None) is not known.address.http2:
-        raise RecordedError(f"{what} is not recorded over the version of HTTP that the run had")
     sent = bytes(exchange.transcript.request)
     differences = []
     for prepared in candidates:
@@ -66,11 +62,10 @@ def matching(
 
 def may_be_closed(own: ReadExchange, fresh: ReadExchange, known: Setting) -> bool:
     """Return True if the connection of `own` may have been closed before the canary: the record of
-    the `fresh` one says so, or nobody can tell (after a request to close it, under TLS, and over
-    HTTP/2).
+    the `fresh` one says so, or nobody can tell (after a request to close it, and under TLS).
     """
     request = own.transcript.request
-    if known.address.http2 or known.address.scheme == "https" or asks_to_close(request):
+    if known.address.scheme == "https" or asks_to_close(request):
         return True
     return fresh.recorded.closed_before_ms is not None
 
@@ -136,7 +131,7 @@ def check_liveness(exchange: ReadExchange, known: Setting) -> None:
 
 
 def _beliefs_of_whole(transcript: Transcript) -> Iterator[Belief]:
-    """Yield what has to be believed about a whole response that came over HTTP/1.1."""
+    """Yield what has to be believed about a whole response."""
     if transcript.streamed is not None:
         yield Belief.STREAMED
     if transcript.sent < transcript.asked:
@@ -148,9 +143,7 @@ def _beliefs_of_whole(transcript: Transcript) -> Iterator[Belief]:
 def beliefs_of(exchange: ReadExchange) -> list[Belief]:
     """Return what has to be believed about how an exchange ended."""
     ending = exchange.transcript.ending
-    if ending is Ending.COMPLETE and exchange.transcript.http2 is None:
+    if ending is Ending.COMPLETE:
         return list(_beliefs_of_whole(exchange.transcript))
     streamed = [Belief.STREAMED] if exchange.transcript.streamed is not None else []
-    if exchange.transcript.http2 is not None and ending in _IN_FRAMES:
-        return [Belief.FRAMES]
     return [*streamed, *([_BELIEVED[ending]] if ending in _BELIEVED else [])]

@@ -92,7 +92,6 @@ def whereabouts(report: Report) -> Whereabouts:
         target.headers,
         parts.scheme,
         None if target.binding is None else BINDINGS[target.binding],
-        target.http2,
         report.seed,
         report.draws,
     )
@@ -142,7 +141,6 @@ def setting(
             bindings,
             target.absent,
             address.binding,
-            address.http2,
         ),
         mask,
         masks,

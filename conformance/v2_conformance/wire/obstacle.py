@@ -7,7 +7,6 @@ from enum import Enum
 
 _EXPIRED, _NOT_YET = 10, 9
 _WRONG_NAME = (62, 64)
-_NO_HTTP2 = ("NO_APPLICATION_PROTOCOL",)
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "HTTPS_PROXY_REQUEST", "PACKET_LENGTH_TOO_LONG")
 _CERTIFICATE_REQUIRED = ("CERTIFICATE_REQUIRED",)
 _CERTIFICATE_REFUSED = (
@@ -34,7 +33,6 @@ class Obstacle(Enum):
     ONLY_HTTP2 = "only HTTP/2"  # HTTP/1.1 to a port that speaks HTTP/2 at once, as gRPC does
     CERTIFICATE_REQUIRED = "certificate required"  # the server wants one from the client
     CERTIFICATE_REFUSED = "certificate refused"  # and rejects the one that it got
-    NO_HTTP2 = "no HTTP/2"  # HTTP/2 was asked for, and the port speaks another protocol
     NO_AGREEMENT = "no agreement"  # no common version, cipher or name, or a client certificate
 
 
@@ -54,18 +52,11 @@ def obstacle_of(error: BaseException) -> Obstacle | None:
     reason = error.reason or ""
     if reason in _NO_TLS:
         return Obstacle.NO_TLS
-    if reason.endswith(_NO_HTTP2):
-        return Obstacle.NO_HTTP2
     if reason.endswith(_CERTIFICATE_REQUIRED):
         return Obstacle.CERTIFICATE_REQUIRED
     if reason.endswith(_CERTIFICATE_REFUSED):
         return Obstacle.CERTIFICATE_REFUSED
     return Obstacle.NO_AGREEMENT if "ALERT" in reason else None
-
-
-def speaks_http1(received: bytes) -> bool:
-    """Return True if the answer is HTTP/1 instead of HTTP/2."""
-    return received.startswith(b"HTTP/1")
 
 
 def speaks_http2(received: bytes) -> bool:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated
 
 import msgspec
-from msgspec import Meta
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.suite.causes.base import Count
 from v2_conformance.wire.obstacle import Obstacle
 from v2_conformance.wire.streamed import Streamed
 
@@ -86,7 +83,7 @@ class Response(msgspec.Struct, frozen=True, dict=True):
     status: int
     headers: tuple[tuple[str, str], ...]
     body: Buffer
-    framing: str  # "content-length", "chunked", "close" or, over HTTP/2, "frames"
+    framing: str  # "content-length", "chunked" or "close"
     excess: int
     whole: bool = True
     following: Response | None = None
@@ -105,23 +102,6 @@ class Response(msgspec.Struct, frozen=True, dict=True):
         return None
 
 
-class Http2Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The content of an HTTP/2 exchange's frames besides its fields and bodies."""
-
-    reset: Annotated[
-        Count | None, Meta(description="The error code of the server's RST_STREAM.")
-    ] = None
-    goaway: Annotated[Count | None, Meta(description="The error code of the server's GOAWAY.")] = (
-        None
-    )
-    unprocessed: Annotated[
-        bool, Meta(description="Whether these say that the server did nothing with the request.")
-    ] = False
-    trailers: Annotated[
-        tuple[tuple[str, str], ...], Meta(description="The fields behind the response's body.")
-    ] = ()
-
-
 class Transcript(msgspec.Struct, frozen=True):
     """Every byte of one exchange. Times are in seconds.
 
@@ -134,8 +114,7 @@ class Transcript(msgspec.Struct, frozen=True):
     many bytes that no request asked for came on that connection. `partial` is the response as far
     as it came, None if its head did not come whole. `shortened_s` is the limit of its time, if that
     was shorter than usual. `obstacle` is what TLS says of a connection that failed. With
-    `http2` the exchange was over HTTP/2: `request` and `received` are as `http2.notation` says.
-    With `streamed` they are only the beginnings of what went over the wire.
+    `streamed`, `request` and `received` are only the beginnings of what went over the wire.
     """
 
     request: Buffer
@@ -155,7 +134,6 @@ class Transcript(msgspec.Struct, frozen=True):
     partial: Response | None = None
     shortened_s: float | None = None
     obstacle: Obstacle | None = None
-    http2: Http2Facts | None = None
     streamed: Streamed | None = None
 
     @property
@@ -183,6 +161,4 @@ class Transcript(msgspec.Struct, frozen=True):
         partial = self.partial
         if self.ending is not Ending.RESET or partial is None or partial.whole:
             return None
-        if self.http2 is not None and self.http2.reset is not None:
-            return None  # that is an answer to the stream, which nothing can void
         return partial if partial.status >= 400 else None

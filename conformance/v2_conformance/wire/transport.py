@@ -1,9 +1,7 @@
 """All that the engine knows about HTTP: a Connection takes a Request and returns a Transcript.
 
-HTTP/1.1 (`http1`) and HTTP/2 (`http2`) are transports. Another one is a module beside them with a
-Transport and a Connection, and the engine does not change for it. Code that reads recorded bytes
-(`verifying`, `redaction`, `report.shown.annotate`, `formats.replay`) knows only HTTP/1.1's
-notation, in which `http2.notation` writes HTTP/2.
+`http1` is the transport. Another one is a module beside it with a Transport and a Connection, and
+the engine does not change for it.
 """
 
 from __future__ import annotations
@@ -39,15 +37,12 @@ class Parting(str, Enum):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One request: in parts that any version of HTTP can send, and as the bytes of HTTP/1.1.
+    """One request: in parts, and as the bytes of HTTP/1.1.
 
-    `body` is the body without framing, in the pieces in which it leaves: one write, HTTP chunk or
-    DATA frame each. `http1` is the whole request in HTTP/1.1, one write each. A transport waits
-    `pause_s` seconds between pieces, or until the server says something. With a `parting` it does
-    not wait for the whole answer.
-
-    Over HTTP/2 `http1` is the whole request as it is recorded (see `http2.notation`), with the
-    whole head in the first write.
+    `body` is the body without framing, in the pieces in which it leaves: one write or HTTP chunk
+    each. `http1` is the whole request in HTTP/1.1, one write each. A transport waits `pause_s`
+    seconds between pieces, or until the server says something. With a `parting` it does not wait
+    for the whole answer.
 
     `answers` is how many requests `http1` has: if a second one is pipelined after the first,
     `head` and `body` are those of the first.
@@ -128,7 +123,7 @@ class Connection(Protocol):
 
 
 class Transport(Protocol):
-    """The way to the server under test: one version of HTTP, one address, one set of limits."""
+    """The way to the server under test: one address, one set of limits."""
 
     def connection(self) -> Connection:
         """Return a new connection; its first exchange opens it. Any thread may call this."""

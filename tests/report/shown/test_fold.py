@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 
-import msgspec
 import pytest
 
 from support.reports import case, differing, exchange
@@ -24,7 +23,7 @@ from v2_conformance.report.shown.fold import (
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, GeneratedFailure
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.transcript import Ending, Http2Facts
+from v2_conformance.wire.transcript import Ending
 
 REQUEST = message_with(b"\x01\x02\x03\x04")
 WRONG = WrongStatus("200", 500, "no")
@@ -132,16 +131,6 @@ def test_facts_and_notes_say_how_the_exchange_went() -> None:
 
 
 # Known-good requests after the case
-
-
-def test_the_fields_behind_a_body_over_http2_are_facts() -> None:
-    many = (("grpc-status", "0"), *((f"x-{n}", "<b>\x1b[31m") for n in range(9)))
-    shown = msgspec.structs.replace(exchange(b"GET", b"HTTP"), http2=Http2Facts(trailers=many))
-    (folded,) = folded_exchanges(case("P2/x", "fail", None, shown), FULL, FULL)
-    (fact,) = (fact for fact in folded.facts if fact.startswith("trailers "))
-    assert fact.startswith("trailers grpc-status: 0, x-0: <b>")
-    assert fact.endswith(", …")
-    assert "\x1b" not in fact
 
 
 def test_right_answers_to_known_good_requests_are_folded_more_or_left_out() -> None:

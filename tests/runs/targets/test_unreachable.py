@@ -315,25 +315,3 @@ def test_a_port_that_nobody_listens_on_is_no_obstacle_of_tls(cacert: Path) -> No
     obstacle, message = met(target_for(f"https://127.0.0.1:{port}", cacert=cacert))
     assert obstacle is None
     assert "cannot be reached: connection refused" in message
-
-
-# HTTP/2
-
-
-def test_a_server_that_speaks_no_http2_is_told_so_over_tls(
-    authority: trustme.CA, cacert: Path
-) -> None:
-    context = server_context(authority.issue_cert("127.0.0.1"))
-    context.set_alpn_protocols(["http/1.1"])
-    with serving(Peer.until_closed, tls=context) as server:
-        access = {"cacert": cacert, "http2": True}
-        obstacle, message = met(make_target(server.url, timeout=2, **access))
-    assert obstacle is Obstacle.NO_HTTP2
-    assert message.endswith("leave out --http2 (`http2` of a target file) to test it over HTTP/1.1")
-
-
-def test_a_server_that_closes_on_http2_is_said_perhaps_not_to_speak_it() -> None:
-    with serving(lambda peer: peer.end()) as server:
-        obstacle, message = met(make_target(server.url, timeout=2, http2=True))
-    assert obstacle is None
-    assert "if it does not speak HTTP/2, leave out --http2" in message

@@ -10,7 +10,7 @@ from v2_conformance.certifying.progress import Reporter
 from v2_conformance.certifying.servers import Plan, start
 from v2_conformance.cli.ending import masked_errors
 from v2_conformance.cli.reporting import Reporting
-from v2_conformance.errors import UnreachableError, UsageError
+from v2_conformance.errors import UnreachableError
 from v2_conformance.formats.gateway.page import render
 from v2_conformance.formats.gateway.text import gateway_lines
 from v2_conformance.formats.registry import (
@@ -107,8 +107,6 @@ def gateway_target(target: Target, url: str, ready_within_s: float | None) -> Ta
 
     Raises UsageError and UnreachableError: better now than after the direct run.
     """
-    if target.http2:
-        raise UsageError("--through compares two runs over HTTP/1.1: remove --http2")
     behind = checked_target(replace(target, url=url))
     with masked_errors(behind.mask):
         wait_until_ready(behind, ready_within_s)

@@ -5,9 +5,6 @@ curl's own, which is the recorded one in the versions that this was tested with.
 (chunks, slices, broken heads, odd white space) is sent by a script that needs only Python's
 standard library. A case that the server did not survive is sent with the requests that showed it,
 on the same connections.
-
-What was sent over HTTP/2 curl alone can send again: without pauses between pieces of the body, and
-only the case's own request.
 """
 
 from __future__ import annotations
@@ -44,7 +41,7 @@ _MASKED = re.compile(rb"\*{2,}|.*\*{6}.*")
 
 _ORIGIN = re.compile(r"[A-Za-z0-9._~%:\[\]-]+")
 # What curl passes on as it is: no fragment, nothing that a URL must not have.
-_REQUEST_LINE = re.compile(rb"(GET|POST) (/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]{}-]*) HTTP/(1\.1|2)")
+_REQUEST_LINE = re.compile(rb"(GET|POST) (/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]{}-]*) HTTP/1\.1")
 _FIELD = re.compile(rb"(%s): ([!-~](?:[ -~]*[!-~])?)" % TOKEN.encode())
 # Fields that curl adds to, or does not send as it is told.
 _CURLS_OWN = {b"connection", b"content-length", b"expect", b"host", b"te", b"transfer-encoding",
@@ -87,8 +84,6 @@ def replay_command(
         return huge_command(report, case)
     steps, origin = _steps(report, case), _origin(report)
     if not steps or not origin:
-        return ""
-    if report.target.http2 and not _curl(steps, origin, "@-"):
         return ""
     if sum(len(step.body) for step in steps) < longest:
         comments = _comments(case, steps, origin)
@@ -137,10 +132,9 @@ def show_command(path: str, case_id: str) -> str:
 def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
     """Write the request and what sends it into `directory`, and return the command to run.
 
-    The shell script calls curl if that can send the request, else the Python script beside it. Over
-    HTTP/2 there is curl alone. Raises UsageError if another file would be overwritten,
-    ReportFileError if nothing was sent, it cannot be sent again, or the report does not have all of
-    it.
+    The shell script calls curl if that can send the request, else the Python script beside it.
+    Raises UsageError if another file would be overwritten, ReportFileError if nothing was sent, it
+    cannot be sent again, or the report does not have all of it.
     """
     files = _files(report, case)
     try:
@@ -180,14 +174,9 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     steps, origin = _steps(report, case), _origin(report)
     if not steps:
         raise ReportFileError(f"nothing was sent for {plain(case.id)}")
-    if report.target.http2 and not _curl(steps, origin, "@-"):
-        raise ReportFileError(
-            f"{plain(case.id)} cannot be replayed: over HTTP/2 curl is what sends a request again, "
-            "and it cannot send this one as it was"
-        )
     if not origin:
         raise ReportFileError("the report has no URL to send the request to")
-    for entry in _to_send(report, case):
+    for entry in _to_send(case):
         if isinstance(entry.request_kept, Deflated) and entry.request_kept.omitted:
             raise ReportFileError(
                 f"the report lacks {entry.request_kept.omitted} bytes of what was sent for "
@@ -202,10 +191,7 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     ]
     top = "".join(f"# {line}\n" for line in comments)
     bodies = [f"beside({name!r})" if name else 'b""' for name in names]
-    if not report.target.http2:  # Python has no HTTP/2
-        files[PYTHON_SCRIPT] = f"{_PYTHON_TOP}{top}{_program(steps, bodies, origin)}".encode(
-            "ascii"
-        )
+    files[PYTHON_SCRIPT] = f"{_PYTHON_TOP}{top}{_program(steps, bodies, origin)}".encode("ascii")
     url = '"${1:-' + origin + '}"'
     curl = _curl(steps, url, f"@{names[0]}")
     send = f"{curl} |\n{_SHOW_BYTES}" if curl else f'exec python3 {PYTHON_SCRIPT} "$@"'
@@ -214,14 +200,14 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     return files
 
 
-def _to_send(report: Report, case: CaseResult) -> Sequence[RecordedExchange]:
-    return case.exchanges if case.died and not report.target.http2 else case.exchanges[:1]
+def _to_send(case: CaseResult) -> Sequence[RecordedExchange]:
+    return case.exchanges if case.died else case.exchanges[:1]
 
 
 def _steps(report: Report, case: CaseResult) -> list[_Step]:
     return [
         _step(entry, first=not n)
-        for n, entry in enumerate(_to_send(report, case))
+        for n, entry in enumerate(_to_send(case))
         if size_of(entry.request_kept)
     ]
 
@@ -295,7 +281,7 @@ def _curl(steps: Sequence[_Step], url: str, data: str) -> str:
     if len(steps) > 1 or step.cuts or parsed is None:
         return ""
     given = [match[1] for field in fields if (match := _FIELD.fullmatch(field))]
-    if len(given) != len(fields) or given[:1] not in ([b"Host"], [b"host"]):
+    if len(given) != len(fields) or given[:1] != [b"Host"]:
         return ""
     if parsed[1] == b"POST":
         if fields.pop().lower() != b"content-length: %d" % len(step.body):
@@ -307,9 +293,7 @@ def _curl(steps: Sequence[_Step], url: str, data: str) -> str:
     if lower & _CURLS_OWN:
         return ""
     added = (*_ADDED, *_ADDED_TO_A_BODY) if parsed[1] == b"POST" else _ADDED
-    # Over TLS, too, this asks for HTTP/2 and nothing else.
-    version = "--http2-prior-knowledge" if parsed[3] == b"2" else "--http1.1"
-    lines = [f"curl -q -sS -i --raw {version} --noproxy '*' --path-as-is -g -m 30"]
+    lines = ["curl -q -sS -i --raw --http1.1 --noproxy '*' --path-as-is -g -m 30"]
     lines += [f"-H {shlex.quote(field.decode('ascii'))}" for field in fields]
     lines += [f"-H {name}:" for name in added if name.lower().encode() not in lower]
     target = url + shlex.quote(parsed[2].decode("ascii"))

@@ -124,7 +124,6 @@ def _subject(report: Report) -> tuple[object, ...]:
         tuple(sorted(target.profiles)),
         tuple(sorted(target.unsupported)),
         target.binding or "",
-        target.http2,
         models,
     )
 

@@ -14,7 +14,6 @@ from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.wire.endpoint_bindings import size_in_type
 from v2_conformance.wire.http1.plain_head import PlainRequest, plain_request
-from v2_conformance.wire.http2.notation import as_http1
 from v2_conformance.wire.messages import decimal, read_chunks
 
 _LONGEST = 256 * 1024
@@ -119,7 +118,6 @@ def _read(data: Buffer) -> ReadRequest:
     head_read = plain_request(data)
     if head_read is not None and head_read.start + head_read.length == len(data):
         return _plain_one(head_read, bytes(data))
-    recorded, data = data, as_http1(data)
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=2 * _LONGEST)
     head: h11.Request | None = None
     body = bytearray()
@@ -147,7 +145,7 @@ def _read(data: Buffer) -> ReadRequest:
         odd = _has_odd_chunks(bytes(data), len(raw) + len(_HEAD_END))
     return ReadRequest(
         head.method.decode("latin-1"),
-        "2" if data is not recorded else head.http_version.decode("latin-1"),
+        head.http_version.decode("latin-1"),
         fields,
         body,
         plain=plain and not odd,

@@ -105,17 +105,6 @@ def read_syntax(
     return Syntax(tuple(reading.broken.values()), reading.judged)
 
 
-def fields_syntax(fields: Sequence[tuple[str, str]]) -> Syntax:
-    """Judge the fields of a response over HTTP/2, which has no bytes of its own; none if there is
-    no response.
-
-    The only rule that remains is that fields with one value come once.
-    """
-    reading = _Reading((), old_client=False)
-    reading.once([(name.encode("latin-1"), value.encode("latin-1")) for name, value in fields])
-    return Syntax(tuple(reading.broken.values()), judged=bool(fields))
-
-
 class _Reading:
     """A response being read; `broken` has its first breach of each rule."""
 

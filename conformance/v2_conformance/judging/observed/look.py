@@ -12,7 +12,6 @@ from v2_conformance.judging.messages.response_json import parse_noting
 from v2_conformance.judging.observed.http_syntax import (
     UNBROKEN,
     Syntax,
-    fields_syntax,
     is_plain,
     read_syntax,
 )
@@ -52,10 +51,7 @@ class Look:
 
     @cached_property
     def syntax(self) -> Syntax:
-        """Breaches of HTTP's rules in the response's bytes or, over HTTP/2, in its fields."""
-        response = self.transcript.response
-        if self.transcript.http2 is not None:
-            return fields_syntax(() if response is None else response.headers)
+        """Breaches of HTTP's rules in the response's bytes."""
         received = self.transcript.received
         if is_plain(received):
             return UNBROKEN

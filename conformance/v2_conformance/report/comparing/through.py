@@ -18,7 +18,6 @@ from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.kept_bytes import beginning
 from v2_conformance.suite.outcomes import Outcome, Purpose, Told
-from v2_conformance.wire.http2.notation import as_http1
 from v2_conformance.wire.messages import read_head
 from v2_conformance.wire.transcript import Ending, Response
 
@@ -112,7 +111,7 @@ class Pair:
             return False
         parser = h11.Connection(h11.SERVER, max_incomplete_event_size=1 << 20)
         try:
-            parser.receive_data(bytes(as_http1(self.direct.request)))
+            parser.receive_data(bytes(self.direct.request))
             while (event := parser.next_event()) not in (h11.NEED_DATA, h11.PAUSED):
                 if isinstance(event, h11.EndOfMessage):
                     return True

@@ -278,7 +278,6 @@ def _header(
         masked=target.hidden_beside_fields,
         binding=None if target.endpoint is None else target.endpoint.name,
         client=client,
-        http2=target.http2,
     )
     return RecordHeader(
         suite=this_suite(),

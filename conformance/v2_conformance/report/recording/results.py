@@ -25,7 +25,7 @@ from v2_conformance.suite.causes.circumstances import SuiteError
 from v2_conformance.suite.causes.output_findings import WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.streamed import Streamed
-from v2_conformance.wire.transcript import Http2Facts, Limits
+from v2_conformance.wire.transcript import Limits
 
 _LIMITS = Limits()
 
@@ -165,7 +165,6 @@ def recorded_exchange(
         shortened_ms=None if short is None else round(short * 1000, 3),
         stray_before=transcript.stray_before,
         answers=transcript.answers,
-        http2=None if transcript.http2 is None else _facts(transcript.http2, mask),
         streamed=None if transcript.streamed is None else _streamed(transcript.streamed, mask),
     )
 
@@ -178,12 +177,6 @@ def _streamed(found: Streamed, mask: Mask) -> Streamed:
     return msgspec.structs.replace(
         found, difference=msgspec.structs.replace(found.difference, got=got)
     )
-
-
-def _facts(facts: Http2Facts, mask: Mask) -> Http2Facts:
-    """Return the facts of frames, without the target's secrets."""
-    trailers = tuple((mask.text(name), mask.field(name, v)[1]) for name, v in facts.trailers)
-    return msgspec.structs.replace(facts, trailers=trailers)
 
 
 def withheld(case: CaseResult, why: str) -> CaseResult:

@@ -38,7 +38,6 @@ _TEXTS = ("head", "json")
 _AROUND = (32, 48)
 _WIDTH = 16
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
-_FIELDS, _FIELD = 8, 80
 _LONGEST = 400  # of text from a server
 _ENDINGS = {
     Ending.COMPLETE: "complete response",
@@ -312,18 +311,10 @@ def exchange_facts(exchange: RecordedExchange) -> Iterator[str]:
         yield f"first byte after {in_milliseconds(exchange.first_byte_ms)}"
     yield f"{in_milliseconds(exchange.duration_ms)} in all"
     yield "on a reused connection" if exchange.reused else "on a new connection"
-    if exchange.http2 is not None and exchange.http2.trailers:
-        yield f"trailers {_trailers(exchange.http2.trailers)}"
     if exchange.omitted:
         yield f"{in_bytes(exchange.omitted)} more, for which the report has no room"
     if exchange.ending is Ending.COMPLETE:
         yield "left open" if exchange.open else "closed afterwards"
-
-
-def _trailers(fields: Sequence[tuple[str, str]]) -> str:
-    """The fields behind a body over HTTP/2, which its bytes in the record do not have."""
-    shown = [visible(short(f"{name}: {value}", _FIELD)) for name, value in fields[:_FIELDS]]
-    return ", ".join([*shown, *(["…"] if len(fields) > _FIELDS else [])])
 
 
 def _of_client(exchange: RecordedExchange) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.shown.visible_text import short, visible
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.suite.causes.circumstances import NotOverHttp2, OutOfTime, RoleAbsent
+from v2_conformance.suite.causes.circumstances import OutOfTime, RoleAbsent
 from v2_conformance.suite.outcomes import FAILED, Outcome
 
 # For each verdict the outcome whose color it has, and its sign: no reader depends on the color.
@@ -169,8 +169,7 @@ def claim(report: Report) -> str:
 
     Without are the datatypes and codings that the server does not claim, what a client lacks, and
     the optional models that cases would have needed. A binding is named. A requirement is untested
-    if no case of it was sent. A run over HTTP/2 names those that are about HTTP/1.1 alone, which it
-    did not ask. What is particular to a run about relations comes first.
+    if no case of it was sent. What is particular to a run about relations comes first.
     """
     target, rows = report.target, report.requirements
     without = list(target.without)
@@ -190,12 +189,6 @@ def claim(report: Report) -> str:
     if target.binding is not None:
         parts.append(f"binding {target.binding}")
     untested = {row.id for row in rows if _SENT_NOTHING.issuperset(row.cases)}
-    if target.http2:
-        asked = {c.requirement for c in report.cases if not isinstance(c.cause, NotOverHttp2)}
-        about_http1 = [row.id for row in rows if row.id in untested - asked and row.cases]
-        untested -= set(about_http1)
-        words = f", which does not test {', '.join(about_http1)}" if about_http1 else ""
-        parts.append(f"over HTTP/2{words}")
     if untested:
         parts.append(f"{counted(len(untested), 'requirement')} untested")
     return "; ".join(parts)

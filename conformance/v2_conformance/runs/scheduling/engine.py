@@ -100,12 +100,7 @@ class Engine:
         self._deaths = deaths or DeathsHere()
         self._directory = directory
         self._claims = Claims(
-            target.profiles,
-            target.unsupported,
-            server.present,
-            server.absent,
-            target.endpoint,
-            target.http2,
+            target.profiles, target.unsupported, server.present, server.absent, target.endpoint
         )
         patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, patience)

@@ -81,7 +81,6 @@ def load_target(path: Path) -> Target:
         key=_beside(path, document["key"]) if "key" in document else None,
         authorized=bool(auth),
         pace=pace,
-        http2=document.get("http2", False),
         limits=limits_of(document["timeout"]) if "timeout" in document else Limits(),
         profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
         unsupported=unsupported,

@@ -78,8 +78,6 @@ def _with_access(target: Target, options: TargetOptions) -> Target:
         target = replace(target, cert=str(options.cert), key=key)
     if options.rate is not None:
         target = replace(target, pace=pace_of(options.rate))
-    if options.http2:
-        target = replace(target, http2=True)
     given = authorization(options)
     if given is None:
         return target

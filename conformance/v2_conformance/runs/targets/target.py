@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from v2_conformance.child_processes import PASSPHRASE
@@ -26,9 +25,6 @@ from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Limits
 
-if TYPE_CHECKING:
-    from v2_conformance.wire.http2.connection import Http2Transport
-
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _TOKEN = re.compile(TOKEN)
 
@@ -41,10 +37,9 @@ class Target:
     others that must not be recorded either. `max_time_s` is how long a run may take, None to derive
     it from the plan and the time limit. `cert` and `key` are the client's own certificate. If
     `authorized`, Authorization cannot be public. All requests of a run keep to one `pace`.
-    `endpoint` is the binding of an endpoint that takes V2 messages in another envelope. With
-    `http2` requests go over HTTP/2: over TLS as ALPN says, else by prior knowledge. Values of
-    requests follow from the `seed` and the edition of its `draws`; None for those that are written
-    in the cases.
+    `endpoint` is the binding of an endpoint that takes V2 messages in another envelope. Values
+    of requests follow from the `seed` and the edition of its `draws`; None for those that are
+    written in the cases.
     """
 
     url: str = field(repr=False)
@@ -62,7 +57,6 @@ class Target:
     authorized: bool = False
     pace: Pace | None = field(default=None, compare=False)
     endpoint: EndpointBinding | None = None
-    http2: bool = False
     seed: int | None = None
     draws: int = DRAWS
 
@@ -98,11 +92,9 @@ class Target:
         headers += [field for field in self.headers if field[0].lower() != "host"]
         prefix = parts.path.rstrip("/")
         drawn = (self.seed, self.draws)
-        return Address(
-            host, prefix, tuple(headers), parts.scheme, self.endpoint, self.http2, *drawn
-        )
+        return Address(host, prefix, tuple(headers), parts.scheme, self.endpoint, *drawn)
 
-    def transport(self) -> Http1Transport | Http2Transport:
+    def transport(self) -> Http1Transport:
         """Return how to connect, with a TLS context for https. Raises UsageError for a bad
         certificate."""
         parts = urlsplit(self.url)
@@ -110,13 +102,7 @@ class Target:
         port = parts.port or (443 if secure else 80)
         tls = tls_context(self.verify, self.cert, self.key) if secure else None
         place = SocketAddress(parts.hostname or "", port, tls)
-        if not self.http2:
-            return Http1Transport(place, self.limits, self.pace, self.endpoint)
-        # Imported here because it is slow to import.
-        from v2_conformance.wire.http2.connection import Http2Transport, offer_http2
-
-        offer_http2(tls)
-        return Http2Transport(place, self.limits, self.pace)
+        return Http1Transport(place, self.limits, self.pace, self.endpoint)
 
     @property
     def public_url(self) -> str:
@@ -213,11 +199,6 @@ def checked_target(target: Target) -> Target:
                 f"the model for {pinned} has a version, which the binding {target.endpoint.name} "
                 "has no place for: remove it"
             )
-    if target.endpoint is not None and target.http2:
-        raise UsageError(
-            f"the binding {target.endpoint.name} is one of HTTP/1.1: remove it, or --http2 "
-            "(`http2` of a target file)"
-        )
     if target.cert is not None and not is_https(target.url):
         raise UsageError("a client certificate needs a URL that begins with https://")
     if target.authorized and any(map(is_authorization, target.public)):

@@ -34,11 +34,6 @@ def no_answer(url: str, transcript: Transcript, target: Target) -> str:
     if not transcript.sent:
         return f"{url} cannot be reached: {detail}"
     silent = not transcript.received and transcript.ending in (Ending.CLOSED, Ending.RESET)
-    if silent and target.http2:
-        return (
-            f"{url} gave no answer that can be read: {detail}; if it does not speak HTTP/2, leave "
-            "out --http2 (`http2` of a target file)"
-        )
     if silent and target.url.lower().startswith("http:"):
         return (
             f"{url} gave no answer that can be read: {detail}; if it speaks TLS, the URL must "
@@ -70,14 +65,12 @@ def of_obstacle(obstacle: Obstacle, target: Target) -> str:
         Obstacle.NO_TLS: "this port does not speak TLS; the URL must begin with http://, or name "
         "the port of HTTPS",
         Obstacle.ONLY_HTTP2: "this port speaks HTTP/2 alone, as a gRPC port does; give the URL of "
-        "the server's HTTP port, or --http2 if it has V2 over HTTP/2",
+        "the server's HTTP/1.1 port",
         Obstacle.ONLY_TLS: "this port speaks TLS; the URL must begin with https://",
         Obstacle.CERTIFICATE_REQUIRED: "it wants a client certificate; give it one with --cert "
         "FILE and --key FILE",
         Obstacle.CERTIFICATE_REFUSED: "it does not accept the client certificate that it got; "
         "name another with --cert FILE and --key FILE",
-        Obstacle.NO_HTTP2: "this port does not speak HTTP/2; leave out --http2 (`http2` of a "
-        "target file) to test it over HTTP/1.1",
         Obstacle.NO_AGREEMENT: "it ended the TLS handshake; it may want a client certificate "
         "(--cert FILE and --key FILE), another version of TLS or another host name in the URL",
     }[obstacle]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Literal
 
 from v2_conformance.suite.causes.base import CauseBase, Count, body_words
-from v2_conformance.suite.http_versions import FEATURE_WORDS, Http1Feature
 from v2_conformance.suite.models import ROLE
 
 
@@ -190,20 +189,6 @@ class NotInBinding(CauseBase, frozen=True):
 
     def words(self) -> str:
         return f"does not apply to the binding {self.binding}: {_BINDING_LACKS[self.lacks]}"
-
-
-class NotOverHttp2(CauseBase, frozen=True):
-    """Not applicable: the run is over HTTP/2, and the case is about something that only HTTP/1.1
-    has."""
-
-    feature: Http1Feature
-
-    def words(self) -> str:
-        has = "carries in this suite" if self.feature == "streamed_tensor" else "has"
-        return (
-            f"not applicable over HTTP/2: the case is about {FEATURE_WORDS[self.feature]}, "
-            f"which only HTTP/1.1 {has}"
-        )
 
 
 class ProfileNotClaimed(CauseBase, frozen=True):

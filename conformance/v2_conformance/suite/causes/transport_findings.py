@@ -5,8 +5,7 @@ Whole responses that are badly framed are also here, and what a server may decli
 
 from __future__ import annotations
 
-from v2_conformance.suite.causes.base import CauseBase, Count, counted
-from v2_conformance.suite.http_versions import error_name
+from v2_conformance.suite.causes.base import CauseBase, Count
 
 # What a server may decline, which shows nothing
 
@@ -97,34 +96,6 @@ class ConnectionClosed(CauseBase, frozen=True):
     says = "incomplete response: the connection ended after {received:byte} ({detail})"
     received: int
     detail: str
-
-
-class StreamReset(CauseBase, frozen=True):
-    """Over HTTP/2, the server reset the stream before a whole response, with this error code;
-    `received` bytes of heads and body had arrived."""
-
-    code: Count
-    received: Count
-
-    def words(self) -> str:
-        return (
-            f"incomplete response: the server reset the stream with {error_name(self.code)} after "
-            f"{counted(self.received, 'byte')}"
-        )
-
-
-class GoneAway(CauseBase, frozen=True):
-    """Over HTTP/2, the connection ended before a whole response, after GOAWAY with this error code;
-    `received` bytes of heads and body had arrived."""
-
-    code: Count
-    received: Count
-
-    def words(self) -> str:
-        return (
-            f"incomplete response: the server ended the connection with GOAWAY, "
-            f"{error_name(self.code)}, after {counted(self.received, 'byte')}"
-        )
 
 
 class NotHttp(CauseBase, frozen=True):

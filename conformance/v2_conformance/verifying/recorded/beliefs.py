@@ -31,7 +31,6 @@ class Belief(Enum):
     CLOSED = "that it was the server that closed kept connections, and when"
     BETWEEN = "that nothing came on kept connections between two exchanges"
     WHEN = "how long the server took to ask for the rest of a request"
-    FRAMES = "what the server did wrong in frames of HTTP/2, which are not recorded"
     SAID = "that the client said what is recorded, and ended as recorded"
     STREAMED = "that the huge tensor came as recorded, since the report has only its beginning"
     AS_AT_FIRST = "that the server's first answers to known-good requests were no better"

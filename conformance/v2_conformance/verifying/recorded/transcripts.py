@@ -13,20 +13,15 @@ from v2_conformance.verifying.recorded.streamed import streamed_contradiction
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
-from v2_conformance.wire.http2.notation import is_readable
 from v2_conformance.wire.streamed_response import beginning_of
 from v2_conformance.wire.transcript import (
     Ending,
-    Http2Facts,
     Limits,
-    Response,
     Transcript,
     as_recorded,
 )
 from v2_conformance.wire.transport import Parting, Request
 
-# Before a reset, the stream may have broken HTTP/2, or time may have been up.
-_NOT_RESET = (Ending.COMPLETE, Ending.LEFT, Ending.REFUSED)
 # The length of the shortest secret that a mask hides anywhere.
 _MASKED = re.compile(rb"\*{6,}")
 _RUN = re.compile(r"\*{6,}")
@@ -96,7 +91,6 @@ def read_exchange(
         answers=exchange.answers,
         partial=partial if binding is None else binding.as_v2(partial),
         shortened_s=None if short_ms is None else short_ms / 1000,
-        http2=exchange.http2,
         streamed=exchange.streamed,
     )
     problem = _contradiction(transcript, half_closed=half_closed)
@@ -131,7 +125,7 @@ def sending_contradiction(transcript: Transcript, request: Request) -> str | Non
         or abs(transcript.pause_s - pause_s) > _ROUNDED_S
     ):
         return "the record says that it was sent in other pieces"
-    left = transcript.sent if transcript.http2 is None else 0
+    left = transcript.sent
     whole = next((end for end in accumulate(pieces) if end >= left), left)
     if left not in (0, whole) and left < _LEAST_TAKEN:
         return (
@@ -147,8 +141,6 @@ def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
         return f"the record says {transcript.sent} bytes were sent, but the request has {length}"
     if transcript.ending is Ending.REFUSED and (transcript.sent or came):
         return "the record has bytes of a connection that was refused, as it says"
-    if transcript.http2 is not None:
-        return _http2_contradiction(transcript, transcript.http2)
     if transcript.streamed is not None:
         return streamed_contradiction(transcript, transcript.streamed)
     bodiless = asks_for_no_body(transcript.request)
@@ -170,43 +162,12 @@ def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
     return None
 
 
-def _http2_contradiction(transcript: Transcript, facts: Http2Facts) -> str | None:
-    """Return the same for an exchange over HTTP/2, whose frames are not recorded."""
-    ending, response = transcript.ending, transcript.partial
-    bodiless = asks_for_no_body(transcript.request)
-    if not is_readable(transcript.received):
-        return "the recorded response is not what is left of one over HTTP/2"
-    fits = {
-        Ending.COMPLETE: response is not None and _is_as_long_as_it_says(response, bodiless),
-        Ending.LEFT: not transcript.received,
-    }.get(ending, True)
-    if not fits or (facts.reset is not None and ending in _NOT_RESET):
-        return (
-            f"the recorded response of {len(transcript.received)} bytes does not end as the record "
-            f"says: {ending}"
-        )
-    of_stream = ending is Ending.COMPLETE or facts.reset is not None
-    if transcript.open and (not of_stream or facts.goaway is not None):
-        return "the record says the connection was left open, which its ending rules out"
-    return None
-
-
 def ends_with_connection(transcript: Transcript) -> bool:
-    """Return True if a response over HTTP/1.1 is whole only because its connection ended."""
+    """Return True if a response is whole only because its connection ended."""
     bodiless = asks_for_no_body(transcript.request)
     reader = ResponseReader(Limits(), transcript.answers, bodiless=bodiless)
     reader.feed(bytes(transcript.received))
     return not reader.done
-
-
-def _is_as_long_as_it_says(response: Response, bodiless: bool) -> bool:
-    if bodiless:  # its length is that of the answer to a GET (RFC 9110 9.3.2)
-        return not response.body
-    length = response.value("content-length")
-    try:  # with zeros in front of it, say
-        return length is None or int(length, 10) == len(response.body)
-    except ValueError:
-        return False
 
 
 def _ends_so(reader: ResponseReader, transcript: Transcript) -> bool:

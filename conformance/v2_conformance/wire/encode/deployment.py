@@ -9,8 +9,6 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import DRAWS
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.wire.endpoint_bindings import EndpointBinding
-from v2_conformance.wire.http1.request import write_head
-from v2_conformance.wire.http2.notation import write_request_head
 from v2_conformance.wire.transport import Head
 
 
@@ -89,9 +87,8 @@ class Address:
     """The parts of a request that belong to the run: Host, path prefix, extra header fields, seed.
 
     `scheme` is http or https. `binding` is that of an endpoint that takes V2 messages in another
-    envelope. With `http2` requests go over HTTP/2, and are written as `http2.notation` says. The
-    values and ids of requests follow from the `seed` of the run and the edition of its `draws`;
-    without a seed, they are as written.
+    envelope. The values and ids of requests follow from the `seed` of the run and the edition of
+    its `draws`; without a seed, they are as written.
     """
 
     host: str
@@ -99,13 +96,8 @@ class Address:
     headers: tuple[tuple[str, str], ...] = ()
     scheme: str = "http"
     binding: EndpointBinding | None = None
-    http2: bool = False
     seed: int | None = None
     draws: int = DRAWS
-
-    def write_head(self, head: Head) -> bytes:
-        """Return the bytes of a head as they are recorded."""
-        return write_request_head(head) if self.http2 else write_head(head)
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:

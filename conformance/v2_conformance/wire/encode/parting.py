@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,28 +11,27 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.case_data import from_hex, integer, mapping, one_of, text
 from v2_conformance.wire.http1.request import write_head
-from v2_conformance.wire.transport import Head, Parting, Request
+from v2_conformance.wire.transport import Parting, Request
 
 _MEMBERS = ("claims", "chunk_size", "chunk_end", "sends", "then", "times")
 _MOST_TIMES = 64
 
 
-def part(request: Request, given: object, write: Callable[[Head], bytes] = write_head) -> Request:
+def part(request: Request, given: object) -> Request:
     """Return `request` as the client of a case sends it. Raises CaseFileError.
 
-    `given` is `client` of the case's request, None for a client that does nothing odd. `write`
-    makes the bytes of its head.
+    `given` is `client` of the case's request, None for a client that does nothing odd.
     """
     if given is None:
         return request
     client = mapping(given, "`client`", _MEMBERS)
     pieces = list(request.http1)
     if "claims" in client:
-        pieces = _claiming(request, client["claims"], write)
+        pieces = _claiming(request, client["claims"])
     if "chunk_size" in client or "chunk_end" in client:
         pieces = _broken_chunk(pieces, client)
     if "sends" in client:
-        pieces = _cut(pieces, len(write(request.head)), client["sends"])
+        pieces = _cut(pieces, len(write_head(request.head)), client["sends"])
     ways = [way.value for way in Parting]
     then = one_of(client.get("then", Parting.WAITS.value), "`client.then`", ways)
     return msgspec.structs.replace(request, http1=tuple(pieces), parting=Parting(then))
@@ -46,13 +45,13 @@ def times(request: Mapping[str, Any]) -> int:
     return integer(client.get("times", 1), "`client.times`", least=1, most=_MOST_TIMES)
 
 
-def _claiming(request: Request, claimed: object, write: Callable[[Head], bytes]) -> list[Buffer]:
+def _claiming(request: Request, claimed: object) -> list[Buffer]:
     """Return the request with another Content-Length."""
     value = str(integer(claimed, "`client.claims`", least=0))
     fields = tuple(
         (name, value if name == "Content-Length" else old) for name, old in request.head.fields
     )
-    return [write(msgspec.structs.replace(request.head, fields=fields)), *request.body]
+    return [write_head(msgspec.structs.replace(request.head, fields=fields)), *request.body]
 
 
 def _broken_chunk(pieces: Sequence[Buffer], client: Mapping[str, Any]) -> list[Buffer]:

@@ -41,6 +41,7 @@ from v2_conformance.wire.encode.inputs import (
 from v2_conformance.wire.encode.message_fields import message_fields
 from v2_conformance.wire.encode.parting import part
 from v2_conformance.wire.encode.streamed_input import streamed_input
+from v2_conformance.wire.http1.request import write_head
 from v2_conformance.wire.spelling.coding import encode_spelled
 from v2_conformance.wire.spelling.http import HttpSpelling, Place, pipelined
 from v2_conformance.wire.transport import Head, Request
@@ -192,7 +193,7 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
     method = text(request.get("method", "POST"), "`method`")
     plain_head = Head(method, address.prefix + path, (*address.fields, *fields))
     head = spelling.head(address.bound(plain_head))
-    written = address.write_head(head) if address.http2 else spelling.write_head(head)
+    written = spelling.write_head(head)
     wire, parts = compose(written, document, extended)
     if extra:
         parts = (*parts[:-1], msgspec.structs.replace(parts[-1], kind="slack"))
@@ -212,7 +213,7 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
         for number, later in reversed([*enumerate(after, variant + 1)]):
             following = _before(_prepare(later, address, binding, number), following)
     made = spelling.deliver(made, len(written), following.request if following else None)
-    made = part(made, request.get("client"), address.write_head)
+    made = part(made, request.get("client"))
     if "unread_ms" in request:
         unread_ms = integer(request["unread_ms"], "`unread_ms`", least=1, most=_MOST_UNREAD_MS)
         made = msgspec.structs.replace(made, unread_s=unread_ms / 1000)
@@ -299,14 +300,14 @@ def _declined_by(case: RequestCase, given: Sequence[Variation]) -> tuple[tuple[i
 def get_request(address: Address, path: str) -> Request:
     """Return a plain GET of a path below the target's prefix."""
     head = address.bound(Head("GET", address.prefix + path, address.fields))
-    return Request(head, (), (address.write_head(head),))
+    return Request(head, (), (write_head(head),))
 
 
 def post_request(address: Address, path: str, body: bytes) -> Request:
     """Return a POST of a JSON body to a path below the target's prefix."""
     fields = (("Content-Type", JSON_TYPE), ("Content-Length", str(len(body))))
     head = address.bound(Head("POST", address.prefix + path, (*address.fields, *fields)))
-    return Request(head, (body,), (address.write_head(head) + body,))
+    return Request(head, (body,), (write_head(head) + body,))
 
 
 def _expected(

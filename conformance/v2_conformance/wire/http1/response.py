@@ -15,7 +15,6 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1.plain_head import PlainResponse, plain_response
 from v2_conformance.wire.http1.small_chunks import SmallChunks
 from v2_conformance.wire.http1.tolerance import tolerated
-from v2_conformance.wire.http2.notation import read_response
 from v2_conformance.wire.transcript import Ending, Limits, Response
 
 _MAX_INFORMATIONAL = 50
@@ -283,22 +282,14 @@ def asks_for_no_body(request: Buffer) -> bool:
 
 
 def read_again(
-    received: Buffer,
-    ending: Ending,
-    answers: int = 1,
-    *,
-    request: Buffer = b"",
-    http2: bool = False,
+    received: Buffer, ending: Ending, answers: int = 1, *, request: Buffer = b""
 ) -> Response | None:
     """Return the response in the recorded bytes of an exchange, just as the connection read it.
 
-    `answers` is how many requests the exchange had, `request` the bytes of the first, `http2`
-    whether it was over HTTP/2.
+    `answers` is how many requests the exchange had, `request` the bytes of the first.
 
     Returns None if its head is incomplete, or if the response is although the exchange is COMPLETE.
     """
-    if http2:
-        return read_response(received, whole=ending is Ending.COMPLETE)
     reader = ResponseReader(Limits(), answers, bodiless=asks_for_no_body(request))
     reader.feed(bytes(received))
     if ending is Ending.COMPLETE:
