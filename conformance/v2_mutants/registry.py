@@ -49,15 +49,13 @@ T = TypeVar("T")
 class Mutant(Generic[B]):
     """One deviation: `cls` is the right behaviour with a decision replaced.
 
-    `why` is the requirement that it breaks, or the sentence that allows it. With a `binding`, only
-    a run with that binding notices it.
+    `why` is the requirement that it breaks, or the sentence that allows it.
     """
 
     name: str
     why: str
     text: str
     cls: type[B]
-    binding: str | None = None
 
     @property
     def requirement(self) -> str:
@@ -136,7 +134,6 @@ class Registry(dict[str, Mutant[B]]):
         why: str,
         decision: Callable[Concatenate[T, P], R],
         *,
-        binding: str | None = None,
         base: type[T] | None = None,
     ) -> Deviation[R, P]:
         """Begin a mutant that replaces `decision`: what follows says by what.
@@ -148,13 +145,11 @@ class Registry(dict[str, Mutant[B]]):
         def add(text: str, what: Change[R, P]) -> None:
             right = base or cast("type[T]", self.right)
             cls = cast("type[B]", replacing(right, decision, what))
-            self._add(Mutant(name, why, text, cls, binding))
+            self._add(Mutant(name, why, text, cls))
 
         return Deviation(add)
 
-    def several(
-        self, name: str, why: str, text: str | None = None, *, binding: str | None = None
-    ) -> Callable[[type[T]], type[T]]:
+    def several(self, name: str, why: str, text: str | None = None) -> Callable[[type[T]], type[T]]:
         """Register a class of the right behaviour as a mutant that replaces several decisions.
 
         Without `text`, the docstring of the class is what `list` prints.
@@ -162,7 +157,7 @@ class Registry(dict[str, Mutant[B]]):
 
         def register(cls: type[T]) -> type[T]:
             behaviour = cast("type[B]", cls)
-            self._add(Mutant(name, why, text or _sentence(cls), behaviour, binding))
+            self._add(Mutant(name, why, text or _sentence(cls), behaviour))
             return cls
 
         return register

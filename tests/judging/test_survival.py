@@ -34,7 +34,6 @@ from v2_conformance.suite.causes.circumstances import (
     ModelVersionUnknown,
     NoKnownGoodAnswer,
     NoResponse,
-    NotInBinding,
     ProfileNotClaimed,
     RoleAbsent,
 )
@@ -44,7 +43,6 @@ from v2_conformance.suite.causes.transport_findings import BytesAfterResponse, T
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import TensorSpec
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.endpoint_bindings import binding_named
 from v2_conformance.wire.transcript import Ending, Transcript
 
 INT32 = "identity/INT32"
@@ -88,13 +86,6 @@ def test_datatypes_that_are_declared_unsupported_are_named_in_order() -> None:
     found = skipped(replace(CASE, model="mixed"), without)
     assert found == Verdict(Outcome.UNSUPPORTED, DatatypesUnsupported(("BOOL", "UINT32")))
     assert skipped(make_get("/v2"), without) is None
-
-
-def test_what_an_endpoint_has_no_place_for_is_unsupported() -> None:
-    bound = replace(claims(), binding=binding_named("sagemaker"))
-    found = skipped(make_case(requirement="P12"), bound)
-    assert found == Verdict(Outcome.UNSUPPORTED, NotInBinding("sagemaker", "content_type"))
-    assert skipped(CASE, bound) is None
 
 
 def test_a_role_that_is_absent_is_not_run_and_has_its_reason() -> None:

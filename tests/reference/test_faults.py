@@ -39,14 +39,10 @@ _LEFT_OUT = SLOW_REQUIREMENTS - {"M7"}
 
 
 def run_against(
-    url: str,
-    chosen: Sequence[Case],
-    timeout: float = 30,
-    binding: str | None = None,
-    seed: int | None = None,
+    url: str, chosen: Sequence[Case], timeout: float = 30, seed: int | None = None
 ) -> dict[str, Result]:
     """The results of `chosen` by case id."""
-    of_run = partial(make_target, url, profiles=SERVER_PROFILES, binding=binding)
+    of_run = partial(make_target, url, profiles=SERVER_PROFILES)
     target = replace(of_run(timeout=timeout), seed=seed)
     engine = Engine(target, discover(of_run(timeout=30)))
     return {event.result.case.id: event.result for event in run(engine, chosen)}
@@ -64,9 +60,7 @@ def caught(fault: str) -> dict[str, str]:
     # only shows between them. So there is a second try.
     for timeout in (SLOW_TIMEOUT_S,) if requirement in SLOW_REQUIREMENTS else (1, 10):
         with MutantServer([fault], word_bits=WORD_BITS) as server:
-            binding = FAULTS[fault].binding
-            url = server.url_of(binding)
-            results = run_against(url, chosen, timeout=timeout, binding=binding).values()
+            results = run_against(server.url, chosen, timeout=timeout).values()
         failed = [result for result in results if result.outcome == "fail"]
         failures = {r.case.id: r.message for r in failed if r.case.requirement == requirement}
         if failures:
@@ -138,7 +132,7 @@ def test_faults_are_listed_in_the_order_of_known_requirements() -> None:
 
 # Modules of what several families have in common, and of what functions of `shared` make.
 OF_SEVERAL_FAMILIES = (
-    "reported", "state", "every_exchange", "http_syntax", "optional_requests", "hosted_endpoints",
+    "reported", "state", "every_exchange", "http_syntax", "optional_requests",
     "registry", "blobs", "crashes", "deliveries", "spellings", "sizes",
 )  # fmt: skip
 

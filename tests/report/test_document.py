@@ -132,7 +132,6 @@ def whole() -> Report:
         target=msgspec.structs.replace(
             report.target,
             host_given=True,
-            binding="vertex",
             client=ClientInfo(("client", "{url}"), 10.0, True, ("FP64",)),
         ),
         requirements=tuple(
@@ -332,7 +331,6 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "The report of one run.shards",
         "Selection.shard",
         "TargetInfo.host_given",
-        "TargetInfo.binding",
         "The report of one run.selection",
         "The report of one run.discovery",
         "The report of one run.calibration",

@@ -119,9 +119,8 @@ def _of_each_family() -> list[str]:
 def test_the_report_of_a_server_with_any_fault_holds(fault: str, tmp_path: Path) -> None:
     known = FAULTS[fault]
     chosen = [word for name in (known.requirement, *WIDE) for word in ("--case", name)]
-    binding = [] if known.binding is None else ["--binding", known.binding]
     usual = ["-n", "4", "--timeout", "1", "--profile", "raw", "--profile", "compression"]
-    main(["run", "--fault", fault, *chosen, *binding, *usual, "--report-dir", str(tmp_path)])
+    main(["run", "--fault", fault, *chosen, *usual, "--report-dir", str(tmp_path)])
     found = verify(tmp_path / "report.json", every_case())
     assert found.exit_code == 0, words_of(found)
     assert not any(case.other_cause for case in found.cases)

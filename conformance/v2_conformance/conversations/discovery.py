@@ -10,7 +10,6 @@ import msgspec
 from v2_conformance.judging.metadata import ServerName, playing, server_name
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import DeployedModel
-from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 
 SERVER = "/v2"
@@ -40,19 +39,17 @@ class Found:
     absent: Mapping[str, str]
 
 
-def discovery(
-    wanted: Iterable[Wanted], endpoint: EndpointBinding | None
-) -> Generator[Look, Response, Found]:
+def discovery(wanted: Iterable[Wanted]) -> Generator[Look, Response, Found]:
     """Ask for the server's metadata, then for that of each model that is wanted.
 
     Raises Finding and MessageError if the first answer has no server metadata.
     """
-    server = server_name((yield Look(SERVER)), endpoint)
+    server = server_name((yield Look(SERVER)))
     present: dict[str, DeployedModel] = {}
     absent: dict[str, str] = {}
     for one in wanted:
         response = yield Look(one.binding.path, one)
-        found = playing(response, one.binding, one.model, endpoint)
+        found = playing(response, one.binding, one.model)
         if isinstance(found, str):
             absent[one.model.role] = found
         else:

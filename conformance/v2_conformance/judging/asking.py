@@ -10,7 +10,6 @@ from v2_conformance.protocol.names import (
     BINARY_DATA,
     BINARY_DATA_OUTPUT,
     HEADER_LENGTH,
-    SIZE_PARAMETER,
 )
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import counted, printable_words
@@ -19,7 +18,6 @@ from v2_conformance.wire.encode.delivery import delivery_words
 from v2_conformance.wire.encode.inputs import declared_size, input_entries
 from v2_conformance.wire.encode.json_changes import change_words
 from v2_conformance.wire.encode.requests import Prepared
-from v2_conformance.wire.endpoint_bindings import size_in_type
 
 _GIVEN = {"both": "both data and a blob", "neither": "neither data nor a blob"}
 
@@ -143,8 +141,4 @@ def _header_line(prepared: Prepared) -> str:
     name = HEADER_LENGTH.lower()
     fields = prepared.request.head.fields
     lines = [ascii(f"{n}: {v}")[1:-1] for n, v in fields if n.lower().startswith(name)]
-    lines += [
-        f"{SIZE_PARAMETER}={ascii(size)[1:-1]}"
-        for size in size_in_type(value for n, value in fields if n.lower() == "content-type")
-    ]
     return " and ".join(lines) or f"no {HEADER_LENGTH}"

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Protocol
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, SAGEMAKER_BINARY
+from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.causes import Cause, died
 from v2_conformance.suite.causes.circumstances import Hung, RoleAbsent
@@ -128,9 +128,7 @@ def has_blob(request: Buffer) -> bool:
 
 def is_binary(answer: _Fields) -> bool:
     """Return True if a response says that it has binary data."""
-    types = answer.values("content-type")
-    of_sagemaker = any(value.lower().startswith(SAGEMAKER_BINARY) for value in types)
-    return of_sagemaker or bool(answer.values(HEADER_LENGTH.lower()))
+    return bool(answer.values(HEADER_LENGTH.lower()))
 
 
 def _is_json(answer: Response | None) -> bool:

@@ -16,7 +16,6 @@ from v2_conformance.protocol.message import MessageError, TooDeepError, parse_js
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import DeployedModel
-from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 
 MAX_METADATA = 1 << 20
@@ -34,37 +33,24 @@ class ServerName(msgspec.Struct, frozen=True):
     extensions: tuple[str, ...]
 
 
-def server_name(response: Response, endpoint: EndpointBinding | None) -> ServerName:
-    """Return the name from the answer to GET /v2. Raises MessageError and Finding.
-
-    An `endpoint` without metadata names the server itself.
-    """
+def server_name(response: Response) -> ServerName:
+    """Return the name from the answer to GET /v2. Raises MessageError and Finding."""
     if response.status != 200:
         raise MessageError(status_words(response))
-    if endpoint is not None and not endpoint.metadata:
-        return ServerName(endpoint.title, "", ())
     document = parse_json(plain_body(response))
     validate("server_metadata", document)
     return ServerName(document["name"], document["version"], tuple(document["extensions"]))
 
 
 def playing(
-    response: Response,
-    binding: DeployedModel,
-    model: ModelContract,
-    endpoint: EndpointBinding | None = None,
+    response: Response, binding: DeployedModel, model: ModelContract
 ) -> DeployedModel | str:
     """Return `binding` with its version, if the server lists exactly one; or why it cannot play the
     role. `response` is the answer to GET /v2/models/NAME.
-
-    An `endpoint` without metadata only says whether there is a model of that name.
     """
     name = printable(unquote(binding.model), _SHOWN)
     if response.status != 200:
-        path = binding.path if endpoint is None else endpoint.path(binding.path)
-        return f"no model {name}: GET {path} answered with {status_words(response)}"
-    if endpoint is not None and not endpoint.metadata:
-        return binding
+        return f"no model {name}: GET {binding.path} answered with {status_words(response)}"
     try:
         document = model_metadata(response)
     except (Finding, TooDeepError) as error:

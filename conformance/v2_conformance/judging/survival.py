@@ -34,7 +34,6 @@ from v2_conformance.suite.causes.circumstances import (
     KilledBy,
     ModelVersionUnknown,
     NoKnownGoodAnswer,
-    NotInBinding,
     NoUsableModel,
     OutOfTime,
     ProfileNotClaimed,
@@ -46,7 +45,6 @@ from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import DeployedModel
-from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Ending, Transcript, tensors_as_json
 
 _MOST_WORDS = 64 * 1024  # more than any error message needs, even with a stack trace
@@ -77,7 +75,6 @@ class Claims:
     unsupported: frozenset[str]
     present: Mapping[str, DeployedModel]
     absent: Mapping[str, str]
-    binding: EndpointBinding | None = None
 
 
 def skipped(case: Case, claims: Claims) -> Verdict | None:
@@ -91,9 +88,6 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     unsupported = sorted(case.datatypes & claims.unsupported)
     if unsupported:
         return Verdict(Outcome.UNSUPPORTED, DatatypesUnsupported(tuple(unsupported)))
-    lacks = None if claims.binding is None else claims.binding.lacking(case)
-    if claims.binding is not None and lacks is not None:
-        return Verdict(Outcome.UNSUPPORTED, NotInBinding(claims.binding.name, lacks))
     role = next((role for role in case.roles if role not in claims.present), None)
     if role is not None:
         reason = claims.absent.get(role, "no such model")

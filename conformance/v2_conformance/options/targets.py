@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from v2_conformance.options.kinds import per_second, seconds_of_a_run
 from v2_conformance.options.rows import flag, of_plugin, option, repeated
-from v2_conformance.protocol.names import BINDING_NAMES
 
 _RUN = ("run",)
 _SENDING = ("run", "replay")
@@ -154,15 +153,6 @@ class TargetOptions(AccessOptions):
         shown="30; a server that cannot be reached is not waited for",
         on=_SENDING,
         pytest="seconds for the server to become ready",
-    )
-    binding: str | None = option(
-        "--binding NAME",
-        "The URL is that of an endpoint of Triton for SageMaker or Vertex AI, which has the header "
-        "length in Content-Type.",
-        choices=BINDING_NAMES,
-        on=_RUN,
-        pytest="binding of the endpoint: sagemaker or vertex",
-        member="binding",
     )
     start_command: str | None = option(
         "--start COMMAND",

@@ -3,8 +3,6 @@ the profiles."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
-
 # What a server lists among the `extensions` of its metadata.
 EXTENSION = "binary_tensor_data"
 HEADER_LENGTH = "Inference-Header-Content-Length"
@@ -14,17 +12,6 @@ BINARY_DATA_SIZE = "binary_data_size"
 BINARY_DATA_OUTPUT = "binary_data_output"
 OCTET_STREAM = "application/octet-stream"
 JSON_TYPE = "application/json"
-
-# What --binding takes.
-BindingName = Literal["sagemaker", "vertex"]
-BINDING_NAMES: tuple[BindingName, ...] = get_args(BindingName)
-
-# Triton's endpoints for SageMaker and Vertex AI: the media types that carry the header length, in
-# this parameter, and the field that names the V2 path.
-SAGEMAKER_BINARY = "application/vnd.sagemaker-triton.binary+json"
-VERTEX_BINARY = "application/vnd.vertex-ai-triton.binary+json"
-SIZE_PARAMETER = "json-header-size"
-VERTEX_REDIRECT = "X-Vertex-Ai-Triton-Redirect"
 
 # What can be claimed. Every server claims `binary`; `client` is for clients.
 # `compression` is about requests, `compression-responses` about responses.

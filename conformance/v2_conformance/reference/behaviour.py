@@ -12,7 +12,6 @@ from v2_conformance.protocol.datatypes import Buffer, ElementError, element_coun
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
 from v2_conformance.reference.content_coding import ContentCoding
-from v2_conformance.reference.hosted_endpoints import HostedEndpoints
 from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS, compute
 from v2_conformance.reference.request_reader import InferenceRequest, RequestReader
@@ -26,7 +25,7 @@ IDLE_SECONDS = 60.0
 _ORIGIN = re.compile(r"(?i)https?://[^/]*")
 
 
-class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
+class Behaviour(RequestReader, ResponseWriter, ContentCoding):
     """A server that meets every requirement. A mutant replaces one of its decisions.
 
     One instance serves all connections of a server, so a fault may keep state in it.
@@ -46,27 +45,13 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding, HostedEndpoints):
     def handle(self, request: Request) -> Response:
         """The response to any request; never raises."""
         try:
-            return self.at_endpoint(request)
+            return self.route(request)
         except Rejected as rejection:
             return self.rejection_response(rejection)
         except (MessageError, ElementError) as error:
             return self.error(400, str(error))
         except Exception as error:
             return self.error(500, f"internal error: {type(error).__name__}: {error}")
-
-    def at_endpoint(self, request: Request) -> Response:
-        """Do what a request asks for, at the server's own endpoint or at one for a platform."""
-        path = unquote(self.target_path(request))
-        hosting = self.hosting(path)
-        if hosting is None:
-            return self.route(request)
-        inner = self.unwrapped(request, path, hosting)
-        response = self.route(inner)
-        if inner.target.startswith("/v2/models/") and path.startswith("/models/"):
-            name = inner.target.removeprefix("/v2/models/")
-            if name in self.models:
-                return self.loaded_model(name)
-        return self.wrapped(response, hosting)
 
     def check_head(self, request: Request) -> None:
         """Raises Rejected to refuse a request before its body is there: `request` has none yet."""

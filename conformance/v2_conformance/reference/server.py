@@ -22,7 +22,6 @@ import numpy as np
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import IDLE_SECONDS, Behaviour
-from v2_conformance.reference.hosted_endpoints import VERTEX_ROUTE
 from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
 
 MAX_BODY = 2**33
@@ -67,10 +66,6 @@ class ReferenceServer:
         """The server's base URL without a trailing slash. Valid once the server is started."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._port}"
-
-    def url_of(self, binding: str | None) -> str:
-        """The base URL of the endpoint that has this binding. Valid once the server is started."""
-        return self.url + VERTEX_ROUTE if binding == "vertex" else self.url
 
     @property
     def port(self) -> int:

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from v2_conformance.protocol.names import BindingName
 from v2_conformance.report.document_part import REPORT_FORMAT, FieldText, Part
 from v2_conformance.suite.library import digest
 from v2_conformance.suite.requirements import catalogue_version
@@ -132,10 +131,6 @@ class TargetInfo(Part, frozen=True):
     masked: Annotated[
         bool, Meta(description="Whether secrets other than values of these headers are masked.")
     ] = False
-    binding: Annotated[
-        BindingName | None,
-        Meta(description="In which envelope its endpoint takes messages; null for a V2 server."),
-    ] = None
     client: Annotated[
         ClientInfo | None, Meta(description="How the client was run, if it was one.")
     ] = None

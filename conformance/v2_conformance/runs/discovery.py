@@ -100,7 +100,7 @@ def _discover(target: Target, workers: int | None) -> Server:
         return certain
 
     with closing(MetadataClient(target)) as session:
-        found = play(discovery(wanted, target.endpoint), answer)
+        found = play(discovery(wanted), answer)
         said, asked = found.server, tuple(session.asked)
         return Server(said.name, said.version, said.extensions, found.present, found.absent, asked)
 
@@ -164,7 +164,7 @@ def server_name_of(target: Target, response: Response) -> ServerName:
     except Finding as error:
         raise UnreachableError(f"the answer to {where} cannot be read: {error}") from error
     try:
-        return server_name(response, target.endpoint)
+        return server_name(response)
     except (MessageError, Finding) as error:
         kind = "HTML" if body.lstrip()[:1] == b"<" else "something else"
         raise UnreachableError(
@@ -224,8 +224,7 @@ class MetadataClient:
         target = self._target
         away_s = round_trip_s(self.asked)
         count = usual_workers(away_s, target.rate) if workers is None else workers
-        nothing = target.endpoint is not None and not target.endpoint.metadata
-        if nothing or away_s < FAR_S or count < 2:
+        if away_s < FAR_S or count < 2:
             return {}
         self.close()
         found: dict[str, Exchange] = {}

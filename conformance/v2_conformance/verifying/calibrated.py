@@ -117,7 +117,7 @@ def _first_answer(
     def answer(way: Prepared) -> Transcript:
         if not left:
             raise RecordedError("a request is missing")
-        exchange = read_exchange(left.popleft(), address.binding)
+        exchange = read_exchange(left.popleft())
         _check_request(way, exchange, mask, masks=masks)
         return exchange.transcript
 

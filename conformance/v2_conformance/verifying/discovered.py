@@ -31,7 +31,6 @@ from v2_conformance.verifying.recorded.transcripts import (
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.encode.requests import Prepared, get_request
-from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.transcript import Response
 
 _SHOWN = 120
@@ -39,8 +38,6 @@ _MODEL = re.compile(
     rb"GET [!-~]*?/v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))? "
     rb"HTTP/1\.1\r\n"
 )
-_MODEL_OF_ENDPOINT = re.compile(rb"GET [!-~]*?/models/(?P<name>[!-~]+?) HTTP/1\.1\r\n")
-_REDIRECTED = rb": v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))?\r\n"
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ def discovered(known: Setting) -> Discovered:
     def answer(look: Look) -> Response:
         if not left:
             raise RecordedError("not every model of the claimed profiles was asked for")
-        read = _read(left.popleft(), known)
+        read = _read(left.popleft())
         path_matches(look.path, read, known)
         response = read.transcript.response
         assert response is not None
@@ -75,7 +72,7 @@ def discovered(known: Setting) -> Discovered:
         return response
 
     try:
-        found = play(discovery(_wanted(known, left), known.address.binding), answer)
+        found = play(discovery(_wanted(known, left)), answer)
         if left:
             raise RecordedError("more was asked for than the models of the claimed profiles")
         edits += _server_edits(found.server, known)
@@ -118,8 +115,8 @@ def _wanted(known: Setting, left: Sequence[RecordedExchange]) -> Iterator[Wanted
         yield Wanted(model, stated)
 
 
-def _read(exchange: RecordedExchange, known: Setting) -> ReadExchange:
-    read = read_exchange(exchange, known.address.binding)
+def _read(exchange: RecordedExchange) -> ReadExchange:
+    read = read_exchange(exchange)
     if exchange.purpose is not Purpose.DISCOVERY or read.transcript.response is None:
         raise RecordedError("an exchange is not an answered request of discovery")
     return read
@@ -169,7 +166,7 @@ def _of_model(
 
 def _usual(model: ModelContract, left: Sequence[RecordedExchange], known: Setting) -> DeployedModel:
     """Return the binding of a model that was considered absent, with the contract's tensors."""
-    found = _asked_for(left[0].request, known.address.binding) if left else None
+    found = _asked_for(left[0].request) if left else None
     if found is None:
         raise RecordedError(f"the model for {model.role} was not asked for")
     names = [tuple(spec.name for spec in specs) for specs in (model.inputs, model.outputs)]
@@ -179,29 +176,23 @@ def _usual(model: ModelContract, left: Sequence[RecordedExchange], known: Settin
     return DeployedModel(model.role, name, names[0], names[1], version, version is not None)
 
 
-def _asked_for(request: bytes, binding: EndpointBinding | None) -> re.Match[bytes] | None:
+def _asked_for(request: bytes) -> re.Match[bytes] | None:
     """Return the name and the version of the model that a request of discovery is about."""
-    head = request.partition(b"\r\n\r\n")[0] + b"\r\n"
-    if binding is None:
-        return _MODEL.match(head)
-    if binding.redirect is None:
-        return _MODEL_OF_ENDPOINT.match(head)
-    return re.search(binding.redirect.encode() + _REDIRECTED, head)
+    return _MODEL.match(request)
 
 
 def _other_answers(known: Setting) -> Iterator[str]:
     """Return the cases whose answer to GET /v2 differs from the one that names the
     report's server.
     """
-    binding = known.address.binding
     for recorded in known.report.cases:
         case = known.cases.get(recorded.id)
         if not isinstance(case, GetCase) or case.path != SERVER:
             continue
         for exchange in recorded.exchanges:
             try:
-                response = read_exchange(exchange, binding).transcript.response
-                found = None if response is None else server_name(response, binding)
+                response = read_exchange(exchange).transcript.response
+                found = None if response is None else server_name(response)
             except (Finding, MessageError, RecordedError):
                 continue  # the case says what is wrong with it
             if found is not None and any(_server_edits(found, known)):

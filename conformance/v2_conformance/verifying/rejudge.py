@@ -98,9 +98,7 @@ def rejudge(recorded: CaseResult, known: Setting) -> Rejudged:
                 raise RecordedError("it is not in the plan of a run with this selection")
         half = _half_closes(case)
         exchanges = [
-            read_exchange(
-                exchange, known.address.binding, half_closed=half and exchange.purpose in OWN
-            )
+            read_exchange(exchange, half_closed=half and exchange.purpose in OWN)
             for exchange in recorded.exchanges
         ]
         if known.same_suite:

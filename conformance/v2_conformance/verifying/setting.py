@@ -22,7 +22,6 @@ from v2_conformance.verifying.calibrated import FirstAnswers, first_answers
 from v2_conformance.verifying.plan import DerivedPlan
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.stand_ins import stood_in
-from v2_conformance.wire.endpoint_bindings import BINDINGS
 
 # Servers take a head of some KiB, with about a hundred fields.
 _MOST_FIELDS = 1000
@@ -91,7 +90,6 @@ def whereabouts(report: Report) -> Whereabouts:
         parts.path.rstrip("/"),
         target.headers,
         parts.scheme,
-        None if target.binding is None else BINDINGS[target.binding],
         report.seed,
         report.draws,
     )
@@ -135,13 +133,7 @@ def setting(
     } | bindings_of(models)
     return Setting(
         address,
-        Claims(
-            target.profiles,
-            frozenset(target.unsupported),
-            bindings,
-            target.absent,
-            address.binding,
-        ),
+        Claims(target.profiles, frozenset(target.unsupported), bindings, target.absent),
         mask,
         masks,
         same_suite,

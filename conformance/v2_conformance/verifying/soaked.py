@@ -68,7 +68,7 @@ def _problem(wrong: WrongUnderLoad, known: Setting) -> str:
     if not isinstance(case, RequestCase | GetCase):
         return "this suite has no such case"
     try:
-        read = read_exchange(wrong.exchange, known.address.binding)
+        read = read_exchange(wrong.exchange)
         prepared = matching(requests_of(case, known.known), read, known, "the request")
     except (RecordedError, UnconfirmedError, CaseFileError) as error:
         return str(error)

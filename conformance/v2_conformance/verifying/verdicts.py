@@ -171,14 +171,10 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
         raise RecordedError(
             f"{killer.id}, which it blames, is not recorded as having killed anything"
         )
-    if problem_of_canary(named.model, _read(last, known), known, "binary") is None:
+    if problem_of_canary(named.model, read_exchange(last), known, "binary") is None:
         raise RecordedError(
             f"after {killer.id}, which it blames, a known-good request was answered well"
         )
     if isinstance(case, GeneratedCase):  # generated requests, of which the first unsent one counts
         return Verdict(Outcome.NOT_RUN, cause)
     return needs_the_dead(case, killer.id)
-
-
-def _read(exchange: RecordedExchange, known: Setting) -> ReadExchange:
-    return read_exchange(exchange, known.address.binding)

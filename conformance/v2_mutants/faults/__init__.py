@@ -51,7 +51,6 @@ for _family in (
     "serving.concurrency",
     "serving.reported",
     "answers.optional_requests",
-    "messages.hosted_endpoints",
     "serving.under_load",
 ):
     import_module(f"{__name__}.{_family}")

@@ -253,16 +253,6 @@ def test_404_says_that_the_path_or_the_host_is_wrong() -> None:
     assert "--host-header" in message
 
 
-@pytest.mark.parametrize("binding", ["sagemaker", "vertex"])
-def test_404_says_that_the_server_may_have_no_such_endpoint(binding: str) -> None:
-    words = f"endpoint of the binding {binding} is not"
-    with (
-        serving(always(http(b"", 404))) as server,
-        pytest.raises(UnreachableError, match=words),
-    ):
-        discover(make_target(server.url, timeout=5, binding=binding))
-
-
 def test_404_says_that_v2_does_not_belong_into_the_url() -> None:
     message = said(404, path="/v2/")
     assert message.endswith(": leave /v2 out of the URL, because the suite adds it")

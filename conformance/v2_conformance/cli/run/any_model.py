@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.certifying.relations import Asked
-from v2_conformance.cli.run.contradictions import check_binding, check_options
+from v2_conformance.cli.run.contradictions import check_options
 from v2_conformance.errors import ConformanceError, UsageError
 from v2_conformance.options.runs import AnyModelOptions, RunOptions
 from v2_conformance.protocol.datatypes import (
@@ -69,7 +69,6 @@ def asked_instead(
     try:
         asking = replace(options, models=(ALL,))
         check_options(asking)
-        check_binding(asking, target)
         names = listed_models(target)
     except ConformanceError:
         return None

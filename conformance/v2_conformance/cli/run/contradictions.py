@@ -5,7 +5,6 @@ from __future__ import annotations
 from v2_conformance.errors import UsageError
 from v2_conformance.options.runs import RunOptions
 from v2_conformance.runs.soak.processes import ProcessWatch
-from v2_conformance.runs.targets.target import Target
 
 
 def check_options(options: RunOptions) -> None:
@@ -63,17 +62,6 @@ def check_options(options: RunOptions) -> None:
     _raise_first(contradictions)
     if options.pid is not None:
         ProcessWatch(options.pid)  # raises if there is no such process
-
-
-def check_binding(options: RunOptions, target: Target) -> None:
-    """Raise UsageError if the options need a V2 endpoint, and `target` is another."""
-    bound = target.endpoint is not None
-    _raise_first(
-        {
-            "--through compares V2 endpoints: remove the binding": bound and options.through,
-            "--model tests a V2 endpoint: remove the binding": bound and options.models,
-        }
-    )
 
 
 def _raise_first(contradictions: dict[str, object]) -> None:

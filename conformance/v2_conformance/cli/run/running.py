@@ -21,7 +21,7 @@ from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.reporting import Reporting
 from v2_conformance.cli.run import any_model, soak
 from v2_conformance.cli.run.ci_files import write_ci_files
-from v2_conformance.cli.run.contradictions import check_binding, check_options
+from v2_conformance.cli.run.contradictions import check_options
 from v2_conformance.cli.start import server_under_test
 from v2_conformance.errors import NothingRanError
 from v2_conformance.formats.registry import OF_GATEWAYS, file_names
@@ -50,12 +50,11 @@ def run_server(options: RunOptions) -> int:
             server = stack.enter_context(MutantServer(options.faults))
             options = replace(
                 options,
-                url=server.url_of(options.binding),
+                url=server.url,
                 profiles=options.profiles or OPT_IN_PROFILES,  # it serves all of them
             )
             recovery = replace(recovery, anew=server.restart)
         target = target_of(options)
-        check_binding(options, target)
         stack.enter_context(masked_errors(target.mask))
         for line in warnings_about_secrets(target):
             print(line, file=sys.stderr)

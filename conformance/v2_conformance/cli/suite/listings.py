@@ -39,8 +39,7 @@ def _faults() -> Iterator[str]:
     from v2_mutants.faults import FAULTS, FAULTS_UNDER_LOAD
 
     for fault in (*FAULTS.values(), *FAULTS_UNDER_LOAD.values()):
-        note = "" if fault.binding is None else f" (--binding {fault.binding})"
-        yield f"{fault.requirement + ' ':<4}{fault.name}: {fault.text}{note}"
+        yield f"{fault.requirement + ' ':<4}{fault.name}: {fault.text}"
 
 
 def _client_faults() -> Iterator[str]:

@@ -123,7 +123,6 @@ def _subject(report: Report) -> tuple[object, ...]:
         target.server.version,
         tuple(sorted(target.profiles)),
         tuple(sorted(target.unsupported)),
-        target.binding or "",
         models,
     )
 

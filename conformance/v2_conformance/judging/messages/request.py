@@ -12,7 +12,6 @@ from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.wire.endpoint_bindings import size_in_type
 from v2_conformance.wire.http1.plain_head import PlainRequest, plain_request
 from v2_conformance.wire.messages import decimal, read_chunks
 
@@ -87,7 +86,6 @@ class ReadRequest:
         if body is None:
             return None
         lengths = self.values(HEADER_LENGTH.lower())
-        lengths += size_in_type(self.values("content-type"))
         if not lengths:
             return bytes(body) if len(body) <= _LONGEST else None
         length = decimal(lengths[0]) if len(lengths) == 1 else None

@@ -229,11 +229,8 @@ def _results(
     seed: int | None = None,
 ) -> list[Result]:
     """The results of `cases` on a fresh reference server."""
-    binding = next((FAULTS[name].binding for name in faults), None)
     with MutantServer(faults, word_bits=WORD_BITS) as server:
-        of_run = partial(
-            make_target, server.url_of(binding), profiles=SERVER_PROFILES, binding=binding
-        )
+        of_run = partial(make_target, server.url, profiles=SERVER_PROFILES)
         target = replace(of_run(timeout=timeout_s), seed=seed)
         engine = Engine(target, discover(of_run()))
         return [event.result for event in run(engine, cases)]

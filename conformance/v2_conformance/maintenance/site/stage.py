@@ -20,7 +20,7 @@ from v2_conformance.version import __version__
 ASSETS = Path(__file__).parent / "assets"
 NAV: Sequence[tuple[str, Sequence[str]]] = (
     ("Try it", ("index.md", "tour.md")),
-    ("Your server", ("running.md", "targets.md", "kits.md", "verdicts.md", "bindings.md")),
+    ("Your server", ("running.md", "targets.md", "kits.md", "verdicts.md")),
     ("In CI", ("ci.md", "gateways.md", "soak.md")),
     ("Your client", ("clients.md",)),
     ("Vectors", ("vectors.md", "examples.md", "proposal.md")),

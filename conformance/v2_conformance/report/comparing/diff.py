@@ -169,7 +169,6 @@ def _notes(old: Report, new: Report) -> Iterator[str]:
     if was != now:
         yield f"the reports are of different targets: {was} -> {now}"
     for what, before, after in (
-        ("binding", _binding(old), _binding(new)),
         ("profiles", old.target.profiles, new.target.profiles),
         ("unsupported", old.target.without, new.target.without),
         ("models that the server lacks", old.target.absent, new.target.absent),
@@ -185,10 +184,6 @@ def _suites(old: Report, new: Report) -> Iterator[str]:
     changed = sum(_sends_something_else(old.case(case.id), case) for case in new.cases)
     if changed:
         yield f"cases that send or expect something else under the same id now: {changed}"
-
-
-def _binding(report: Report) -> tuple[str, ...]:
-    return () if report.target.binding is None else (report.target.binding,)
 
 
 def _server(report: Report) -> str:

@@ -276,7 +276,6 @@ def _header(
         absent=dict(server.absent),
         host_given=target.address.host != urlsplit(target.public_url).netloc,
         masked=target.hidden_beside_fields,
-        binding=None if target.endpoint is None else target.endpoint.name,
         client=client,
     )
     return RecordHeader(

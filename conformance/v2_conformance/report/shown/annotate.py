@@ -17,11 +17,9 @@ from typing import Any, Literal, NamedTuple
 from v2_conformance.protocol.message import json_object, parameters_of
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.report.shown.visible_text import on_one_line
-from v2_conformance.wire.endpoint_bindings import size_in_type
 from v2_conformance.wire.messages import (
     Head,
     begins_message,
-    decimal,
     one_number,
     read_chunks,
     read_head,
@@ -142,13 +140,6 @@ class _Cuts(NamedTuple):
     def recorded(self, spans: Sequence[tuple[int, int]], at: int) -> _Cuts:
         """The same in what was recorded, where `spans` are the parts of the body."""
         return _Cuts(*(None if end is None else _recorded(end, spans, at) for end in self))
-
-
-def _header_length(head: Head) -> int | None:
-    """The header length, wherever its binding has it."""
-    sizes = size_in_type(head.values("content-type"))
-    found = decimal(sizes[0]) if len(sizes) == 1 else None
-    return one_number(head.values(HEADER_LENGTH.lower())) if found is None else found
 
 
 def _annotate(data: bytes, member: str, answers: int) -> AnnotatedMessage:
@@ -272,7 +263,7 @@ def _ranges(body: bytes, head: Head, member: str) -> tuple[list[_BodyRange], lis
         words = f"body, compressed ({_short(', '.join(codings))})"
         return [_BodyRange("raw", words, 0, size)], [], _Cuts()
     document, object_end = _document(body)
-    declared = _header_length(head)
+    declared = one_number(head.values(HEADER_LENGTH.lower()))
     if declared == 0:
         whole = [_BodyRange("blob", "Body without JSON (header length 0)", 0, size)]
         return whole, [], _Cuts(header=0)

@@ -9,7 +9,6 @@ from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.endpoint_bindings import BINDINGS
 
 # Always claimed.
 _BASE = "binary"
@@ -49,8 +48,7 @@ def claims(report: Report) -> list[Claim]:
         library = library_share(report)
         found = [_profile(report, name) for name in ("client", "bf16")]
         return found if library is None else [*found, library]
-    extension = [_extension(report)] if _names_itself(report) else []
-    found = [*extension, *(_profile(report, name) for name in SERVER_PROFILES)]
+    found = [_extension(report), *(_profile(report, name) for name in SERVER_PROFILES)]
     if report.target.unsupported:
         found.append(_datatypes(report))
     return [*found, _models(len(report.target.models), len(report.target.absent))]
@@ -74,12 +72,6 @@ def library_share(report: Report) -> Claim | None:
     if failed:
         return Claim(subject, claimed, Outcome.FAIL, f"{len(failed)} of {total} failed:", failed)
     return Claim(subject, claimed, Outcome.PASS, f"None of {total} failed.")
-
-
-def _names_itself(report: Report) -> bool:
-    """Return True if the server could say that it has the extension."""
-    binding = report.target.binding
-    return binding is None or BINDINGS[binding].metadata
 
 
 def _extension(report: Report) -> Claim:

@@ -9,7 +9,6 @@ from v2_conformance.judging.extension import Tried, is_binary, left_out
 from v2_conformance.protocol.names import EXTENSION
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.wire.endpoint_bindings import BINDINGS
 from v2_conformance.wire.messages import Head, read_head
 from v2_conformance.wire.transcript import Ending
 
@@ -21,19 +20,16 @@ _BINARY_INPUTS = "P2"
 class Extension:
     """`listed` in GET /v2; binary inputs `accepted` with 200; `answered` with binary data.
 
-    `accepted` is None if no case shows it. `unasked` is true for an endpoint without GET /v2.
+    `accepted` is None if no case shows it.
     """
 
     listed: bool
     accepted: bool | None
     answered: bool
-    unasked: bool = False
 
     @property
     def words(self) -> str:
         """A sentence if the server's words and actions differ, or both are missing, else ""."""
-        if self.unasked:
-            return ""
         listed = f"GET /v2 {'lists' if self.listed else 'does not list'} {EXTENSION}"
         if not self.accepted and not self.answered and self.accepted is not None:
             link = "but" if self.listed else "and"
@@ -80,13 +76,7 @@ def extension(report: Report) -> Extension:
         listed=EXTENSION in report.target.server.extensions,
         accepted=any(head.status == 200 for head in heads) if heads else None,
         answered=any(is_binary(head) for case in report.cases for head in _heads(case.exchanges)),
-        unasked=_without_metadata(report),
     )
-
-
-def _without_metadata(report: Report) -> bool:
-    binding = report.target.binding
-    return binding is not None and not BINDINGS[binding].metadata
 
 
 def _heads(exchanges: Iterable[RecordedExchange]) -> Iterator[Head]:

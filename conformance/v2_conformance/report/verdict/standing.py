@@ -168,8 +168,8 @@ def claim(report: Report) -> str:
     """Return what the verdict is about: "binary, raw; without BF16; 14 requirements untested".
 
     Without are the datatypes and codings that the server does not claim, what a client lacks, and
-    the optional models that cases would have needed. A binding is named. A requirement is untested
-    if no case of it was sent. What is particular to a run about relations comes first.
+    the optional models that cases would have needed. A requirement is untested if no case of it was
+    sent. What is particular to a run about relations comes first.
     """
     target, rows = report.target, report.requirements
     without = list(target.without)
@@ -186,8 +186,6 @@ def claim(report: Report) -> str:
         parts += report.relations.words(report.verdict.needs_identity)
     if without:
         parts.append(f"without {', '.join(dict.fromkeys(without))}")
-    if target.binding is not None:
-        parts.append(f"binding {target.binding}")
     untested = {row.id for row in rows if _SENT_NOTHING.issuperset(row.cases)}
     if untested:
         parts.append(f"{counted(len(untested), 'requirement')} untested")

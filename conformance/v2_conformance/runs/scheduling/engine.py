@@ -99,9 +99,7 @@ class Engine:
         self.cuts_off = False  # True if a case was cut off that no other can have disturbed
         self._deaths = deaths or DeathsHere()
         self._directory = directory
-        self._claims = Claims(
-            target.profiles, target.unsupported, server.present, server.absent, target.endpoint
-        )
+        self._claims = Claims(target.profiles, target.unsupported, server.present, server.absent)
         patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, patience)
         self._hangs = Hangs(target.limits)

@@ -19,7 +19,6 @@ from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.choosing.claimed import left_out_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.wire.encode.deployment import DeployedModel
-from v2_conformance.wire.endpoint_bindings import binding_named
 from v2_conformance.wire.transcript import Limits
 from v2_conformance.yaml_files import check_yaml, read_yaml
 
@@ -85,7 +84,6 @@ def load_target(path: Path) -> Target:
         profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
         unsupported=unsupported,
         max_time_s=document.get("max_time"),
-        endpoint=binding_named(document["binding"]) if "binding" in document else None,
         models={r: _binding(wrong, r, entry) for r, entry in document.get("models", {}).items()},
         public=tuple(document.get("public", ())),
         more_secrets=tuple(map(given, document.get("secrets", ()))),

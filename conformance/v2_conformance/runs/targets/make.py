@@ -18,7 +18,6 @@ from v2_conformance.runs.targets.target import (
     is_https,
     limits_of,
 )
-from v2_conformance.wire.endpoint_bindings import binding_named
 
 
 def make_target(url: str | None = None, **words: Any) -> Target:
@@ -52,8 +51,6 @@ def target_of(options: TargetOptions) -> Target:
         public=(*target.public, *options.public),
         more_secrets=(*target.more_secrets, *secrets),
     )
-    if options.binding is not None:
-        target = replace(target, endpoint=binding_named(options.binding))
     if options.insecure and options.cacert is not None:
         raise UsageError("--insecure checks no certificate: remove it, or --cacert")
     if options.insecure:

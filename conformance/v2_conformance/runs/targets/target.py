@@ -19,7 +19,6 @@ from v2_conformance.suite.choosing.claimed import claims_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
-from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1.connection import Http1Transport
 from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import SocketAddress
@@ -37,9 +36,8 @@ class Target:
     others that must not be recorded either. `max_time_s` is how long a run may take, None to derive
     it from the plan and the time limit. `cert` and `key` are the client's own certificate. If
     `authorized`, Authorization cannot be public. All requests of a run keep to one `pace`.
-    `endpoint` is the binding of an endpoint that takes V2 messages in another envelope. Values
-    of requests follow from the `seed` and the edition of its `draws`; None for those that are
-    written in the cases.
+    Values of requests follow from the `seed` and the edition of its `draws`; None for those that
+    are written in the cases.
     """
 
     url: str = field(repr=False)
@@ -56,7 +54,6 @@ class Target:
     key: str | None = None
     authorized: bool = False
     pace: Pace | None = field(default=None, compare=False)
-    endpoint: EndpointBinding | None = None
     seed: int | None = None
     draws: int = DRAWS
 
@@ -92,7 +89,7 @@ class Target:
         headers += [field for field in self.headers if field[0].lower() != "host"]
         prefix = parts.path.rstrip("/")
         drawn = (self.seed, self.draws)
-        return Address(host, prefix, tuple(headers), parts.scheme, self.endpoint, *drawn)
+        return Address(host, prefix, tuple(headers), parts.scheme, *drawn)
 
     def transport(self) -> Http1Transport:
         """Return how to connect, with a TLS context for https. Raises UsageError for a bad
@@ -102,7 +99,7 @@ class Target:
         port = parts.port or (443 if secure else 80)
         tls = tls_context(self.verify, self.cert, self.key) if secure else None
         place = SocketAddress(parts.hostname or "", port, tls)
-        return Http1Transport(place, self.limits, self.pace, self.endpoint)
+        return Http1Transport(place, self.limits, self.pace)
 
     @property
     def public_url(self) -> str:
@@ -192,13 +189,6 @@ def checked_target(target: Target) -> Target:
         if problem:
             raise UsageError(f"header fields: {problem}")
     check_url(target.url)
-    if target.endpoint is not None and not target.endpoint.versions:
-        pinned = next((role for role, model in target.models.items() if model.pinned), None)
-        if pinned is not None:
-            raise UsageError(
-                f"the model for {pinned} has a version, which the binding {target.endpoint.name} "
-                "has no place for: remove it"
-            )
     if target.cert is not None and not is_https(target.url):
         raise UsageError("a client certificate needs a URL that begins with https://")
     if target.authorized and any(map(is_authorization, target.public)):

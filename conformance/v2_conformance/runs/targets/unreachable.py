@@ -97,11 +97,6 @@ def of_status(where: str, response: Response, target: Target) -> str:
         )
     if status == 407:
         return f"{got}: a proxy wants credentials; give them with --header 'Proxy-Authorization: …'"
-    if target.endpoint is not None and status in (404, 405):
-        return (
-            f"{got}: the endpoint of the binding {target.endpoint.name} is not at this URL; "
-            "without --binding (`binding` of a target file) it is tested as a V2 server"
-        )
     if status == 404 and urlsplit(target.url).path.rstrip("/").endswith("/v2"):
         return f"{got}: leave /v2 out of the URL, because the suite adds it"
     if status == 404:

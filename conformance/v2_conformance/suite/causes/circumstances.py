@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
-
 from v2_conformance.suite.causes.base import CauseBase, Count, body_words
 from v2_conformance.suite.models import ROLE
 
@@ -160,35 +157,6 @@ class ModelVersionUnknown(CauseBase, frozen=True):
 
     says = "the server does not list exactly one version of the model for {role}"
     role: str
-
-
-BindingLacks = Literal[
-    "content_type",
-    "field_syntax",
-    "huge_tensor",
-    "metadata",
-    "model_path",
-    "repeated_length",
-]
-"""The parts of a V2 request or answer that a binding can have no place for."""
-_BINDING_LACKS: Mapping[BindingLacks, str] = {
-    "content_type": "its requests carry the header length in the Content-Type",
-    "field_syntax": "its header length is a media type parameter, which has another syntax",
-    "huge_tensor": "its platform accepts no tensor over 2 GiB",
-    "metadata": "its endpoint does not serve the server's metadata",
-    "model_path": "its URL does not name the model in this way",
-    "repeated_length": "a media type can have a parameter only once",
-}
-
-
-class NotInBinding(CauseBase, frozen=True):
-    """The case needs what the endpoint's binding has no place for."""
-
-    binding: str
-    lacks: BindingLacks
-
-    def words(self) -> str:
-        return f"does not apply to the binding {self.binding}: {_BINDING_LACKS[self.lacks]}"
 
 
 class ProfileNotClaimed(CauseBase, frozen=True):

@@ -10,7 +10,6 @@ from itertools import accumulate
 from v2_conformance.redaction import Mask, shows_masks
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.verifying.recorded.streamed import streamed_contradiction
-from v2_conformance.wire.endpoint_bindings import EndpointBinding
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
 from v2_conformance.wire.streamed_response import beginning_of
@@ -51,15 +50,8 @@ class ReadExchange:
     recorded: RecordedExchange
 
 
-def read_exchange(
-    exchange: RecordedExchange,
-    binding: EndpointBinding | None = None,
-    *,
-    half_closed: bool = False,
-) -> ReadExchange:
+def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> ReadExchange:
     """Read the bytes of a recorded exchange as the run read them. Raises RecordedError.
-
-    If the target has a `binding`, the response is read as that of a V2 server.
 
     The bytes must end as the record says. Raises OmittedError if some are missing. With
     `half_closed` the client could send nothing afterwards, whatever the response says.
@@ -89,7 +81,7 @@ def read_exchange(
         closed_before_s=None if idle_ms is None else idle_ms / 1000,
         stray_before=exchange.stray_before,
         answers=exchange.answers,
-        partial=partial if binding is None else binding.as_v2(partial),
+        partial=partial,
         shortened_s=None if short_ms is None else short_ms / 1000,
         streamed=exchange.streamed,
     )

@@ -8,8 +8,6 @@ from urllib.parse import quote
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import DRAWS
 from v2_conformance.suite.models import ModelContract, contract
-from v2_conformance.wire.endpoint_bindings import EndpointBinding
-from v2_conformance.wire.transport import Head
 
 
 @dataclass(frozen=True)
@@ -86,16 +84,14 @@ class DeployedModel:
 class Address:
     """The parts of a request that belong to the run: Host, path prefix, extra header fields, seed.
 
-    `scheme` is http or https. `binding` is that of an endpoint that takes V2 messages in another
-    envelope. The values and ids of requests follow from the `seed` of the run and the edition of
-    its `draws`; without a seed, they are as written.
+    `scheme` is http or https. The values and ids of requests follow from the `seed` of the run and
+    the edition of its `draws`; without a seed, they are as written.
     """
 
     host: str
     prefix: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     scheme: str = "http"
-    binding: EndpointBinding | None = None
     seed: int | None = None
     draws: int = DRAWS
 
@@ -103,7 +99,3 @@ class Address:
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The header fields that every request to the target begins with."""
         return (("Host", self.host), *self.headers)
-
-    def bound(self, head: Head) -> Head:
-        """Return the head of a request to a V2 server as the target's endpoint accepts it."""
-        return head if self.binding is None else self.binding.head(head, self.prefix)

@@ -191,8 +191,7 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
         origin = f"{address.scheme}://{address.host}"
         spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
     method = text(request.get("method", "POST"), "`method`")
-    plain_head = Head(method, address.prefix + path, (*address.fields, *fields))
-    head = spelling.head(address.bound(plain_head))
+    head = spelling.head(Head(method, address.prefix + path, (*address.fields, *fields)))
     written = spelling.write_head(head)
     wire, parts = compose(written, document, extended)
     if extra:
@@ -299,14 +298,14 @@ def _declined_by(case: RequestCase, given: Sequence[Variation]) -> tuple[tuple[i
 
 def get_request(address: Address, path: str) -> Request:
     """Return a plain GET of a path below the target's prefix."""
-    head = address.bound(Head("GET", address.prefix + path, address.fields))
+    head = Head("GET", address.prefix + path, address.fields)
     return Request(head, (), (write_head(head),))
 
 
 def post_request(address: Address, path: str, body: bytes) -> Request:
     """Return a POST of a JSON body to a path below the target's prefix."""
     fields = (("Content-Type", JSON_TYPE), ("Content-Length", str(len(body))))
-    head = address.bound(Head("POST", address.prefix + path, (*address.fields, *fields)))
+    head = Head("POST", address.prefix + path, (*address.fields, *fields))
     return Request(head, (body,), (write_head(head) + body,))
 
 

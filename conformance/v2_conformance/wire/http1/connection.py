@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.wire.endpoint_bindings import BoundConnection, EndpointBinding
 from v2_conformance.wire.http1.exchange import RECEIVE, SocketExchange
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.obstacle import obstacle_of
@@ -35,20 +34,15 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True)
 class Http1Transport:
-    """See transport.Transport. Each exchange waits for its turn at a `pace`, if there is one.
-
-    Responses of an endpoint with a `binding` are read as those of a V2 server.
-    """
+    """See transport.Transport. Each exchange waits for its turn at a `pace`, if there is one."""
 
     address: SocketAddress
     limits: Limits
     pace: Pace | None = None
-    binding: EndpointBinding | None = None
 
     def connection(self) -> Connection:
         """See transport.Transport."""
-        connection = Http1Connection(self.address, self.limits, self.pace)
-        return connection if self.binding is None else BoundConnection(connection, self.binding)
+        return Http1Connection(self.address, self.limits, self.pace)
 
 
 class Http1Connection:
