@@ -9,7 +9,7 @@ import pytest
 from v2_conformance.errors import UsageError
 from v2_conformance.reference.http_messages import Rejected
 from v2_mutants.client_faults import CLIENT_FAULTS, find_client_fault
-from v2_mutants.faults import FAULTS, FAULTS_UNDER_LOAD
+from v2_mutants.faults import FAULTS
 from v2_mutants.registry import Mutant, Registry, Right, refuses
 from v2_mutants.servers import mutated
 from v2_mutants.variants import VARIANTS
@@ -19,7 +19,7 @@ def test_names_of_faults_of_clients_and_servers_differ() -> None:
     assert not set(CLIENT_FAULTS) & set(FAULTS)
 
 
-@pytest.mark.parametrize("mutants", [FAULTS | FAULTS_UNDER_LOAD, CLIENT_FAULTS, VARIANTS])
+@pytest.mark.parametrize("mutants", [FAULTS, CLIENT_FAULTS, VARIANTS])
 def test_each_mutant_is_described_in_its_own_words(mutants: dict[str, Mutant[object]]) -> None:
     texts = [mutant.text for mutant in mutants.values()]
     assert len(set(texts)) == len(texts)

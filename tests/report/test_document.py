@@ -19,8 +19,6 @@ from v2_conformance.report.document import (
     ExpectedFailure,
     MergedShard,
     Report,
-    Soak,
-    WrongUnderLoad,
 )
 from v2_conformance.report.evidence import (
     AskedInput,
@@ -36,7 +34,6 @@ from v2_conformance.report.messages import packed
 from v2_conformance.report.tested import ClientInfo, Model, Selection, Shard
 from v2_conformance.resources import fits, schema, schema_document
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.soaking import KindCount, KindGrowth, Phase, Sample, Trend
 from v2_conformance.suite.tasks import ClientName, Line, Said, SaidTensor
 from v2_conformance.wire.streamed import StreamDifference, Streamed
 
@@ -70,26 +67,6 @@ SAID = Said(
 )
 
 LONG = (LongSaid(0, 1, deflated(bytes(10_000))),)
-
-
-SOAK = Soak(
-    seconds=60.0,
-    duration_s=59.5,
-    connections=16,
-    ended="time",
-    survived=True,
-    watched=True,
-    kinds=(KindCount("known_good", 3, 100, 1, 2, 3),),
-    phases=(Phase("mixed", 0.0, 59.5, {"known_good": 100}),),
-    samples=(Sample(1.0, 2, 3, 4, 5, 6, 7.0),),
-    trends=(Trend("memory", "leaks", 1, 2, 3, 0.5, 0.25, (KindGrowth("known_good", 0.25),)),),
-    wrong={"P2/x": 1},
-    kept=(
-        WrongUnderLoad(
-            case="P2/x", at_s=1.0, cause=None, message="m", exchange=exchange(b"GET", b"HTTP")
-        ),
-    ),
-)
 
 
 CITED = CitedDocument("RFC 9112", "https://h.example/rfc9112", "7.1", 2)
@@ -147,7 +124,7 @@ def whole() -> Report:
         "model/m", (AskedInput("a", "INT8", (-1,), True),), samples, samples, (asked,), 1e-5
     )
     report = msgspec.structs.replace(
-        report, relations=Relations((model,), 0.5, 0.25), soak=SOAK, seed=7, draws=2
+        report, relations=Relations((model,), 0.5, 0.25), seed=7, draws=2
     )
     verdict = msgspec.structs.replace(
         report.verdict,
@@ -350,16 +327,8 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "Streamed.tensor",
         "Streamed.difference",
         "Streamed.excess",
-        "The report of one run.soak",
         "The report of one run.seed",
         "The report of one run.draws",
-        "KindCount.wrong",
-        "KindCount.declined",
-        "KindCount.unanswered",
-        *(f"Sample.{name}" for name in Sample.__struct_fields__[2:]),
-        "Trend.per_second",
-        "Trend.per_request",
-        "Trend.kinds",
         *(f"Line.{name}" for name in Line.__struct_fields__),
         *(f"Said.{name}" for name in Said.__struct_fields__),
     }

@@ -49,7 +49,6 @@ SAMPLED = {
     "tests/report/verdict/test_verdict_by_omission.py": 8,
     "tests/runs/generated/test_fuzzing.py": 4,
     "tests/runs/scheduling/test_side_by_side.py": 5,
-    "tests/runs/soak/": 4,
     "tests/runs/test_hostile_servers.py": 5,
     "tests/runs/test_learning.py": 3,
     "tests/test_derived.py": 3,

@@ -7,7 +7,6 @@ report = started.finish(workers=4)
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
@@ -27,8 +26,7 @@ from v2_conformance.runs.result import CaseFinished
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
-from v2_conformance.runs.scheduling.running import number_before_dangers, run
-from v2_conformance.runs.soak.soaking import Load, Soakable, soak, soakable
+from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
 from v2_conformance.suite.cases import Case
@@ -110,18 +108,13 @@ class StartedRun:
         *,
         workers: int | None = None,
         on_case: Callable[[CaseFinished], object] = lambda event: None,
-        load: Load | None = None,
-        on_load: Callable[[str], object] = lambda words: None,
     ) -> Report:
         """Run the chosen cases, `workers` at a time, write report.json and return the report.
 
-        `on_case` is called after each case that was added to the record. With a `load`, a soak
-        comes before the cases that may end the server, and `on_load` is called with what it does.
-        Whatever stops the run leaves a report that says it is incomplete.
+        `on_case` is called after each case that was added to the record. Whatever stops the run
+        leaves a report that says it is incomplete.
         """
         complete = False
-        usable: list[Soakable | None] = []
-        before_dangers = number_before_dangers(self.plan.chosen)
         watch = self.plan.watch(self.engine.server)
         count = workers or self.usual_workers
         try:
@@ -129,25 +122,10 @@ class StartedRun:
                 self.record.calibrated(self.engine.calibrations())
                 self.record.add(event.result)
                 on_case(event)
-                usable.append(soakable(event.result) if load is not None else None)
-                if watch.left_out:
-                    load = None
-                if load is not None and event.number == before_dangers:
-                    self._soak([case for case in usable if case is not None], load, on_load)
-            if load is not None and not before_dangers:
-                self._soak([], load, on_load)
             complete = not self.engine.out_of_time
         finally:
             report = self.record.finish(complete=complete)
         return report
-
-    def _soak(
-        self, cases: Sequence[Soakable], load: Load, on_load: Callable[[str], object]
-    ) -> None:
-        self.engine.close()
-        began = time.monotonic()
-        self.record.soaked(soak(self.engine.target, self.engine.server, cases, load, on_load))
-        self.engine.extend(time.monotonic() - began)
 
 
 def start(

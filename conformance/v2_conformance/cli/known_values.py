@@ -50,9 +50,9 @@ def profiles(ctx: click.Context, begun: str) -> Offers:
 
 def faults(ctx: click.Context, begun: str) -> Offers:
     """The faults of the embedded server, each with what it does wrong."""
-    from v2_mutants.faults import FAULTS, FAULTS_UNDER_LOAD
+    from v2_mutants.faults import FAULTS
 
-    for fault in (*FAULTS.values(), *FAULTS_UNDER_LOAD.values()):
+    for fault in FAULTS.values():
         yield fault.name, f"{fault.requirement}: {fault.text}"
 
 

@@ -12,8 +12,8 @@ from v2_conformance.runs.targets.target import Target
 
 def server_under_test(
     options: TargetOptions, target: Target, directory: Path
-) -> AbstractContextManager[int | None]:
-    """The process of the server of --start, while the block lasts; None if there is none."""
+) -> AbstractContextManager[None]:
+    """Run the server of --start, if there is one, while the block lasts."""
     command = options.start_command
     if command is None:
         return nullcontext()

@@ -18,7 +18,6 @@ LONGEST_TIMEOUT_S = 86400.0
 LONGEST_RUN_S = 30 * 86400.0
 """The longest time limit of a run that can be asked for."""
 
-_MOST_MINUTES = 7 * 24 * 60
 _LONGEST = 80
 _INDEX = "JOB_COMPLETION_INDEX"
 _SHARD = re.compile(r"(auto|[0-9]{1,6})/([0-9]{1,6})")
@@ -72,16 +71,6 @@ def seconds(value: Any, most: float = LONGEST_TIMEOUT_S) -> float:
 def seconds_of_a_run(value: Any) -> float:
     """A number of seconds that a run may last."""
     return seconds(value, LONGEST_RUN_S)
-
-
-def minutes(value: Any) -> float:
-    """A number of minutes, more than 0 and at most a week."""
-    number = _float(value)
-    if not 0 < number <= _MOST_MINUTES:
-        raise ValueError(
-            f"expected minutes, more than 0 and at most {_MOST_MINUTES}, got {value!r}"
-        )
-    return number
 
 
 def per_second(value: Any) -> float:

@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from v2_conformance.options.kinds import (
-    file_path,
-    minutes,
-    tolerance,
-    whole_number,
-)
+from v2_conformance.options.kinds import file_path, tolerance, whole_number
 from v2_conformance.options.reports import REPORT_HELP, ReportOptions
 from v2_conformance.options.rows import argument, option, repeated
 from v2_conformance.options.selection import SelectionOptions
@@ -85,28 +80,6 @@ class ExecutionOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadOptions:
-    """Minutes of load after the cases."""
-
-    SECTION: ClassVar = "Load"
-
-    soak_minutes: float | None = option(
-        "--soak MINUTES",
-        "After the cases, send them mixed on many connections (-n, here 16 by default) for this "
-        "many minutes, such as 10 or 0.5, and judge every answer. Ctrl-C ends it early and keeps "
-        "what "
-        "it has.",
-        kind=minutes,
-    )
-    pid: int | None = option(
-        "--pid PID",
-        "With --soak: watch memory, open files and threads of this process and those that it has "
-        "started, to find leaks. With --start, it is already known.",
-        kind=whole_number(least=1),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class CiOptions:
     """A report in the formats of CI services."""
 
@@ -157,7 +130,6 @@ class RunOptions(
     AnyModelOptions,
     SelectionOptions,
     ExecutionOptions,
-    LoadOptions,
     ReportOptions,
     CiOptions,
     FuzzOptions,

@@ -34,7 +34,6 @@ from v2_conformance.suite.causes.base import Count, FirstDifference
 from v2_conformance.suite.causes.causes import Cause, died, difference_in
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Basis, Blocks, Layer, Level, grade
-from v2_conformance.suite.soaking import Ended, KindCount, Phase, Sample, Seconds, Trend
 from v2_conformance.suite.tasks import Said
 
 INCOMPLETE = "incomplete run"
@@ -169,50 +168,6 @@ class RequirementResult(Graded, frozen=True, kw_only=True):
     ] = None
 
 
-class WrongUnderLoad(Part, frozen=True, kw_only=True):
-    """An answer under load that failed, of a case that did not fail alone."""
-
-    case: str
-    at_s: Annotated[Seconds, Meta(description="Since the soak began.")]
-    cause: Cause | None
-    message: str
-    exchange: RecordedExchange
-
-
-class Soak(Part, frozen=True, kw_only=True):
-    """The results of minutes under load, after all cases had run."""
-
-    seconds: Annotated[Seconds, Meta(description="For how long it was asked for.")]
-    duration_s: Annotated[Seconds, Meta(description="How long requests were sent.")]
-    connections: Annotated[int, Meta(ge=1)]
-    ended: Ended
-    survived: Annotated[
-        bool | None,
-        Meta(description="Whether a known-good request got its right answer afterwards."),
-    ]
-    watched: Annotated[bool, Meta(description="Whether the server's processes were watched.")]
-    kinds: tuple[KindCount, ...]
-    phases: Annotated[tuple[Phase, ...], Meta(max_length=64)]
-    samples: Annotated[tuple[Sample, ...], Meta(max_length=1000)]
-    trends: Annotated[tuple[Trend, ...], Meta(description="What the samples and phases amount to.")]
-    wrong: Annotated[
-        dict[str, Count], Meta(description="Case to the number of wrong answers under load.")
-    ]
-    kept: Annotated[
-        tuple[WrongUnderLoad, ...], Meta(description="Some of them, with all bytes.", max_length=20)
-    ]
-
-    @property
-    def requests(self) -> int:
-        """Number of requests sent."""
-        return sum(kind.requests for kind in self.kinds)
-
-    @property
-    def leaks(self) -> tuple[Trend, ...]:
-        """The quantities that leak."""
-        return tuple(trend for trend in self.trends if trend.movement == "leaks")
-
-
 class ExpectedFailure(Part, frozen=True):
     """A failure that was known beforehand. It counts all the same."""
 
@@ -325,9 +280,6 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
         Relations | None,
         Meta(description="Null for a run with the models of the contract."),
     ] = None
-    soak: Annotated[Soak | None, Meta(description="Null for a run that was not asked for one.")] = (
-        None
-    )
     seed: Annotated[
         Seed | None,
         Meta(
@@ -396,7 +348,6 @@ class RecordLine(Part, frozen=True, kw_only=True):
     header: RecordHeader | None = None
     calibration: Calibration | None = None
     case: CaseResult | None = None
-    soak: Soak | None = None
     footer: RecordFooter | None = None
 
 

@@ -26,7 +26,6 @@ from v2_conformance.report.document import (
     RecordHeader,
     RecordLine,
     Report,
-    Soak,
     with_client_name,
 )
 from v2_conformance.report.document_part import REPORT_FORMAT
@@ -326,7 +325,6 @@ def _fold(path: Path, lines: Iterable[bytes]) -> Report:
     footer: RecordFooter | None = None
     cases: dict[str, CaseResult] = {}  # the last run of a case counts
     calibration: list[Calibration] = []
-    soak: Soak | None = None
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -341,14 +339,13 @@ def _fold(path: Path, lines: Iterable[bytes]) -> Report:
                 f"{path}:{number}: not a line of a record: {_words(error)}"
             ) from error
         header, footer = entry.header or header, entry.footer or footer
-        soak = entry.soak or soak
         if entry.case is not None:
             cases[entry.case.id] = entry.case
         if entry.calibration is not None:
             calibration.append(entry.calibration)
     if header is None:
         raise ReportFileError(f"{path}: the run was stopped before its record had begun")
-    report = _folded(header, list(cases.values()), calibration, footer, soak)
+    report = _folded(header, list(cases.values()), calibration, footer)
     _check_bounds(path, report)
     return report
 
@@ -358,7 +355,6 @@ def _folded(
     cases: list[CaseResult],
     calibration: list[Calibration],
     footer: RecordFooter | None,
-    soak: Soak | None,
 ) -> Report:
     place = {case_id: number for number, case_id in enumerate(header.order)}
     ordered = tuple(sorted(cases, key=lambda case: place.get(case.id, len(place))))
@@ -380,7 +376,6 @@ def _folded(
                 discovery=header.discovery,
                 calibration=tuple(calibration),
                 relations=header.relations,
-                soak=soak,
                 seed=header.seed,
                 draws=header.draws,
             )

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from v2_conformance.errors import ReportFileError
-from v2_conformance.report.document import CaseResult, Report, WrongUnderLoad
+from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import AskedModel, Calibration, RecordedExchange, SampleValue
 from v2_conformance.report.kept_bytes import (
     PLAIN,
@@ -57,7 +57,6 @@ def with_packed(report: Report, other: Report) -> Report:
         discovery=made.discovery,
         calibration=made.calibration,
         relations=made.relations,
-        soak=made.soak,
         messages=made.messages,
     )
     return report
@@ -220,12 +219,6 @@ def _exchanges_changed(report: Report, change: Callable[[KeptBytes], KeptBytes])
             learned=tuple(exchanges(model.learned)),
         )
 
-    def kept(one: WrongUnderLoad) -> WrongUnderLoad:
-        return msgspec.structs.replace(one, exchange=next(exchanges((one.exchange,))))
-
-    soak = report.soak
-    if soak is not None:
-        soak = msgspec.structs.replace(soak, kept=tuple(map(kept, soak.kept)))
     relations = report.relations
     if relations is not None:
         models = tuple(map(asked, relations.models))
@@ -235,6 +228,5 @@ def _exchanges_changed(report: Report, change: Callable[[KeptBytes], KeptBytes])
         discovery=tuple(exchanges(report.discovery)),
         relations=relations,
         calibration=tuple(map(changed, report.calibration)),
-        soak=soak,
         cases=tuple(map(changed, report.cases)),
     )

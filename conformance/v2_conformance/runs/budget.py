@@ -46,10 +46,6 @@ class Budget:
     def __post_init__(self) -> None:
         self._end = self.clock() + self.limit_s
 
-    def allow(self, seconds: float) -> None:
-        """Extend the budget by time that was not spent on cases."""
-        self._end += seconds
-
     @property
     def left_s(self) -> float:
         """Seconds left, 0 if the budget is spent."""

@@ -34,7 +34,7 @@ def _edits(report: Report) -> Iterator[str]:
     of_a_server = (
         *(target.headers, target.models, target.absent, target.host_given),
         *(report.discovery, report.calibration),
-        *(report.relations, report.soak, report.seed is not None),
+        *(report.relations, report.seed is not None),
     )
     if elsewhere or any(of_a_server):
         yield "the target has what only a server has"

@@ -26,7 +26,7 @@ from v2_conformance.report.verdict.standing import standing, unconfirmed
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.runs.targets.target import check_url
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.base import describe, printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.verifying.client_target import client_claim_edits, client_discovered
 from v2_conformance.verifying.discovered import Discovered, discovered
 from v2_conformance.verifying.learned import learned_again, relation_edits
@@ -40,7 +40,6 @@ from v2_conformance.verifying.plan import (
 from v2_conformance.verifying.recorded.consistency import time_edits
 from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
 from v2_conformance.verifying.setting import Setting, setting, whereabouts
-from v2_conformance.verifying.soaked import BELIEVED, soak_edits
 
 _GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT})
 """What every build means by these words."""
@@ -164,11 +163,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     planned = report.planned if plan is None else dict(plan.counts)
     now = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
     if not foreign:
-        edits += [
-            *found.edits,
-            *_edits(report, now, same_words=known.same_words),
-            *soak_edits(report, known),
-        ]
+        edits += [*found.edits, *_edits(report, now, same_words=known.same_words)]
     return Verification(
         path,
         report,
@@ -179,7 +174,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         foreign,
         other_build,
         file.is_record,
-        (*found.believed, *_of_shards(report), *([BELIEVED] if report.soak else [])),
+        (*found.believed, *_of_shards(report)),
         file.digest,
         known.masks,
     )
@@ -243,11 +238,7 @@ def _in_present_words(
         _case_in_present_words(recorded, again, known.get(recorded.id))
         for recorded, again in zip(report.cases, judged, strict=True)
     ]
-    soak = report.soak
-    if soak is not None:
-        kept = [msgspec.structs.replace(one, message=describe(one.cause)) for one in soak.kept]
-        soak = msgspec.structs.replace(soak, kept=tuple(kept))
-    worded = msgspec.structs.replace(report, cases=tuple(cases), soak=soak)
+    worded = msgspec.structs.replace(report, cases=tuple(cases))
     return msgspec.structs.replace(concluded(worded), integrity=report.integrity)
 
 

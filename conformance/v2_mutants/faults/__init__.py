@@ -11,7 +11,7 @@ from importlib import import_module
 from v2_conformance.reference.behaviour import Behaviour
 from v2_mutants.registry import Mutant, fault, find
 
-__all__ = ["FAULTS", "FAULTS_UNDER_LOAD", "find_fault"]
+__all__ = ["FAULTS", "find_fault"]
 
 # Importing a module registers its faults. This is the order of the families, as in the catalogue.
 for _family in (
@@ -51,29 +51,22 @@ for _family in (
     "serving.concurrency",
     "serving.reported",
     "answers.optional_requests",
-    "serving.under_load",
 ):
     import_module(f"{__name__}.{_family}")
-
-UNDER_LOAD = "soak"
-"""The stand-in for a requirement of the faults that only a soak shows (docs/soak.md)."""
 
 
 def _by_requirement() -> list[Mutant[Behaviour]]:
     """The faults by requirement; families and faults as they were registered."""
-    found = [mutant for mutant in fault.values() if mutant.requirement != UNDER_LOAD]
-    families = list(dict.fromkeys(mutant.requirement[0] for mutant in found))
+    families = list(dict.fromkeys(mutant.requirement[0] for mutant in fault.values()))
     return sorted(
-        found, key=lambda one: (families.index(one.requirement[0]), int(one.requirement[1:]))
+        fault.values(),
+        key=lambda one: (families.index(one.requirement[0]), int(one.requirement[1:])),
     )
 
 
 FAULTS = {mutant.name: mutant for mutant in _by_requirement()}
-FAULTS_UNDER_LOAD = {
-    mutant.name: mutant for mutant in fault.values() if mutant.requirement == UNDER_LOAD
-}
 
 
 def find_fault(name: str) -> Mutant[Behaviour]:
     """Return the fault called `name`. Raises UsageError if there is none."""
-    return find("fault", name, FAULTS | FAULTS_UNDER_LOAD)
+    return find("fault", name, FAULTS)

@@ -19,9 +19,6 @@ _EXAMPLES = {
     "v2-conformance run http://localhost:8000 --expect v2-expect.yaml": (
         "Exit with 1 only if something new fails."
     ),
-    "v2-conformance run http://localhost:8000 --soak 10 --pid 4711": (
-        "Then put load on it for 10 minutes, and look for leaks."
-    ),
     "v2-conformance run http://localhost:8000 --through https://models.example.com": (
         "Also show what a gateway in front of the server does."
     ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from v2_conformance.errors import UsageError
 from v2_conformance.options.runs import RunOptions
-from v2_conformance.runs.soak.processes import ProcessWatch
 
 
 def check_options(options: RunOptions) -> None:
@@ -12,7 +11,6 @@ def check_options(options: RunOptions) -> None:
     fuzz = options.fuzz is not None
     shard = options.shard is not None
     through = options.through is not None
-    soak = options.soak_minutes is not None
     embedded = not options.names_server
     own_cases = bool(options.case_files)
     contradictions: dict[str, object] = {
@@ -50,21 +48,7 @@ def check_options(options: RunOptions) -> None:
         "--model has cases of its own: remove --cases, --large, --huge and --fuzz": (
             options.models and (own_cases or options.large or options.huge or fuzz)
         ),
-        "--pid is watched during a soak: add --soak MINUTES": options.pid is not None and not soak,
-        "--pid needs the URL of that server: the embedded one is this process": (
-            options.pid is not None and embedded
-        ),
-        **{
-            f"--soak puts load on one server after one whole run: remove {name}": soak and value
-            for name, value in (("--fuzz", fuzz), ("--shard", shard), ("--through", through))
-        },
     }
-    _raise_first(contradictions)
-    if options.pid is not None:
-        ProcessWatch(options.pid)  # raises if there is no such process
-
-
-def _raise_first(contradictions: dict[str, object]) -> None:
     for words, is_so in contradictions.items():
         if is_so:
             raise UsageError(words)

@@ -19,7 +19,7 @@ from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, s
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.reporting import Reporting
-from v2_conformance.cli.run import any_model, soak
+from v2_conformance.cli.run import any_model
 from v2_conformance.cli.run.ci_files import write_ci_files
 from v2_conformance.cli.run.contradictions import check_options
 from v2_conformance.cli.start import server_under_test
@@ -31,7 +31,6 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.verdict.standing import found_no_model
 from v2_conformance.runs.scheduling.deaths import Recovery
-from v2_conformance.runs.soak.soaking import Load
 from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RelationCase
@@ -66,17 +65,17 @@ def run_server(options: RunOptions) -> int:
         return fuzz_server(options, target, recovery)
 
 
-def _serve(options: RunOptions, target: Target, stack: ExitStack) -> int | None:
-    """Take the report folder and start the server, until the stack closes; return its process."""
+def _serve(options: RunOptions, target: Target, stack: ExitStack) -> None:
+    """Take the report folder and start the server, until the stack closes."""
     stack.enter_context(sole_run(options.report_dir))
-    return stack.enter_context(server_under_test(options, target, options.report_dir))
+    stack.enter_context(server_under_test(options, target, options.report_dir))
 
 
 def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: ExitStack) -> int:
     reporting = Reporting(options)
     target = seeded(target, options, reporting.expected)
     tested = any_model.read_asked(options) or plan_of(options)
-    leader = _serve(options, target, stack)
+    _serve(options, target, stack)
     behind = None
     if isinstance(tested, Plan) and options.through is not None:
         from v2_conformance.cli.run.gateway_runs import GatewayRun, gateway_target
@@ -87,9 +86,8 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
         started = _start(options, target, tested, recovery, reporting)
     else:
         started = _start_relations(options, target, tested, recovery, reporting)
-    load = soak.load_of(options, leader, target)
     stack.enter_context(naming_the_record(options.report_dir))
-    report = _finish(options, started, load)
+    report = _finish(options, started)
     mask = started.record.mask
     reporting.show(report, mask.check)
     write_ci_files(report, options, mask)
@@ -142,7 +140,7 @@ def _start_relations(
     )
 
 
-def _finish(options: RunOptions, started: StartedRun, load: Load | None) -> Report:
+def _finish(options: RunOptions, started: StartedRun) -> Report:
     """Run the cases of a run that was started, and show how far it is."""
     target, server = started.engine.target, started.engine.server
     count = options.workers or started.usual_workers
@@ -166,4 +164,4 @@ def _finish(options: RunOptions, started: StartedRun, load: Load | None) -> Repo
             print("\n".join(wrapped(target.mask.text(defused(note)), "  ")), file=sys.stderr)
         gc.freeze()  # all that was read stays to the end, so no collection need examine it again
         show = (lambda event: None) if reporter is None else reporter.show
-        return started.finish(workers=count, on_case=show, load=load, on_load=soak.show)
+        return started.finish(workers=count, on_case=show)

@@ -36,9 +36,9 @@ def _scenarios() -> Iterator[str]:
 
 
 def _faults() -> Iterator[str]:
-    from v2_mutants.faults import FAULTS, FAULTS_UNDER_LOAD
+    from v2_mutants.faults import FAULTS
 
-    for fault in (*FAULTS.values(), *FAULTS_UNDER_LOAD.values()):
+    for fault in FAULTS.values():
         yield f"{fault.requirement + ' ':<4}{fault.name}: {fault.text}"
 
 

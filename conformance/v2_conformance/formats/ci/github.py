@@ -24,7 +24,6 @@ from v2_conformance.report.causes.words import (
     shown_causes,
 )
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
-from v2_conformance.report.shown import soak_words
 from v2_conformance.report.shown.visible_text import on_one_line, short
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import Standing, claimed, standing
@@ -102,8 +101,6 @@ def markdown(report: Report, directory: Path | None = None) -> str:
     lines += [*_levels(report), ""]
     lines += [f"- {inert(short(reason, _MESSAGE))}" for reason in reasons[:_REASONS]]
     lines += _more(len(reasons) - _REASONS, "- and {} more reasons")
-    if report.soak is not None:
-        lines += ["", *(f"- {_clip(words)}" for words in soak_words.lines(report.soak))]
     troubles = _troubles(report)
     if troubles:
         lines += ["", "| outcome | level | requirement | first case and its message |"]

@@ -23,7 +23,6 @@ from v2_conformance import public_address
 from v2_conformance.formats.heat import heat
 from v2_conformance.formats.html.index import Listed, by_message, index, listed
 from v2_conformance.formats.html.packed import Replay, packed
-from v2_conformance.formats.html.soak import soak_view
 from v2_conformance.formats.html.sources import Source, source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay.commands import replay_command
@@ -199,7 +198,6 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "sign": found.sign,
         "started": f"{moment:%Y-%m-%d %H:%M UTC}" if moment else report.started,
         "duration": _duration(report.duration_s),
-        "soak": soak_view(report.soak),
         "claims": claims(report),
         "trust": TITLE,
         "cautions": cautions(report),

@@ -17,7 +17,6 @@ from v2_conformance.report.causes.words import (
 )
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations.known import UNWRITTEN, Judgement
-from v2_conformance.report.shown import soak_words
 from v2_conformance.report.verdict.claims import library_share
 from v2_conformance.report.verdict.extension import extension
 from v2_conformance.report.verdict.gate import Gate
@@ -66,9 +65,6 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     if unsupported:
         lines += wrapped("not tested, as unsupported: " + " ".join(unsupported), "  ")
     lines += _relations(report)
-    if report.soak is not None:
-        for words in soak_words.lines(report.soak):
-            lines += wrapped(words, "  ")
     lines += _library(report)
     lines += _uncovered(report)
     if verdict.implemented:  # else its reason says that

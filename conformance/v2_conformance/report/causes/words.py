@@ -234,9 +234,6 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
         of = "" if failing else f" of {len(tested)} MUST"
         parts.append(f"{len(open_ones)}{of} not shown: {listed(open_ones)}")
     all_hold = "the only MUST holds" if len(tested) == 1 else f"all {len(tested)} MUST hold"
-    wrong = {} if report.soak is None else report.soak.wrong
-    if any(case.level == "MUST" and case.id in wrong for case in report.cases):
-        all_hold += ", but not under load"
     return "; ".join(parts) or all_hold
 
 

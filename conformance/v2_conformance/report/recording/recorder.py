@@ -45,7 +45,6 @@ from v2_conformance.report.recording.results import (
     calibration,
     case_result,
     recorded_exchange,
-    soak_of,
     withheld,
 )
 from v2_conformance.report.room import Room
@@ -60,7 +59,6 @@ from v2_conformance.report.tested import (
 )
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import Calibrated, Result
-from v2_conformance.runs.soak.soaking import Soaked
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 
@@ -164,11 +162,6 @@ class Record:
         except LeakError as error:
             self._write(RecordLine(case=withheld(case, str(error))))
 
-    def soaked(self, found: Soaked) -> None:
-        """Append the result of a soak."""
-        self._settle()
-        self._write(RecordLine(soak=soak_of(found, self.mask)))
-
     def finish(self, *, complete: bool = True) -> Report:
         """Close the record, write report.json and return the report."""
         self._settle()
@@ -223,9 +216,7 @@ def _length(exchange: Exchange) -> int:
 def _deflated(line: RecordLine) -> Iterator[bytes]:
     """The messages of a line that its text does not show as they are."""
     recorded = line.case or line.calibration
-    under_load = () if line.soak is None else line.soak.kept
-    exchanges = [one.exchange for one in under_load]
-    for exchange in exchanges if recorded is None else recorded.exchanges:
+    for exchange in () if recorded is None else recorded.exchanges:
         for kept in (exchange.request_kept, exchange.response_kept):
             if isinstance(kept, Deflated):
                 yield unpacked(kept)

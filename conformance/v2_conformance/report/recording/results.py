@@ -8,17 +8,15 @@ from typing import Any
 import msgspec
 
 from v2_conformance.conversations.steps import Exchange
-from v2_conformance.judging.growth import trends
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import WITHHELD, Mask, Masked
 from v2_conformance.report.cited import cited_documents
-from v2_conformance.report.document import CaseResult, Soak, WrongUnderLoad
+from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import Calibration, RecordedExchange
 from v2_conformance.report.kept_bytes import keep
 from v2_conformance.report.long_said import shortened
 from v2_conformance.runs.result import Calibrated, Result
-from v2_conformance.runs.soak.soaking import Soaked, WrongAnswer
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.circumstances import SuiteError
@@ -67,35 +65,6 @@ def calibration(found: Calibrated, mask: Mask) -> Calibration:
     """A calibration as report.json has it."""
     exchanges = tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges)
     return Calibration(found.role, found.form, exchanges)
-
-
-def soak_of(found: Soaked, mask: Mask) -> Soak:
-    """Return the result of a soak as report.json has it."""
-    return Soak(
-        seconds=found.load.seconds,
-        duration_s=found.duration_s,
-        connections=found.connections,
-        ended=found.ended,
-        survived=found.survived,
-        watched=found.load.pid is not None,
-        kinds=found.kinds,
-        phases=found.phases,
-        samples=found.samples,
-        trends=trends(found.samples, found.phases),
-        wrong=dict(found.wrong),
-        kept=tuple(_wrong_under_load(one, mask) for one in found.kept),
-    )
-
-
-def _wrong_under_load(wrong: WrongAnswer, mask: Mask) -> WrongUnderLoad:
-    cause = _masked(wrong.verdict.cause, mask)
-    return WrongUnderLoad(
-        case=wrong.case.id,
-        at_s=wrong.at_s,
-        cause=cause,
-        message=mask.text(msgspec.structs.replace(wrong.verdict, cause=cause).message),
-        exchange=recorded_exchange(wrong.exchange, mask),
-    )
 
 
 def masked_seen(seen: Iterable[Observation], mask: Mask) -> tuple[Observation, ...]:

@@ -1,1 +1,1 @@
-"""The parts of a report's exchanges, texts and soak that are shown in any format."""
+"""The parts of a report's exchanges and texts that are shown in any format."""

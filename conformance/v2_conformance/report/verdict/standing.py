@@ -123,7 +123,6 @@ def unconfirmed(report: Report) -> Report:
         calibration=(),
         shards=(),
         relations=None,
-        soak=None,
     )
     return replace(shown, verdict=replace(shown.verdict, claim=claim(shown)))
 

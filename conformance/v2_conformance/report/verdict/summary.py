@@ -15,9 +15,7 @@ from v2_conformance.report.document import (
     OverallVerdict,
     Report,
     RequirementResult,
-    Soak,
 )
-from v2_conformance.report.shown import soak_words
 from v2_conformance.report.verdict.extension import left_out_of
 from v2_conformance.report.verdict.standing import claim, to_go, verdict_words
 from v2_conformance.suite.causes.base import counted, describe
@@ -70,11 +68,9 @@ def concluded(report: Report) -> Report:
     support excuse only what is about them. The run of a shard has no verdict of its own. A run
     about relations between the answers of models is consistent, never conformant; each of its
     models that is absent, and each that does not repeat its answers, blocks that. A generated
-    failure whose cause another case has is no reason of its own. Wrong answers under load count
-    as failures of their cases, at their level; what did not survive it is not robust; a leak is a
-    warning.
+    failure whose cause another case has is no reason of its own.
     """
-    target, soak = report.target, report.soak
+    target = report.target
     by_requirement: dict[str, list[CaseResult]] = {}
     for case in report.cases:
         by_requirement.setdefault(case.requirement, []).append(case)
@@ -96,10 +92,6 @@ def concluded(report: Report) -> Report:
         found.add_all(_reasons(requirement.id, own))
         found.add_all(_lost(requirement, of_this, target.unsupported))
     found.add_all(_lacked(report.cases))
-    if soak is not None:
-        found.add_all(_under_load(soak, report.cases))
-        found.robust += soak_words.blocking(soak)
-        found.warnings += soak_words.warnings(soak)
     good = not found.conformant and not found.robust
     about_relations = report.relations is not None
     verdict = OverallVerdict(
@@ -196,19 +188,6 @@ def _of_the_run(report: Report) -> Iterable[str]:
         yield "no MUST case passed" if passed else "no case passed"
     if left_out > 0:
         yield f"{left_out} of {total} cases were left out"
-
-
-def _under_load(soak: Soak, cases: Iterable[CaseResult]) -> Iterable[_Reason]:
-    """Yield the requirements whose answers were wrong only under load."""
-    by_id = {case.id: case for case in cases}
-    counts: Counter[tuple[str, Level, Blocks | None]] = Counter()
-    for case_id, number in soak.wrong.items():
-        case = by_id.get(case_id)
-        if case is not None and case.level in ("MUST", "SHOULD"):
-            counts[case.requirement, case.level, case.blocks] += number
-    for (requirement, level, blocks), number in sorted(counts.items()):
-        answers = counted(number, "answer")
-        yield blocks, f"{grade(level, blocks)} {requirement} did not hold under load ({answers})"
 
 
 def _of_the_models(report: Report) -> Iterable[str]:

@@ -283,11 +283,6 @@ class Engine:
         """Return the calibrations of canaries since the last call, for the record."""
         return self._canary.news()
 
-    def extend(self, seconds: float) -> None:
-        """Extend the deadline of the run by `seconds`."""
-        if self._budget is not None:
-            self._budget.allow(seconds)
-
     def close(self) -> None:
         """End all use of the server; no thread may be running a case."""
         self.live.hang_up()

@@ -55,11 +55,6 @@ def in_order(cases: Sequence[Case], watch: ExtensionWatch | None = None) -> list
     return sorted(ordered, key=lambda case: case.requirement not in SHOWN_BY)
 
 
-def number_before_dangers(cases: Sequence[Case]) -> int:
-    """Return how many results `run` gives before it sends anything that may kill the server."""
-    return sum(not (case.dangerous or isinstance(case, ObservedCase)) for case in cases)
-
-
 def run(
     engine: Engine,
     cases: Sequence[Case],

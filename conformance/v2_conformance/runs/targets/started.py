@@ -36,9 +36,9 @@ _OUTPUT_WITHIN_S = 2.0
 @contextmanager
 def started_server(
     command: str, target: Target, output: Path, ready_within_s: float | None = None
-) -> Iterator[int]:
+) -> Iterator[None]:
     """Run a shell command that serves `target` until the block ends. The block begins once the
-    server is ready, with the id of the process that leads its group.
+    server is ready.
 
     The command is a process group of its own, which is ended however the block ends: with SIGTERM,
     and with SIGKILL after ten seconds. What it prints goes to the file `output`, without the
@@ -78,7 +78,7 @@ def started_server(
             wait_until_ready(target, limit, pause=pause)
             if process.poll() is not None:
                 raise UnreachableError(_died(process.returncode, printed, output))
-            yield process.pid
+            yield
         finally:
             _end(process)
             printed.finish()

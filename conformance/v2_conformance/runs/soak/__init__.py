@@ -1,1 +1,0 @@
-"""Minutes under load, while the server is watched."""
