@@ -36,8 +36,8 @@ def test_a_file_fits_its_schema(name: str) -> None:
 
 
 def test_cases_and_scenarios_are_those_that_the_checks_for_strangers_files_pass() -> None:
-    cases = load_cases(folder("cases"), large=True, huge=True)
-    assert [*cases, generated_case()] == suite_cases(large=True, huge=True)
+    cases = load_cases(folder("cases"), large=True)
+    assert [*cases, generated_case()] == suite_cases(large=True)
     assert load_scenarios(folder("cases") / "clients") == list(client_cases())
 
 

@@ -54,7 +54,6 @@ def certify(
     *,
     cases: Sequence[str] = (),
     large: bool = False,
-    huge: bool = False,
     workers: int | None = None,
     report_dir: Path | str | None = None,
     on_case: Callable[[CaseFinished], object] | None = None,
@@ -63,10 +62,9 @@ def certify(
 
     `target` is a base URL, or a Target that says more: profiles, header fields, model names. With
     `cases`, ids or patterns such as "H6/*" or requirements, only those run; then the verdict says
-    that the run is incomplete. `large` adds tensors of 64 MiB, `huge` those over 2 GiB,
-    `thorough` the cases that cover whole products of axes. `workers` is how many cases run at the
-    same time; by default more the farther away the server is. `report_dir` gets the files that the
-    command `run` writes; by default no file is left. `on_case` is called after each case.
+    that the run is incomplete. `large` adds tensors of 64 MiB. `workers` is how many cases run at
+    the same time; by default more the farther away the server is. `report_dir` gets the files that
+    the command `run` writes; by default no file is left. `on_case` is called after each case.
 
     Raises UsageError for a wrong target, UnreachableError if no V2 server answers there, and
     NothingRanError if it has none of the models or no case matches: all are ConformanceErrors.
@@ -76,7 +74,7 @@ def certify(
 
     return certify_into(
         target,
-        SelectionOptions(patterns=tuple(cases), large=large, huge=huge),
+        SelectionOptions(patterns=tuple(cases), large=large),
         workers=workers,
         directory=None if report_dir is None else Path(report_dir),
         on_case=on_case,

@@ -15,8 +15,7 @@ from v2_mutants.variants import VARIANTS
 class MutantServer(ReferenceServer):
     """A reference server with all of the named faults and variants.
 
-    A word in which a fault keeps lengths has `word_bits`; with fewer than 32 a tensor need not be
-    huge to show it. Raises UsageError for an unknown name.
+    Raises UsageError for an unknown name.
     """
 
     def __init__(
@@ -27,10 +26,9 @@ class MutantServer(ReferenceServer):
         host: str = "127.0.0.1",
         port: int = 0,
         profiles: Collection[str] = SERVER_PROFILES,
-        word_bits: int = 32,
     ) -> None:
         self.faults = tuple(faults)
-        wanted = partial(mutated, self.faults, variants=variants, word_bits=word_bits)
+        wanted = partial(mutated, self.faults, variants=variants)
         super().__init__(lambda own: wanted(profiles=own), host=host, port=port, profiles=profiles)
 
 
@@ -39,7 +37,6 @@ def mutated(
     *,
     variants: Sequence[str] = (),
     profiles: Collection[str] = SERVER_PROFILES,
-    word_bits: int = 32,
 ) -> Behaviour:
     """Return a fresh Behaviour with all of the named faults and variants.
 
@@ -50,5 +47,4 @@ def mutated(
     classes += [VARIANTS.find(name).cls for name in dict.fromkeys(variants)]
     combined = type("Mutated", tuple(classes), {}) if classes else Behaviour
     behaviour: Behaviour = combined(profiles)
-    behaviour.word_bits = word_bits
     return behaviour

@@ -16,8 +16,6 @@ from support import long_tests
 from v2_conformance.maintenance.selftest.servers import (
     SLOW_REQUIREMENTS,
     SLOW_TIMEOUT_S,
-    WORD_BITS,
-    selftest_cases,
 )
 from v2_conformance.maintenance.selftest.trials import sample
 from v2_conformance.protocol.names import SERVER_PROFILES
@@ -52,14 +50,14 @@ def run_against(
 def caught(fault: str) -> dict[str, str]:
     """The cases of the fault's requirement that fail against it, each with its message."""
     requirement = FAULTS[fault].requirement
-    chosen = [case for case in selftest_cases() if case.requirement == requirement]
+    chosen = [case for case in suite_cases() if case.requirement == requirement]
     if any(isinstance(case, ObservedCase) for case in chosen):
         chosen = list({c.id: c for c in [*chosen, *sample(suite_cases(), _LEFT_OUT)]}.values())
     failures: dict[str, str] = {}
     # If the machine stalls, pieces that were sent separately arrive together and hide a fault that
     # only shows between them. So there is a second try.
     for timeout in (SLOW_TIMEOUT_S,) if requirement in SLOW_REQUIREMENTS else (1, 10):
-        with MutantServer([fault], word_bits=WORD_BITS) as server:
+        with MutantServer([fault]) as server:
             results = run_against(server.url, chosen, timeout=timeout).values()
         failed = [result for result in results if result.outcome == "fail"]
         failures = {r.case.id: r.message for r in failed if r.case.requirement == requirement}

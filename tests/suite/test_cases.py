@@ -113,7 +113,6 @@ CHANGES: list[tuple[Case, Callable[[Any], Case]]] = [
     (REQUEST, lambda case: replace(case, expect=REJECT)),
     (REQUEST, lambda case: replace(case, dangerous=True)),
     (REQUEST, lambda case: replace(case, large=True)),
-    (REQUEST, lambda case: replace(case, huge=True)),
     (REQUEST, lambda case: replace(case, model="identity/INT8")),
     (REQUEST, lambda case: replace(case, request={"inputs": []})),
     (REQUEST, lambda case: replace(case, canary="binary")),
@@ -181,14 +180,11 @@ def test_a_run_has_cases_of_all_kinds_and_generated_requests_once() -> None:
     assert len({case.content for case in cases}) > len(cases) / 2
 
 
-def test_large_and_huge_cases_are_part_of_a_run_only_if_asked_for() -> None:
-    usual, everything = suite_cases(), suite_cases(large=True, huge=True)
+def test_large_cases_are_part_of_a_run_only_if_asked_for() -> None:
+    usual, everything = suite_cases(), suite_cases(large=True)
     assert everything == [case for case in every_case() if not case.of_clients]
-    assert [c for c in everything if not (c.large or c.huge)] == usual
-    assert [c for c in everything if not c.huge] == suite_cases(large=True)
-    assert [c for c in everything if not c.large] == suite_cases(huge=True)
+    assert [c for c in everything if not c.large] == usual
     assert {case.requirement for case in everything if case.large} == {"L1", "J7"}
-    assert {case.requirement for case in everything if case.huge} == {"L2"}
 
 
 def test_no_request_accepts_a_coding_that_the_suite_cannot_read() -> None:

@@ -77,7 +77,7 @@ def test_only_derived_musts_are_exact() -> None:
 def derived() -> list[RequestCase]:
     return [
         case
-        for case in suite_cases(large=True, huge=True)
+        for case in suite_cases(large=True)
         if isinstance(case, RequestCase)
         and (case.expects, case.level, "accepted" in case.expect) == ("reject", "MUST", False)
         and catalogue()[case.requirement].basis == "derived"

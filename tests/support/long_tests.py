@@ -55,7 +55,6 @@ SAMPLED = {
     "tests/verifying/": 12,
     "tests/verifying/test_honest_reports.py": 100,
     "tests/verifying/test_short_records.py": 1,
-    "tests/verifying/test_streamed_records.py": 1,
 }
 """Of these modules and folders an ordinary run tries one test of so many: whole runs, browsers and
 long tables."""

@@ -12,7 +12,7 @@ from v2_conformance.runs.result import CaseFinished
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.suite.choosing.sizes import Traffic, huge_traffic, large_traffic
+from v2_conformance.suite.choosing.sizes import Traffic, large_traffic
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain, wrapped
 
@@ -26,21 +26,15 @@ _MOST_WRITTEN = "100 MB"
 
 
 def announcement(cases: Sequence[Case]) -> list[str]:
-    """Return what large and huge cases among `cases` send and write, in lines; none without such
-    cases."""
-    lines: list[str] = []
-    large, huge = large_traffic(cases), huge_traffic(cases)
-    if large is not None:
-        lines += wrapped(
-            f"--large: {_sent(large)}; the report, which has long bodies once and compressed, "
-            f"takes at most {_MOST_WRITTEN}",
-            "  ",
-        )
-    if huge is not None:
-        lines += wrapped(
-            f"--huge: {_sent(huge)}; the report has their beginnings and digests", "  "
-        )
-    return lines
+    """Return what large cases among `cases` send and write, in lines; none without such cases."""
+    large = large_traffic(cases)
+    if large is None:
+        return []
+    return wrapped(
+        f"--large: {_sent(large)}; the report, which has long bodies once and compressed, takes "
+        f"at most {_MOST_WRITTEN}",
+        "  ",
+    )
 
 
 def _sent(traffic: Traffic) -> str:

@@ -12,7 +12,7 @@ from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Relations
-from v2_conformance.runs.budget import Budget, usual_limit_s
+from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.learning import LearnedServer, learn_again
 from v2_conformance.runs.result import Result
@@ -89,7 +89,7 @@ def resend(
             lost = "; ".join(server.absent.values()) or "the model no longer takes what it sends"
             unsent |= dict.fromkeys((i for i in by_id if i in cases and i not in now), lost)
             cases = {case_id: now[case_id] for case_id in cases if case_id in now}
-        limit_s = usual_limit_s(list(cases.values()), target.limits, target.rate)
+        limit_s = default_limit_s(len(cases), target.limits.exchange_s, target.rate)
         engine = Engine(target, server, recovery=recovery, budget=Budget(limit_s))
         for event in run(engine, list(cases.values()), workers):
             again = _again(event.result, by_id.get(event.result.case.id))

@@ -19,7 +19,7 @@ from v2_conformance.report.evidence import Relations
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import EVERYTHING, Selection, Shard
-from v2_conformance.runs.budget import Budget, usual_limit_s
+from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.distance import usual_workers
 from v2_conformance.runs.result import CaseFinished
@@ -65,9 +65,9 @@ def plan_of(options: SelectionOptions) -> Plan:
     """
     own = options.case_files is None
     if options.case_files is None:
-        cases = suite_cases(large=options.large, huge=options.huge)
+        cases = suite_cases(large=options.large)
     else:
-        cases = load_cases(options.case_files, large=True, huge=True)
+        cases = load_cases(options.case_files, large=True)
     chosen = select(cases, options.patterns)
     shard = None
     if options.shard is not None:
@@ -77,7 +77,6 @@ def plan_of(options: SelectionOptions) -> Plan:
         tuple(options.patterns),
         options.large,
         shard,
-        options.huge,
     )
     return Plan(cases, chosen, own, asked)
 
@@ -184,7 +183,9 @@ def begin(
     outdated: Collection[str] = (),
 ) -> StartedRun:
     """Begin the record of a run on a `server` that was found. See `start`."""
-    limit_s = target.max_time_s or usual_limit_s(plan.chosen, target.limits, target.rate)
+    limit_s = target.max_time_s or default_limit_s(
+        len(plan.chosen), target.limits.exchange_s, target.rate
+    )
     budget = Budget(limit_s)
     engine = Engine(target, server, recovery=recovery, budget=budget, directory=directory)
     noted = partial(expectations.noted, today=today())

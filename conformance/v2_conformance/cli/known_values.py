@@ -86,7 +86,7 @@ def cases(ctx: click.Context, begun: str) -> Offers:
     """Requirements with their titles; once a requirement and a slash are typed, its cases."""
     from v2_conformance.suite.library import suite_cases
 
-    return _of_requirements(begun, suite_cases(large=True, huge=True))
+    return _of_requirements(begun, suite_cases(large=True))
 
 
 def scenarios(ctx: click.Context, begun: str) -> Offers:

@@ -19,7 +19,6 @@ from v2_conformance.judging.messages.response import (
     read_document,
     read_message,
 )
-from v2_conformance.judging.streamed import check_streamed
 from v2_conformance.judging.verdict import Finding, Unread, Untested, Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import excerpt, printable
@@ -42,7 +41,6 @@ from v2_conformance.suite.causes.passes import (
     Rejected,
 )
 from v2_conformance.suite.causes.transport_findings import (
-    BodyNotTaken,
     BodyTooLarge,
     ChunksToOldClient,
     ConnectionClosed,
@@ -57,7 +55,6 @@ from v2_conformance.suite.causes.transport_findings import (
 from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Expected, Prepared
-from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 
 _SHOWN = 20
@@ -81,7 +78,7 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcrip
         decoded = _decoded(prepared, response)
         if isinstance(case, GetCase):
             return _judge_get(case, prepared, decoded)
-        verdict = _judge_request(case, prepared, decoded, transcript.streamed)
+        verdict = _judge_request(case, prepared, decoded)
         following, answer = prepared.following, response.following
         while following is not None and answer is not None:
             unanswered = _unanswered(case, following, answer)
@@ -168,9 +165,7 @@ def _declined(
     return None
 
 
-def _judge_request(
-    case: RequestCase, prepared: Prepared, response: Response, streamed: Streamed | None
-) -> Verdict:
+def _judge_request(case: RequestCase, prepared: Prepared, response: Response) -> Verdict:
     settled = Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS
     rejected = is_error(response)
     if case.expects == "either" and rejected:
@@ -184,9 +179,6 @@ def _judge_request(
         _check_json(case, response)
         apply_checks(case, prepared, response, None)
         return Verdict(Outcome.PASS, AnsweredInJson())
-    if prepared.request.streamed is not None and streamed is not None:
-        check_streamed(prepared.request.streamed, response, streamed)
-        return Verdict(settled, Accepted() if case.expects == "either" else None)
     compare, one_of = case.expect.get("compare", "bits"), case.expect.get("one_of", ())
     message = judge_success(prepared.expected, response, compare, one_of)
     try:
@@ -294,11 +286,9 @@ def _without_response(
 def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cause]:
     """Return the verdict on an exchange without a whole response."""
     ending, partial = transcript.ending, transcript.partial
-    received, detail = transcript.came, printable(transcript.detail)
+    received, detail = len(transcript.received), printable(transcript.detail)
     if ending is Ending.REFUSED:
         return Outcome.INCONCLUSIVE, ConnectionRefused(detail)
-    if _cut_short(transcript):
-        return Outcome.UNSUPPORTED, BodyNotTaken(transcript.sent, transcript.asked, detail)
     if prepared.following is not None and partial is not None and partial.whole:
         return Outcome.FAIL, SecondAnswerWrong(NoResponse(ending, detail))
     if (
@@ -318,17 +308,9 @@ def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cau
     return Outcome.FAIL, NotHttp(detail) if ending is Ending.MALFORMED else ResponseTooLarge(detail)
 
 
-def _cut_short(transcript: Transcript) -> bool:
-    """Return True if the server closed the connection in the middle of a streamed tensor: servers
-    refuse too large ones like this, and their answer can be lost with the connection.
-    """
-    cut = transcript.ending in (Ending.CLOSED, Ending.RESET) and not transcript.came
-    return transcript.streamed is not None and cut and transcript.sent < transcript.asked
-
-
 def _whole(prepared: Prepared, partial: Response) -> bool:
     """Return True if the part of a response that arrived is a whole V2 message already."""
-    if partial.framing != "content-length" or prepared.request.streamed is not None:
+    if partial.framing != "content-length":
         return False
     try:
         read_message(_decoded(prepared, partial))

@@ -141,10 +141,10 @@ def hang_of(case: RequestCase, own: Transcript, canary: Transcript) -> Hung | No
     if case.together > 1 or canary.response is None:
         return None
     pauses_s = own.pause_s * len(own.pieces)
-    if own.duration_s < time_needed_s(own.asked, pauses_s, canary.duration_s):
+    if own.duration_s < time_needed_s(len(own.request), pauses_s, canary.duration_s):
         return None
     known_good_ms = round(canary.duration_s * 1000)
-    return Hung(round(own.duration_s, 1), own.came, known_good_ms)
+    return Hung(round(own.duration_s, 1), len(own.received), known_good_ms)
 
 
 def of_hang(verdict: Verdict, found: Hung | None) -> Verdict:

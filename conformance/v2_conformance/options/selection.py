@@ -29,13 +29,6 @@ class SelectionOptions:
         "Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
         pytest="also send tensors of 64 MiB",
     )
-    huge: bool = flag(
-        "--huge",
-        "Also send tensors of over 2 GiB and over 4 GiB, which a server may reject. They are made "
-        "as they are sent, and compared as they come back, so that they take time but no memory "
-        "here; the server needs some of both.",
-        pytest="also send tensors over 2 GiB",
-    )
     shard: tuple[int, int] | None = option(
         "--shard K/N",
         "Run only part K of N of these cases, and leave the verdict to `v2-conformance merge`. In "

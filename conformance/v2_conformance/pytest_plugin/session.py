@@ -53,7 +53,7 @@ from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.recording.results import calibration, masked_seen
 from v2_conformance.report.verdict.gate import Gate
-from v2_conformance.runs.budget import Budget, usual_limit_s
+from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import discover, server_document, server_from
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
@@ -98,7 +98,7 @@ class SessionHooks:
             given = getattr(self._config, "workerinput", {})
             target = seeded(target_of(self._options), self._options, self._expectations)
             known = given.get(SERVER)
-            usual_s = usual_limit_s(self._chosen, target.limits, target.rate)
+            usual_s = default_limit_s(len(self._chosen), target.limits.exchange_s, target.rate)
             self._budget = Budget(given.get(LEFT_S, target.max_time_s or usual_s))
             if not known:
                 wait_until_ready(target, self._options.wait_ready)
@@ -184,7 +184,7 @@ class SessionHooks:
             raise pytest.UsageError(f"v2-conformance: {error}") from None
 
     def pytest_report_header(self) -> list[str]:
-        """Return how long the run may take, and what its large and huge tensors take."""
+        """Return how long the run may take, and what its large tensors take."""
         if self._budget is None:
             return []
         seed, limit_s = self.engine().target.seed, self._budget.limit_s

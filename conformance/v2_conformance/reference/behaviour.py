@@ -31,9 +31,6 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
     One instance serves all connections of a server, so a fault may keep state in it.
     """
 
-    word_bits = 32
-    """Bits of a word in which a fault keeps the lengths of tensors."""
-
     def __init__(self, profiles: Collection[str] = SERVER_PROFILES) -> None:
         self.profiles = frozenset(profiles) | {"binary"}
         self.models = {

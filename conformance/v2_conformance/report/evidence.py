@@ -14,7 +14,6 @@ from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.http1.response import read_again
-from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending, Response
 
 
@@ -79,13 +78,6 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
             le=4,
         ),
     ] = 1
-    streamed: Annotated[
-        Streamed | None,
-        Meta(
-            description="What is kept of a huge tensor, if the exchange had one: then the request "
-            "ends where the tensor begins, and the response is only the beginning of what came."
-        ),
-    ] = None
 
     @property
     def messages(self) -> tuple[KeptBytes, KeptBytes]:
@@ -108,8 +100,8 @@ class RecordedExchange(Part, frozen=True, kw_only=True):
 
     @property
     def request_size(self) -> int:
-        """Bytes of the whole request, with those of a streamed tensor."""
-        return size_of(self.request_kept) + (0 if self.streamed is None else self.streamed.size)
+        """Bytes of the whole request."""
+        return size_of(self.request_kept)
 
     @property
     def omitted(self) -> int:

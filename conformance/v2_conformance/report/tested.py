@@ -163,7 +163,6 @@ class Selection(Part, frozen=True):
     shard: Annotated[
         Shard | None, Meta(description="The only shard of these cases that the run sends.")
     ] = None
-    huge: bool = False
 
 
 EVERYTHING = Selection()

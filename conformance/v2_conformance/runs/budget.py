@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-
-from v2_conformance.suite.cases import Case
-from v2_conformance.suite.choosing.sizes import huge_sizes
-from v2_conformance.wire.transcript import Limits
 
 _LEAST_S = 600.0
 # A tenth of the time-out for each case, which few need; plus room for some that time out.
@@ -23,14 +19,6 @@ def default_limit_s(cases: int, timeout_s: float, rate: float | None = None) -> 
     """
     paced_s = 0.0 if rate is None else cases * _REQUESTS_OF_A_CASE / rate
     return max(_LEAST_S, (cases * _SHARE_OF_TIMEOUT + _TIMEOUTS) * timeout_s) + paced_s
-
-
-def usual_limit_s(cases: Sequence[Case], limits: Limits, rate: float | None) -> float:
-    """Return `default_limit_s` for these cases, plus the time that the tensors of huge ones may
-    take.
-    """
-    of_huge = sum(map(limits.exchange_with, huge_sizes(cases)))
-    return default_limit_s(len(cases), limits.exchange_s, rate) + of_huge
 
 
 @dataclass

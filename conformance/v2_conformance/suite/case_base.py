@@ -52,9 +52,9 @@ class CaseFacts(msgspec.Struct, frozen=True):
 class CaseBase:
     """Members that all kinds of cases have.
 
-    `expect` is as in schemas/case.schema.json. `large` and `huge` cases are planned
-    only when asked for; `dangerous` ones may end the server, so they run last. The tensor of a
-    `huge` one is streamed: it is never in memory. `blocks` is None for what its requirement blocks.
+    `expect` is as in schemas/case.schema.json. `large` cases are planned only when asked for;
+    `dangerous` ones may end the server, so they run last. `blocks` is None for what its requirement
+    blocks.
     """
 
     id: str
@@ -66,7 +66,6 @@ class CaseBase:
     blocks: Blocks | None = None
     dangerous: bool = False
     large: bool = False
-    huge: bool = False
 
     @property
     def expects(self) -> Expects:
@@ -81,8 +80,6 @@ class CaseBase:
         """
         names = (field.name for field in fields(self))
         told = {name: getattr(self, name) for name in names if name not in _TOLD_ELSEWHERE}
-        if not self.huge:
-            del told["huge"]  # omitted so that older cases keep their digests
         # Cases of earlier versions had this member, and keep their digests.
         told |= {"thorough": False, **self._spelling, **self._company}
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)

@@ -47,9 +47,9 @@ _WORDS_OF_VARIATIONS = frozenset({"cite", "does", "why"})
 _WORDS_OF_RELATIONS = frozenset({"holds", "why"})
 
 
-def suite_cases(*, large: bool = False, huge: bool = False) -> list[Case]:
-    """Every case of a run of the suite; large and huge ones only if asked for."""
-    return asked_for(_cases(), large=large, huge=huge)
+def suite_cases(*, large: bool = False) -> list[Case]:
+    """Every case of a run of the suite; large ones only if asked for."""
+    return asked_for(_cases(), large=large)
 
 
 def client_cases() -> Sequence[Case]:
@@ -95,7 +95,7 @@ def _scenarios() -> tuple[Case, ...]:
 @cache
 def _cases() -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
-    return (*load_cases(large=True, huge=True), generated_case())
+    return (*load_cases(large=True), generated_case())
 
 
 @cache

@@ -9,7 +9,6 @@ from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.verifying.recorded.beliefs import Belief
-from v2_conformance.verifying.recorded.streamed import streamed_problem
 from v2_conformance.verifying.recorded.transcripts import (
     ReadExchange,
     RecordedError,
@@ -42,9 +41,6 @@ def matching(
     sent = bytes(exchange.transcript.request)
     differences = []
     for prepared in candidates:
-        problem = streamed_problem(prepared.request.streamed, exchange.transcript)
-        if problem is not None:
-            raise RecordedError(f"{what} is not what the suite sends: {problem}")
         expected = b"".join(prepared.request.http1)
         at = first_unmasked_difference(sent, expected, known.mask, masks=known.masks)
         if at is None:
@@ -132,11 +128,9 @@ def check_liveness(exchange: ReadExchange, known: Setting) -> None:
 
 def _beliefs_of_whole(transcript: Transcript) -> Iterator[Belief]:
     """Yield what has to be believed about a whole response."""
-    if transcript.streamed is not None:
-        yield Belief.STREAMED
-    if transcript.sent < transcript.asked:
+    if transcript.sent < len(transcript.request):
         yield Belief.EARLY
-    if not transcript.open and transcript.streamed is None and ends_with_connection(transcript):
+    if not transcript.open and ends_with_connection(transcript):
         yield Belief.CUT_OFF
 
 
@@ -145,5 +139,4 @@ def beliefs_of(exchange: ReadExchange) -> list[Belief]:
     ending = exchange.transcript.ending
     if ending is Ending.COMPLETE:
         return list(_beliefs_of_whole(exchange.transcript))
-    streamed = [Belief.STREAMED] if exchange.transcript.streamed is not None else []
-    return [*streamed, *([_BELIEVED[ending]] if ending in _BELIEVED else [])]
+    return [_BELIEVED[ending]] if ending in _BELIEVED else []

@@ -133,7 +133,7 @@ def _differences(one: Report, other: Report) -> Iterator[str]:
     if a.shard is not None and b.shard is not None and a.shard.of != b.shard.of:
         yield f"they count {a.shard.of} and {b.shard.of} shards"
     if msgspec.structs.replace(a, shard=None) != msgspec.structs.replace(b, shard=None):
-        yield ("they were asked for different cases (--case, --large, --huge)")
+        yield "they were asked for different cases (--case, --large)"
     if one.seed != other.seed:
         yield (
             f"their seeds are {one.seed} and {other.seed}: run all shards with the same --seed N"

@@ -31,7 +31,7 @@ class DerivedPlan:
 def cases_of(report: Report, cases: Sequence[Case]) -> list[Case]:
     """Return those of `cases` that the run which made `report` could choose from."""
     asked = report.selection
-    return asked_for(cases, large=asked.large, huge=asked.huge)
+    return asked_for(cases, large=asked.large)
 
 
 def plan_again(

@@ -9,7 +9,6 @@ import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.obstacle import Obstacle
-from v2_conformance.wire.streamed import Streamed
 
 # No server needs more bytes of JSON for a tensor than this for each byte of the request; indented
 # booleans come closest. Long tensors have wider elements, as an INT32 has, and the longest ones are
@@ -18,7 +17,6 @@ _FACTOR = 32
 _FACTOR_IF_LONG = 12
 _SHORT = 128 * 1024
 _LONG = 1024 * 1024
-_STREAMED_IN_TIME = 256 * 1024 * 1024  # bytes both ways, in the time of an ordinary exchange
 
 
 def tensors_as_json(request: int) -> int:
@@ -59,12 +57,6 @@ class Limits:
     exchange_s: float = 30.0
     head: int = 64 * 1024
     response: int = 80 * 1024 * 1024
-
-    def exchange_with(self, streamed: int) -> float:
-        """Return the seconds for an exchange that also carries a streamed tensor of this many
-        bytes.
-        """
-        return self.exchange_s * (1 + streamed / _STREAMED_IN_TIME)
 
     def response_to(self, request: int) -> int:
         """Return the most bytes of a response to `request` bytes: their tensors as JSON, plus a
@@ -113,8 +105,7 @@ class Transcript(msgspec.Struct, frozen=True):
     kept open before this exchange: then it is how long it was idle at most. `stray_before` is how
     many bytes that no request asked for came on that connection. `partial` is the response as far
     as it came, None if its head did not come whole. `shortened_s` is the limit of its time, if that
-    was shorter than usual. `obstacle` is what TLS says of a connection that failed. With
-    `streamed`, `request` and `received` are only the beginnings of what went over the wire.
+    was shorter than usual. `obstacle` is what TLS says of a connection that failed.
     """
 
     request: Buffer
@@ -134,17 +125,6 @@ class Transcript(msgspec.Struct, frozen=True):
     partial: Response | None = None
     shortened_s: float | None = None
     obstacle: Obstacle | None = None
-    streamed: Streamed | None = None
-
-    @property
-    def asked(self) -> int:
-        """Bytes of the whole request."""
-        return len(self.request) + (0 if self.streamed is None else self.streamed.size)
-
-    @property
-    def came(self) -> int:
-        """Bytes of all that came."""
-        return len(self.received) if self.streamed is None else self.streamed.came
 
     @property
     def response(self) -> Response | None:

@@ -12,7 +12,6 @@ from typing import Protocol
 import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.wire.streamed import StreamedTensor
 from v2_conformance.wire.transcript import Transcript
 
 
@@ -50,8 +49,7 @@ class Request(msgspec.Struct, frozen=True):
     With `limit_s` an exchange may take only this many seconds, if that is less than usual. The
     client reads nothing for `unread_s` seconds after it has sent everything, which do not count.
 
-    A large body is held once: `body` and `http1` share its memory unless it is chunked. A
-    `streamed` tensor is not held at all: it is the rest of the body, made while it is sent.
+    A large body is held once: `body` and `http1` share its memory unless it is chunked.
     """
 
     head: Head
@@ -62,18 +60,16 @@ class Request(msgspec.Struct, frozen=True):
     parting: Parting | None = None
     limit_s: float | None = None
     unread_s: float = 0.0
-    streamed: StreamedTensor | None = None
 
     @property
     def data(self) -> Buffer:
-        """The whole request in HTTP/1.1 without a streamed tensor; no copy if it is one write."""
+        """The whole request in HTTP/1.1; no copy if it is one write."""
         return self.http1[0] if len(self.http1) == 1 else b"".join(self.http1)
 
     @property
     def size(self) -> int:
         """Bytes of the whole request in HTTP/1.1."""
-        streamed = 0 if self.streamed is None else self.streamed.size
-        return sum(len(piece) for piece in self.http1) + streamed
+        return sum(len(piece) for piece in self.http1)
 
 
 class Connection(Protocol):

@@ -48,7 +48,6 @@ DIGESTS = [
     ("signalling_nans", 2500, "a488076dd657b04f"),
     ("beyond_double", 2500, "3b75c81e883ae4fa"),
     ("tenths", 2500, "02271cfbb7fe4200"),
-    ("offsets", 2500, "8183e5280af8c296"),
     ("ones", 2500, "9b2215254a3048f8"),
     ("not_json", 2500, "2d0350d130de8a61"),
     ("ascii", 2500, "b02a1b18f232b4ca"),

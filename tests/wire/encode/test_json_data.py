@@ -33,7 +33,6 @@ PATTERNS = [
     *((datatype, name) for datatype in DATATYPES for name in ("counting", "finite_extremes")),
     *(("BYTES", name) for name in ("unicode", "nuls", "only_empty", "empty_elements", "one_byte")),
     ("INT64", "beyond_double"),
-    ("UINT64", "offsets"),
     ("FP64", "ones"),
 ]
 

@@ -45,8 +45,8 @@ def check_options(options: RunOptions) -> None:
         "--model tests one server in one run: remove --shard and --through": (
             options.models and (shard or through)
         ),
-        "--model has cases of its own: remove --cases, --large, --huge and --fuzz": (
-            options.models and (own_cases or options.large or options.huge or fuzz)
+        "--model has cases of its own: remove --cases, --large and --fuzz": (
+            options.models and (own_cases or options.large or fuzz)
         ),
     }
     for words, is_so in contradictions.items():

@@ -24,7 +24,7 @@ def _requirements() -> Iterator[str]:
 def _cases() -> Iterator[str]:
     from v2_conformance.suite.library import suite_cases
 
-    for case in suite_cases(large=True, huge=True):
+    for case in suite_cases(large=True):
         yield f"{case.id}  {case.grade} {case.expects}"
 
 

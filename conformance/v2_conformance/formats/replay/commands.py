@@ -80,8 +80,6 @@ def replay_command(
     """
     if report.target.client is not None:
         return _again(report.target.client, case)
-    if _is_huge(case):
-        return huge_command(report, case)
     steps, origin = _steps(report, case), _origin(report)
     if not steps or not origin:
         return ""
@@ -107,18 +105,6 @@ def _again(client: ClientInfo, case: CaseResult) -> str:
 def _is_printable(text: str) -> bool:
     """Return True if a shell and a reader take `text` for the same."""
     return text.isascii() and text.isprintable()
-
-
-def huge_command(report: Report, case: CaseResult) -> str:
-    """The command that sends a huge case again, "" for any other case, or if it cannot be said."""
-    origin = _origin(report)
-    if not _is_huge(case) or not origin or not _is_printable(case.id):
-        return ""
-    return shlex.join(["v2-conformance", "run", "--huge", "--case", case.id, report.target.url])
-
-
-def _is_huge(case: CaseResult) -> bool:
-    return any(exchange.streamed is not None for exchange in case.exchanges)
 
 
 def show_command(path: str, case_id: str) -> str:
@@ -165,11 +151,6 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
         raise UsageError(
             "a scenario is run again with its client: v2-conformance client --scenario "
             f"{shlex.quote(plain(case.id))} -- COMMAND"
-        )
-    if _is_huge(case):
-        raise UsageError(
-            f"the report does not have the tensor of {plain(case.id)}, which is made as it is sent:"
-            f" {huge_command(report, case) or '`v2-conformance run --huge`'} sends it again"
         )
     steps, origin = _steps(report, case), _origin(report)
     if not steps:

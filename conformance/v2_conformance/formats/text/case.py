@@ -9,7 +9,7 @@ from rich.text import Text
 
 from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
-from v2_conformance.formats.replay.commands import huge_command, replay_command, show_command
+from v2_conformance.formats.replay.commands import replay_command, show_command
 from v2_conformance.formats.text.terminal_exchanges import LIMITS, in_ascii, message_lines
 from v2_conformance.report.causes.words import lost_by
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
@@ -155,11 +155,6 @@ def _replay(report: Report, case: CaseResult, path: str) -> Iterator[Text]:
         if command:
             yield from _paragraph("Again", "This command runs the scenario again:")
             yield Text("  " + plain(command))
-        return
-    huge = huge_command(report, case)
-    if huge:
-        yield from _paragraph("Replay", "This command sends the case again:")
-        yield Text("  " + plain(huge))
         return
     if not any(size_of(exchange.request_kept) for exchange in case.exchanges):
         return

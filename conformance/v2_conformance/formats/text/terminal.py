@@ -27,7 +27,6 @@ from v2_conformance.report.verdict.standing import (
     tested_nothing,
 )
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import catalogue, families
@@ -218,20 +217,9 @@ def _library(report: Report) -> list[str]:
 def _uncovered(report: Report) -> list[str]:
     claimed = report.target.profiles
     missing = [r.id for r in catalogue().values() if r.profile in claimed and r.untested]
-    if not report.cases:
+    if not report.cases or not missing:
         return []
-    lines = wrapped("no case tests these requirements: " + " ".join(missing), "  ")
-    return [*(lines if missing else ()), *_left_to_huge_runs(report)]
-
-
-def _left_to_huge_runs(report: Report) -> list[str]:
-    """Return what --huge would have added to a run of everything that is usual."""
-    asked = report.selection
-    if asked.huge or asked.patterns or report.relations or report.target.client or not report.own:
-        return []
-    only = {case.requirement for case in suite_cases(huge=True) if case.huge} - set(report.planned)
-    titles = [f"{catalogue()[name].title} ({name})" for name in sorted(only)]
-    return wrapped("only with --huge: " + ", ".join(titles), "  ") if titles else []
+    return wrapped("no case tests these requirements: " + " ".join(missing), "  ")
 
 
 def _relations(report: Report) -> list[str]:

@@ -71,15 +71,8 @@ class Observation(msgspec.Struct, frozen=True):
 def observe(
     case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]
 ) -> tuple[Observation, ...]:
-    """Return what the recorded exchanges of a case show about every observed rule.
-
-    One with a streamed tensor shows nothing: only the beginnings of its messages are there.
-    """
-    looks = [
-        Look(case, purpose, transcript)
-        for purpose, transcript in exchanges
-        if transcript.streamed is None
-    ]
+    """Return what the recorded exchanges of a case show about every observed rule."""
+    looks = [Look(case, purpose, transcript) for purpose, transcript in exchanges]
     judged: Counter[Observed] = Counter()
     wrong: dict[Observed, list[Cause]] = {}
     # Almost all responses break no rule of HTTP, and so show as much of one as of another.

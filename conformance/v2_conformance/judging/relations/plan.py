@@ -33,7 +33,7 @@ def relation_plan(models: Sequence[Learned], cases: Sequence[Case]) -> list[Case
     known = [
         case
         for case in cases
-        if isinstance(case, RequestCase) and not (case.large or case.huge)
+        if isinstance(case, RequestCase) and not case.large
         if set(case.roles) <= bound.keys()
     ]
     echoes = [one.model for one in models if one.binding.model in played]

@@ -39,7 +39,6 @@ from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import Case, ObservedCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.choosing.shrunk import shrunk
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.client_faults import CLIENT_FAULTS
@@ -58,11 +57,7 @@ NAMED = 0.94
 95 %; which one a fault of timing shows first differs from machine to machine."""
 # One case of these, with many pieces or bytes, takes as long as all others together. They meet only
 # the faults of their own requirements, unless every case must meet every fault.
-SLOW_REQUIREMENTS = frozenset({"B12", "C2", "C3", "C4", "C6", "J7", "L1", "L2", "M7", "V3", "Z5"})
-# Huge tensors are 8 and 16 MiB here, and the words in which faults keep their lengths as much
-# shorter: `tox -e huge` has them as they are.
-_FEWER_BITS = 8
-WORD_BITS = 32 - _FEWER_BITS
+SLOW_REQUIREMENTS = frozenset({"B12", "C2", "C3", "C4", "C6", "J7", "L1", "M7", "V3", "Z5"})
 
 
 @dataclass(frozen=True)
@@ -112,13 +107,8 @@ def run_selftest(
 
 def failures_without_fault(seed: int | None = None) -> list[Result]:
     """The results on the reference server without faults that should have been a pass."""
-    results = _results(selftest_cases(), seed=seed)
+    results = _results(suite_cases(), seed=seed)
     return [result for result in results if result.outcome not in (Outcome.PASS, Outcome.DISPUTED)]
-
-
-def selftest_cases() -> list[Case]:
-    """The cases of a run, and the huge ones with tensors that are not."""
-    return shrunk(suite_cases(huge=True), _FEWER_BITS)
 
 
 def try_fault(
@@ -126,7 +116,7 @@ def try_fault(
 ) -> FaultTrial:
     """Run the suite against the reference server with the fault `name`, for the given time."""
     requirement = FAULTS[name].requirement
-    own = [case for case in selftest_cases() if case.requirement == requirement]
+    own = [case for case in suite_cases() if case.requirement == requirement]
     # What is observed of all exchanges may show only in those of other requirements.
     others = [
         case
@@ -229,7 +219,7 @@ def _results(
     seed: int | None = None,
 ) -> list[Result]:
     """The results of `cases` on a fresh reference server."""
-    with MutantServer(faults, word_bits=WORD_BITS) as server:
+    with MutantServer(faults) as server:
         of_run = partial(make_target, server.url, profiles=SERVER_PROFILES)
         target = replace(of_run(timeout=timeout_s), seed=seed)
         engine = Engine(target, discover(of_run()))

@@ -40,7 +40,7 @@ def ranges(case: Case) -> list[Range]:
     target = make_target(_HOST)
     if isinstance(case, GetCase):
         prepared = prepare_get(case, target.address)
-    elif isinstance(case, RequestCase) and not (case.large or case.huge):
+    elif isinstance(case, RequestCase) and not case.large:
         prepared = prepare(case, target.address, target.binding(case.model))
     else:
         return []

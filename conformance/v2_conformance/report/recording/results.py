@@ -22,7 +22,6 @@ from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.circumstances import SuiteError
 from v2_conformance.suite.causes.output_findings import WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Limits
 
 _LIMITS = Limits()
@@ -134,17 +133,6 @@ def recorded_exchange(
         shortened_ms=None if short is None else round(short * 1000, 3),
         stray_before=transcript.stray_before,
         answers=transcript.answers,
-        streamed=None if transcript.streamed is None else _streamed(transcript.streamed, mask),
-    )
-
-
-def _streamed(found: Streamed, mask: Mask) -> Streamed:
-    """Return what is kept of a huge tensor, without the target's secrets."""
-    if found.difference is None:
-        return found
-    got = mask.excerpt(bytes.fromhex(found.difference.got)).hex()
-    return msgspec.structs.replace(
-        found, difference=msgspec.structs.replace(found.difference, got=got)
     )
 
 

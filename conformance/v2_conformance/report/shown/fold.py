@@ -29,8 +29,6 @@ from v2_conformance.report.shown.visible_text import is_visible, short, visible
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
 from v2_conformance.suite.outcomes import FAILED, Purpose
-from v2_conformance.suite.values.offset_pattern import pattern_bytes
-from v2_conformance.wire.streamed import Streamed
 from v2_conformance.wire.transcript import Ending
 
 _TEXTS = ("head", "json")
@@ -252,10 +250,7 @@ def _exchange(exchange: RecordedExchange, limits: FoldLimits, case: CaseResult) 
     difference = None if of_client else case.difference
     request = annotate_request(sent, exchange.answers)
     response = annotate_response(came, exchange.answers)
-    kept = exchange.streamed
-    # Of a streamed tensor the rest is not there, and looks as if it had not been on the wire.
-    notes = [*(request.notes if kept is None else _tensor_sent(kept)), *_unsent(exchange)]
-    answer_notes = response.notes if kept is None else tuple(_tensor_got(kept, len(came)))
+    notes = [*request.notes, *_unsent(exchange)]
     return FoldedExchange(
         title=exchange_title(exchange),
         facts=tuple(exchange_facts(exchange)),
@@ -265,7 +260,7 @@ def _exchange(exchange: RecordedExchange, limits: FoldLimits, case: CaseResult) 
             _message(
                 "Response",
                 came,
-                answer_notes,
+                response.notes,
                 response,
                 limits,
                 judged and not of_client,
@@ -279,23 +274,6 @@ def _unsent(exchange: RecordedExchange) -> Iterator[str]:
     if exchange.sent < exchange.request_size:
         share = f"only the first {in_bytes(exchange.sent)} were" if exchange.sent else "nothing was"
         yield f"{share} sent"
-
-
-def _tensor_sent(kept: Streamed) -> Iterator[str]:
-    yield (
-        f"{in_bytes(kept.size)} of tensor follow, which the report does not keep; the SHA-256 of "
-        f"what was sent of them is {kept.sha256}"
-    )
-
-
-def _tensor_got(kept: Streamed, length: int) -> Iterator[str]:
-    if kept.came > length:
-        yield f"the first {length:,} of {in_bytes(kept.came)}: the report keeps no more"
-    found = kept.difference
-    if found is not None:
-        want = pattern_bytes(found.start, found.start + len(found.got) // 2).hex(" ", 8)
-        got = bytes.fromhex(found.got).hex(" ", 8)
-        yield f"from byte {found.start} of the tensor: expected {want}, got {got}"
 
 
 def exchange_title(exchange: RecordedExchange) -> str:

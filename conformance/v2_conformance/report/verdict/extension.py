@@ -54,10 +54,7 @@ def left_out_of(report: Report) -> str:
 
 def _tried(case: CaseResult) -> Tried:
     exchanges = [
-        (
-            one.request,
-            one.read() if one.ending is Ending.COMPLETE and one.streamed is None else None,
-        )
+        (one.request, one.read() if one.ending is Ending.COMPLETE else None)
         for one in case.exchanges
     ]
     return Tried(case.requirement, case.outcome, case.cause, exchanges)

@@ -5,7 +5,7 @@ Whole responses that are badly framed are also here, and what a server may decli
 
 from __future__ import annotations
 
-from v2_conformance.suite.causes.base import CauseBase, Count
+from v2_conformance.suite.causes.base import CauseBase
 
 # What a server may decline, which shows nothing
 
@@ -53,22 +53,6 @@ class BodyTooLarge(CauseBase, frozen=True):
     limit: int
     body: str
     status: int = 413
-
-
-class BodyNotTaken(CauseBase, frozen=True):
-    """The server closed the connection, without an answer, when it had been sent `sent` of the
-    `size` bytes of a request that it need not serve."""
-
-    sent: Count
-    size: Count
-    detail: str
-
-    def words(self) -> str:
-        return (
-            f"the server closed the connection after {self.sent} of the request's {self.size} "
-            "bytes, which is allowed: a server may limit the size of bodies"
-            + (f" ({self.detail})" if self.detail else "")
-        )
 
 
 # Transport: no whole response

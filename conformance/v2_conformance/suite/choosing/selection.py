@@ -42,6 +42,6 @@ def _names(cases: Sequence[Case], *, values: bool) -> Iterator[str]:
         yield case.id if values or case.id == case.template else f"{case.template}[*]"
 
 
-def asked_for(cases: Iterable[Case], *, large: bool, huge: bool) -> list[Case]:
+def asked_for(cases: Iterable[Case], *, large: bool) -> list[Case]:
     """`cases` without those that only a run has which was asked for them."""
-    return [case for case in cases if (large or not case.large) and (huge or not case.huge)]
+    return [case for case in cases if large or not case.large]

@@ -18,7 +18,6 @@ _WITH_CANARY_MS = 35
 _GENERATED_MS = 15
 _TOGETHER_MS = 80
 _LARGE_MS = 5000
-_HUGE_MS = 60_000
 # What cases that take much longer than others take, by id without axes: measured with the reference
 # server on two cores. A real server has other times, but the same cases are the long ones.
 _KNOWN_MS = {
@@ -62,8 +61,6 @@ def cost_ms(case: Case) -> int:
     """About how many milliseconds a case takes."""
     if isinstance(case, GeneratedCase):
         return _GENERATED_MS * len(case.requests)
-    if case.huge:
-        return _HUGE_MS
     if case.large:
         return _LARGE_MS
     if case.template in _KNOWN_MS:
@@ -84,7 +81,7 @@ def _groups(sent: Sequence[tuple[int, Case]], count: int) -> list[_Group]:
     """The cases with their places, those together that must be in one shard."""
     together: dict[object, _Group] = {}
     for place, case in sent:
-        watched = case.negative and not (case.dangerous or case.large or case.huge)
+        watched = case.negative and not (case.dangerous or case.large)
         key: object = case.requirement if watched else place
         together.setdefault(key, []).append((place, case))
     share = sum(cost_ms(case) for _, case in sent) / count

@@ -1,8 +1,8 @@
-"""How many bytes of tensors the large and the huge cases of a run send."""
+"""How many bytes of tensors the large cases of a run send."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from v2_conformance.protocol.datatypes import blob_size, element_count
@@ -25,20 +25,11 @@ class Traffic:
 
 def large_traffic(cases: Iterable[Case]) -> Traffic | None:
     """Return what the large ones of `cases` send, None without any."""
-    return _traffic(tensor_size(case) for case in cases if case.large)
+    found = [_tensor_size(case) for case in cases if case.large]
+    return Traffic(len(found), max(found), sum(found)) if found else None
 
 
-def huge_traffic(cases: Iterable[Case]) -> Traffic | None:
-    """Return what the huge ones of `cases` send, None without any."""
-    return _traffic(huge_sizes(cases))
-
-
-def huge_sizes(cases: Iterable[Case]) -> Iterator[int]:
-    """Bytes of the tensor of each huge case."""
-    return (tensor_size(case) for case in cases if case.huge)
-
-
-def tensor_size(case: Case) -> int:
+def _tensor_size(case: Case) -> int:
     """Bytes of the tensors of a case whose inputs are a list of patterns."""
     if not isinstance(case, RequestCase):
         return 0
@@ -51,8 +42,3 @@ def tensor_size(case: Case) -> int:
             size = len(value_pattern(entry.get("values", "counting"), datatype, count))
         sizes += size
     return sizes
-
-
-def _traffic(sizes: Iterable[int]) -> Traffic | None:
-    found = list(sizes)
-    return Traffic(len(found), max(found), sum(found)) if found else None

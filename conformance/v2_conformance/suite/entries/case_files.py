@@ -33,22 +33,17 @@ _NOT_CASES = {
 }
 
 
-def load_cases(
-    directory: Path | None = None,
-    *,
-    large: bool = False,
-    huge: bool = False,
-) -> list[Case]:
+def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Case]:
     """Return every case of `directory` (default: the suite's own).
 
-    `directory` can also be one file. Large and huge cases are left out unless asked for.
+    `directory` can also be one file. Large cases are left out unless asked for.
 
     Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
     """
     if directory is None:
         names = (name for name in own_names() if "/" not in name and name not in _NOT_CASES)
         cases = own_entries(names, "case", _case)
-        return asked_for(_with_last(cases), large=large, huge=huge)
+        return asked_for(_with_last(cases), large=large)
     if not directory.exists():
         raise CaseFileError(f"{directory}: there is no such file or folder of cases")
     files = sorted(path for path in directory.glob("*.yaml") if path.name not in _NOT_CASES)
@@ -56,12 +51,12 @@ def load_cases(
     if not files:
         raise CaseFileError(f"{directory}: it has no case files (*.yaml)")
     with_last = _with_last(load_entries(files, "case", _case, _check_labels))
-    return asked_for(with_last, large=large, huge=huge)
+    return asked_for(with_last, large=large)
 
 
 def _with_last(cases: Sequence[Case]) -> list[Case]:
     """`cases`, of which each knows whether it is the last negative one of its requirement."""
-    negative = [c for c in cases if c.negative and not (c.dangerous or c.large or c.huge)]
+    negative = [c for c in cases if c.negative and not (c.dangerous or c.large)]
     last = {case.requirement: case.id for case in negative}
     others = {case.id for case in negative} - set(last.values())
     return [
@@ -108,7 +103,6 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         "blocks": entry.get("blocks"),
         "dangerous": entry.get("dangerous", False),
         "large": entry.get("large", False),
-        "huge": entry.get("huge", False),
     }
     if "observed" in entry:
         return ObservedCase(**common, observed=entry["observed"])

@@ -25,7 +25,6 @@ _CLASSES: Mapping[str, tuple[int, ...]] = {
     "abcdef": (1, 5),
     "ghijklmnopqrstuvwxyz": (1, 3, 7, 9, 11, 13, 17, 19),
 }
-_LARGEST_START = 1 << 20
 # By edition. A server may write floats with six digits in JSON (D11), which are not enough for a
 # quarter of some numbers.
 _SCALES: Mapping[int, tuple[float, ...]] = {1: (0.25, 0.5, 1, 2, 4), 2: (0.5, 1, 2, 4, 8)}
@@ -101,11 +100,6 @@ class Draw:
         size = DATATYPES[datatype].size or 1
         first = size * self._below(max(len(blob) // size, 1), "turn")
         return blob[first:] + blob[:first]
-
-    @cached_property
-    def words_before(self) -> int:
-        """Where the pattern `offsets` begins, in words of eight bytes."""
-        return self._below(_LARGEST_START, "start")
 
     def _fractions(self, datatype: str, blob: bytes) -> bytes:
         size = DATATYPES[datatype].size or 1

@@ -17,7 +17,6 @@ from v2_conformance.protocol.datatypes import (
 )
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.values.draws import Draw
-from v2_conformance.suite.values.offset_pattern import pattern_bytes
 
 # Odd, so that its multiples visit every value. Its bytes all differ, so that a swapped or shifted
 # byte shows.
@@ -60,9 +59,6 @@ def value_pattern(
         return blob
     if DATATYPES[datatype].kind == "bytes":
         return draw.elements(blob)
-    if name == "offsets":
-        start = 8 * draw.words_before + skip * (DATATYPES[datatype].size or 1)
-        return pattern_bytes(start, start + len(blob))
     if name == "counting":
         return draw.counted(datatype, blob)
     if name == "counting_in_json":
@@ -243,14 +239,6 @@ def _not_json(datatype: str, count: int) -> bytes:
     return _filled("UINT8", bytes(range(0xC1, 0xC8)), size * count)
 
 
-def _offsets(datatype: str, count: int) -> bytes:
-    """No two words of eight bytes are the same, however long the tensor is."""
-    spec = DATATYPES[datatype]
-    if spec.kind != "int":
-        raise CaseFileError(f"this value pattern is only for integers, not for {datatype}")
-    return pattern_bytes(0, count * (spec.size or 1))
-
-
 def _bytes_elements(*items: bytes) -> Callable[[str, int], bytes]:
     def make(datatype: str, count: int) -> bytes:
         if datatype != "BYTES":
@@ -287,7 +275,6 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "signalling_nans": _signaling_nans,
     "beyond_double": _beyond_double,
     "tenths": _tenths,
-    "offsets": _offsets,
     "ones": _ones,
     "not_json": _not_json,
     "ascii": _ascii,

@@ -32,7 +32,6 @@ class Belief(Enum):
     BETWEEN = "that nothing came on kept connections between two exchanges"
     WHEN = "how long the server took to ask for the rest of a request"
     SAID = "that the client said what is recorded, and ended as recorded"
-    STREAMED = "that the huge tensor came as recorded, since the report has only its beginning"
     AS_AT_FIRST = "that the server's first answers to known-good requests were no better"
 
 

@@ -9,10 +9,8 @@ from itertools import accumulate
 
 from v2_conformance.redaction import Mask, shows_masks
 from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.verifying.recorded.streamed import streamed_contradiction
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
-from v2_conformance.wire.streamed_response import beginning_of
 from v2_conformance.wire.transcript import (
     Ending,
     Limits,
@@ -62,10 +60,6 @@ def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> R
     request, response = exchange.request, exchange.response
     idle_ms, first_ms = exchange.closed_before_ms, exchange.first_byte_ms
     short_ms = exchange.shortened_ms
-    if exchange.streamed is not None:
-        partial = beginning_of(response, exchange.streamed, ending)
-    else:
-        partial = exchange.read()
     transcript = Transcript(
         request=request,
         sent=exchange.sent,
@@ -81,9 +75,8 @@ def read_exchange(exchange: RecordedExchange, *, half_closed: bool = False) -> R
         closed_before_s=None if idle_ms is None else idle_ms / 1000,
         stray_before=exchange.stray_before,
         answers=exchange.answers,
-        partial=partial,
+        partial=exchange.read(),
         shortened_s=None if short_ms is None else short_ms / 1000,
-        streamed=exchange.streamed,
     )
     problem = _contradiction(transcript, half_closed=half_closed)
     if problem is not None:
@@ -128,13 +121,11 @@ def sending_contradiction(transcript: Transcript, request: Request) -> str | Non
 
 def _contradiction(transcript: Transcript, *, half_closed: bool) -> str | None:
     """Return why no exchange can have produced this transcript, None if one can."""
-    length, came = transcript.asked, len(transcript.received)
+    length, came = len(transcript.request), len(transcript.received)
     if transcript.sent > length:
         return f"the record says {transcript.sent} bytes were sent, but the request has {length}"
     if transcript.ending is Ending.REFUSED and (transcript.sent or came):
         return "the record has bytes of a connection that was refused, as it says"
-    if transcript.streamed is not None:
-        return streamed_contradiction(transcript, transcript.streamed)
     bodiless = asks_for_no_body(transcript.request)
     reader = ResponseReader(Limits(), transcript.answers, bodiless=bodiless)
     if came:

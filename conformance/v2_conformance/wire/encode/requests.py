@@ -40,7 +40,6 @@ from v2_conformance.wire.encode.inputs import (
 )
 from v2_conformance.wire.encode.message_fields import message_fields
 from v2_conformance.wire.encode.parting import part
-from v2_conformance.wire.encode.streamed_input import streamed_input
 from v2_conformance.wire.http1.request import write_head
 from v2_conformance.wire.spelling.coding import encode_spelled
 from v2_conformance.wire.spelling.http import HttpSpelling, Place, pipelined
@@ -145,18 +144,10 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
             request = {**request, "id": draw.text(request["id"])}
         # Also without an id of its own: then any of theirs is wrong.
         case = replace(case, request=request, foreign_ids=tuple(map(draw.text, case.foreign_ids)))
-    inputs: Sequence[EncodedInput]
-    streamed = None
-    if case.huge:
-        names = (binding.inputs[0], binding.outputs[0])
-        one, streamed = streamed_input(case, model.inputs[0].datatype, names)
-        inputs = [one]
-    else:
-        inputs = encode_inputs(request, model, binding.inputs, Values(variant, draw))
-    rest = 0 if streamed is None else streamed.size
+    inputs = encode_inputs(request, model, binding.inputs, Values(variant, draw))
     name = unquote(binding.model)
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
-    behind = sum(len(blob) for _, blob in blobs) + rest
+    behind = sum(len(blob) for _, blob in blobs)
     document = b""
     if request.get("raw"):
         refuse(request, ("id", "parameters", "outputs", "json"), "a raw request has no JSON")
@@ -179,7 +170,7 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
     if delivery.chunked:
         fields.append(("Transfer-Encoding", "chunked"))
     else:
-        fields.append(("Content-Length", str(rest + (length if coded is None else len(coded)))))
+        fields.append(("Content-Length", str(length if coded is None else len(coded))))
     model_path = binding.path
     if "path" in request:
         refuse(request, ("version",), "`path` has the whole path")
@@ -204,8 +195,6 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
     sent = wire if coded is None else written + coded
     body = memoryview(wire)[len(written) :]
     made = make_request(head, sent, len(written), delivery, parts, spelling)
-    if streamed is not None:
-        parts = (*parts[:-1], msgspec.structs.replace(parts[-1], end=parts[-1].end + rest))
     following = None
     if spelling.pipelined:
         after = case.next or (replace(case, variations=()),)
@@ -217,10 +206,10 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
         unread_ms = integer(request["unread_ms"], "`unread_ms`", least=1, most=_MOST_UNREAD_MS)
         made = msgspec.structs.replace(made, unread_s=unread_ms / 1000)
     return Prepared(
-        request=made if streamed is None else msgspec.structs.replace(made, streamed=streamed),
+        request=made,
         model=name,
         parts=parts,
-        expected=() if case.huge else _expected(case, model, binding, inputs, parts, body, variant),
+        expected=_expected(case, model, binding, inputs, parts, body, variant),
         request_id=request.get("id"),
         codings=_codings(request),
         following=following,

@@ -31,8 +31,6 @@ def stood_in(case: Case, unsupported: Collection[str]) -> Case:
     """
     if not isinstance(case, RequestCase) or case.datatypes.isdisjoint(unsupported):
         return case
-    if case.huge:  # it is about its integers
-        return case
     if catalogue()[case.requirement].datatypes:
         return case
     try:

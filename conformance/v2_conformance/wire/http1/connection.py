@@ -20,7 +20,6 @@ from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.obstacle import obstacle_of
 from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import Opener, SocketAddress, ready, reason_of
-from v2_conformance.wire.streamed_response import nothing_streamed
 from v2_conformance.wire.tls import TlsSocket
 from v2_conformance.wire.transcript import Ending, Limits, Transcript, as_recorded
 from v2_conformance.wire.transport import Connection, Parting, Request
@@ -86,7 +85,7 @@ class Http1Connection:
 
     def begin(self, request: Request) -> None:
         """See transport.Connection."""
-        whole = len(request.http1) == 1 and request.parting is None and request.streamed is None
+        whole = len(request.http1) == 1 and request.parting is None
         if not whole or len(request.http1[0]) > _SENT_AHEAD or self._pace is not None:
             return
         if self._is_timed and self._peek() < 0 and self._socket is not None:
@@ -114,14 +113,11 @@ class Http1Connection:
 
     def _begin(self, request: Request, sock: socket.socket, started: float) -> _Begun:
         """Begin an exchange on `sock`, on which nothing has been sent."""
-        tensor = request.streamed
-        usual = self._limits.exchange_with(0 if tensor is None else tensor.size)
+        usual = self._limits.exchange_s
         limit = usual if request.limit_s is None else min(request.limit_s, usual)
         deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         data = request.data
-        current = SocketExchange(
-            sock, self._limits, started, deadline, data, request.answers, tensor
-        )
+        current = SocketExchange(sock, self._limits, started, deadline, data, request.answers)
         begun = _Begun(
             request,
             data,
@@ -146,7 +142,6 @@ class Http1Connection:
             current.forget()
         reader, first = current.reader, current.first_byte
         whole = ending is Ending.COMPLETE and current.sent == request.size
-        streamed = current.streamed()
         # After its half-close a client can send no other request, and after it asked the server to
         # close the connection it must not (RFC 9112, section 9.6).
         last = request.parting is Parting.HALF_CLOSES or asks_to_close(begun.data)
@@ -181,10 +176,9 @@ class Http1Connection:
             closed_before_s,
             begun.stray,
             request.answers,
-            current.response(streamed, ending),
+            reader.response() if reader.in_body else None,
             begun.shortened_s,
             current.obstacle,
-            streamed=streamed,
         )
 
     def _peek(self) -> int:
@@ -236,7 +230,6 @@ class _Begun(msgspec.Struct):
 def _refused(request: Request, error: OSError | UnicodeError) -> Transcript:
     """Return the transcript of a request for which there is no connection."""
     ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
-    tensor = request.streamed
     return Transcript(
         request.data,
         0,
@@ -244,5 +237,4 @@ def _refused(request: Request, error: OSError | UnicodeError) -> Transcript:
         ending,
         reason_of(error),
         obstacle=obstacle_of(error),
-        streamed=None if tensor is None else nothing_streamed(tensor),
     )

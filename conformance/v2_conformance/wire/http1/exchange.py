@@ -6,7 +6,6 @@ See `http1`, which keeps the connection.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import socket
 import ssl
 import time
@@ -17,10 +16,8 @@ from v2_conformance.wire.arrival import receive
 from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_http2, speaks_tls
 from v2_conformance.wire.sockets import ready, reason_of
-from v2_conformance.wire.streamed import Streamed, StreamedTensor
-from v2_conformance.wire.streamed_response import StreamedReader, beginning_of
 from v2_conformance.wire.tls import TlsSocket
-from v2_conformance.wire.transcript import Ending, Limits, Response
+from v2_conformance.wire.transcript import Ending, Limits
 from v2_conformance.wire.transport import Parting, Request
 
 RECEIVE = 256 * 1024
@@ -40,13 +37,10 @@ class SocketExchange:
         deadline: float,
         request: Buffer,
         answers: int,
-        tensor: StreamedTensor | None = None,
     ) -> None:
         self._sock = sock
         self._answers = answers
         self._bodiless = asks_for_no_body(request)
-        self._tensor = tensor
-        self._digest = hashlib.sha256()  # of what was sent of the tensor
         self._limits = limits
         self._started = started
         self._deadline = deadline
@@ -76,21 +70,7 @@ class SocketExchange:
         """The reader of the response. It is made after the request is sent, while the
         server works.
         """
-        if self._tensor is not None:
-            return StreamedReader(self._limits, self._tensor)
         return ResponseReader(self._limits, self._answers, bodiless=self._bodiless)
-
-    def streamed(self) -> Streamed | None:
-        """Return the result for a tensor that is not kept, once the exchange has ended."""
-        if self._tensor is None or not isinstance(self.reader, StreamedReader):
-            return None
-        return self.reader.streamed(self._tensor.size, self._digest.hexdigest())
-
-    def response(self, streamed: Streamed | None, ending: Ending) -> Response | None:
-        """The response as far as it came, or as far as it is kept."""
-        if streamed is not None:
-            return beginning_of(self.reader.raw, streamed, ending)
-        return self.reader.response() if self.reader.in_body else None
 
     def send_ahead(self, data: Buffer) -> None:
         """Send as much of `data` as the connection takes at once, for `resume` and `run` later."""
@@ -129,8 +109,6 @@ class SocketExchange:
                         break
                 if not self._send(memoryview(piece)[0 if number else self.sent :]):
                     break
-            else:
-                self._send_tensor()
         except TimeoutError:
             return Ending.TIMEOUT, "the server stopped reading the request"
         except OSError as error:
@@ -199,21 +177,6 @@ class SocketExchange:
             self.sent += count
             data = data[count:]
         return True
-
-    def _send_tensor(self) -> None:
-        """Send a tensor that is not kept, block by block, until the server gives a
-        final response.
-        """
-        for block in () if self._tensor is None else self._tensor.blocks():
-            # A server that refuses the rest may close, which can void an answer that nobody reads.
-            if ready(self._sock, write=False, timeout=0)[0]:
-                self._receive()
-            before = self.sent
-            try:
-                if self._ended() or not self._send(block):
-                    return
-            finally:
-                self._digest.update(block[: self.sent - before])
 
     def _receive(self) -> bool:
         """Take what has arrived. Return False if nothing has, or if time is up."""

@@ -54,8 +54,6 @@ class ResponseReader:
     """
 
     error_ending = Ending.MALFORMED
-    reads_plain = True
-    """Read plain responses without h11."""
 
     def __init__(self, limits: Limits, answers: int = 1, *, bodiless: bool = False) -> None:
         self.raw = bytearray()
@@ -118,7 +116,7 @@ class ResponseReader:
         if data:
             first = not self.raw
             self.raw += data
-            if first and self._answers == 1 and self.reads_plain and not self._bodiless:
+            if first and self._answers == 1 and not self._bodiless:
                 self._plain = plain_response(self.raw)
             if self._plain is not None:
                 self.done = len(self.raw) >= self._plain.start + self._plain.length
