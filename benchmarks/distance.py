@@ -86,7 +86,7 @@ def main() -> None:
         server = discover(target, workers=asked)
         counting = Counting(target.transport())
         engine = Engine(target, server, transport=counting)
-        usual = usual_workers(engine.round_trip_s, None)
+        usual = usual_workers(engine.round_trip_s)
         workers = asked or usual
         recorded = 0
         with tempfile.TemporaryDirectory() as folder:

@@ -154,7 +154,7 @@ def test_how_to_get_in_is_written_but_no_secret(
 
     monkeypatch.setenv("MY_TOKEN", "Zk9-pQ7w_vX2-token")
     path = tmp_path / "target.yaml"
-    access = ["--bearer-env", "MY_TOKEN", "--host-header", "model.example", "--rate", "5000"]
+    access = ["--bearer-env", "MY_TOKEN", "--host-header", "model.example"]
     text, printed = written(cli, path, start(Guarded).url, *access)
     assert {tuple(fields) for fields in seen} == {("Bearer Zk9-pQ7w_vX2-token", "model.example")}
     assert "Zk9-pQ7w_vX2-token" not in text + printed
@@ -162,7 +162,6 @@ def test_how_to_get_in_is_written_but_no_secret(
     target = load_target(path)
     assert dict(target.address.fields)["Authorization"] == "Bearer Zk9-pQ7w_vX2-token"
     assert target.address.host == "model.example"
-    assert target.rate == 5000
 
 
 def test_a_token_in_a_file_is_named_beside_the_target_file(

@@ -12,7 +12,6 @@ from v2_conformance.options import others, reports, runs, selection, targets
 from v2_conformance.options.kinds import (
     LONGEST_RUN_S,
     LONGEST_TIMEOUT_S,
-    per_second,
     seconds,
     seconds_of_a_run,
 )
@@ -26,7 +25,6 @@ JSON_TYPES = {
     bool: "boolean",
     seconds: "number",
     seconds_of_a_run: "number",
-    per_second: "number",
     str: "string",
 }
 

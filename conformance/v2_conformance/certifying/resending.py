@@ -89,7 +89,7 @@ def resend(
             lost = "; ".join(server.absent.values()) or "the model no longer takes what it sends"
             unsent |= dict.fromkeys((i for i in by_id if i in cases and i not in now), lost)
             cases = {case_id: now[case_id] for case_id in cases if case_id in now}
-        limit_s = default_limit_s(len(cases), target.limits.exchange_s, target.rate)
+        limit_s = default_limit_s(len(cases), target.limits.exchange_s)
         engine = Engine(target, server, recovery=recovery, budget=Budget(limit_s))
         for event in run(engine, list(cases.values()), workers):
             again = _again(event.result, by_id.get(event.result.case.id))

@@ -100,7 +100,7 @@ class StartedRun:
         """Return how many cases to run at a time by default: more the farther away
         the server is.
         """
-        return usual_workers(self.engine.round_trip_s, self.engine.target.rate)
+        return usual_workers(self.engine.round_trip_s)
 
     def finish(
         self,
@@ -183,9 +183,7 @@ def begin(
     outdated: Collection[str] = (),
 ) -> StartedRun:
     """Begin the record of a run on a `server` that was found. See `start`."""
-    limit_s = target.max_time_s or default_limit_s(
-        len(plan.chosen), target.limits.exchange_s, target.rate
-    )
+    limit_s = target.max_time_s or default_limit_s(len(plan.chosen), target.limits.exchange_s)
     budget = Budget(limit_s)
     engine = Engine(target, server, recovery=recovery, budget=budget, directory=directory)
     noted = partial(expectations.noted, today=today())

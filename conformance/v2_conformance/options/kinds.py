@@ -73,14 +73,6 @@ def seconds_of_a_run(value: Any) -> float:
     return seconds(value, LONGEST_RUN_S)
 
 
-def per_second(value: Any) -> float:
-    """A number of requests per second."""
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError(f"expected a number of requests, got {value[:40]!r}") from None
-
-
 def tolerance(value: Any) -> float:
     """A finite number from 0 on."""
     number = _float(value)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from v2_conformance.options.kinds import per_second, seconds_of_a_run
+from v2_conformance.options.kinds import seconds_of_a_run
 from v2_conformance.options.rows import flag, of_plugin, option, repeated
 
 _RUN = ("run",)
@@ -15,7 +15,7 @@ _SENDING = ("run", "replay")
 
 @dataclass(frozen=True, kw_only=True)
 class AccessOptions:
-    """Access to a server: credentials, certificates and the request rate that it allows."""
+    """Access to a server: credentials and certificates."""
 
     SECTION: ClassVar = "Access"
 
@@ -68,13 +68,6 @@ class AccessOptions:
         "The private key of --cert, in PEM.",
         pytest="its private key, if it is not in that file",
         member="key",
-    )
-    rate: float | None = option(
-        "--rate N",
-        "Send at most N requests per second.",
-        kind=per_second,
-        pytest="at most this many requests per second",
-        member="rate",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from v2_conformance.options.kinds import file_path, folder_path, per_second, seconds
+from v2_conformance.options.kinds import file_path, folder_path, seconds
 from v2_conformance.options.rows import Row, rows
 from v2_conformance.options.selection import PluginOptions
 
@@ -37,8 +37,7 @@ def _how(row: Row) -> dict[str, Any]:
         return {"action": "store_true"}
     if row.several:
         return {"action": "append", "default": [], "metavar": row.metavar}
-    is_number = row.kind in (seconds, per_second)
-    return {"metavar": row.metavar, "type": float if is_number else str}
+    return {"metavar": row.metavar, "type": float if row.kind is seconds else str}
 
 
 def _read(row: Row, given: Any) -> Any:

@@ -98,7 +98,7 @@ class SessionHooks:
             given = getattr(self._config, "workerinput", {})
             target = seeded(target_of(self._options), self._options, self._expectations)
             known = given.get(SERVER)
-            usual_s = default_limit_s(len(self._chosen), target.limits.exchange_s, target.rate)
+            usual_s = default_limit_s(len(self._chosen), target.limits.exchange_s)
             self._budget = Budget(given.get(LEFT_S, target.max_time_s or usual_s))
             if not known:
                 wait_until_ready(target, self._options.wait_ready)

@@ -65,10 +65,9 @@ def shared_folder(config: pytest.Config) -> Path:
 
 
 def shared_options(options: PluginOptions, config: pytest.Config) -> PluginOptions:
-    """The options of this process: workers share the rate that the server allows, and the seed."""
+    """The options of this process: workers share the seed."""
     given = getattr(config, "workerinput", {})
-    rate = None if options.rate is None else options.rate / given.get("workercount", 1)
-    return replace(options, rate=rate, seed=given.get(SEED, options.seed))
+    return replace(options, seed=given.get(SEED, options.seed))
 
 
 class SharedServer:

@@ -10,15 +10,11 @@ _LEAST_S = 600.0
 # A tenth of the time-out for each case, which few need; plus room for some that time out.
 _SHARE_OF_TIMEOUT = 0.1
 _TIMEOUTS = 20
-_REQUESTS_OF_A_CASE = 4  # requests per case on average; few have more than three
 
 
-def default_limit_s(cases: int, timeout_s: float, rate: float | None = None) -> float:
-    """Return the default time limit of a run of so many cases: far more than slow servers need, at
-    `rate` requests per second at most.
-    """
-    paced_s = 0.0 if rate is None else cases * _REQUESTS_OF_A_CASE / rate
-    return max(_LEAST_S, (cases * _SHARE_OF_TIMEOUT + _TIMEOUTS) * timeout_s) + paced_s
+def default_limit_s(cases: int, timeout_s: float) -> float:
+    """Return the default time limit of a run of so many cases: far more than slow servers need."""
+    return max(_LEAST_S, (cases * _SHARE_OF_TIMEOUT + _TIMEOUTS) * timeout_s)
 
 
 @dataclass

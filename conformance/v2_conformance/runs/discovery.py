@@ -223,7 +223,7 @@ class MetadataClient:
         """
         target = self._target
         away_s = round_trip_s(self.asked)
-        count = usual_workers(away_s, target.rate) if workers is None else workers
+        count = usual_workers(away_s) if workers is None else workers
         if away_s < FAR_S or count < 2:
             return {}
         self.close()

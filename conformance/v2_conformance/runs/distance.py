@@ -23,12 +23,6 @@ def round_trip_s(asked: Sequence[Exchange]) -> float:
     return min(kept, default=min((e.transcript.duration_s for e in asked), default=0.0))
 
 
-def usual_workers(round_trip_s: float, rate: float | None) -> int:
-    """Return how many cases to run at the same time against a server that far away: one per 10 ms.
-
-    More would not be faster than `rate`, the requests per second that it allows.
-    """
-    useful = round_trip_s / _WORTH_A_WORKER_S
-    if rate is not None:
-        useful = min(useful, rate * round_trip_s)
-    return max(1, min(MOST_WORKERS, int(useful)))
+def usual_workers(round_trip_s: float) -> int:
+    """Return how many cases to run at once against a server that far away: one for each 10 ms."""
+    return max(1, min(MOST_WORKERS, int(round_trip_s / _WORTH_A_WORKER_S)))

@@ -90,7 +90,6 @@ def test_a_pytest_session_gets_in_the_same_way(
         f"--v2-url={start(Guarded).url}",
         "--v2-bearer-env=MY_TOKEN",
         "--v2-host-header=model.example",
-        "--v2-rate=5000",
         "-k",
         "blob-follows-json and INT32 or not-a-number and letters and not without",
     )

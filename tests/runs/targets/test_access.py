@@ -1,9 +1,8 @@
-"""How to get in: credentials from the environment or a file, certificates, Host and pace."""
+"""How to get in: credentials from the environment or a file, certificates and Host."""
 
 from __future__ import annotations
 
 import base64
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,9 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from support.servers import free_port
 from v2_conformance.errors import UsageError
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.budget import default_limit_s
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.wire.pace import Pace
 
 TOKEN = "t0ken-0123456789"
 PAIR = "alice-of-wonder:p@ss:word"
@@ -133,13 +130,12 @@ def test_a_target_file_says_how_to_get_in(tmp_path: Path) -> None:
     path = tmp_path / "t.yaml"
     path.write_text(
         "url: https://h\nhost: model.example\nauth: {bearer: {file: token}}\nverify: ca.pem\n"
-        "cert: cert.pem\nkey: key.pem\nrate: 50\nheaders: {X-Key: {file: token}}\n"
+        "cert: cert.pem\nkey: key.pem\nheaders: {X-Key: {file: token}}\n"
     )
     target = make_target(target_file=path)
     assert sent(target)["Host"] == "model.example"
     assert sent(target)["Authorization"] == f"Bearer {TOKEN}"
     assert sent(target)["X-Key"] == TOKEN
-    assert target.rate == 50
     for name, value in (("ca", target.verify), ("cert", target.cert), ("key", target.key)):
         assert value == str(tmp_path / f"{name}.pem")  # wherever the command was started
     assert target.transport().address.tls is not None
@@ -211,39 +207,6 @@ def test_a_version_in_a_target_file_is_in_every_url_of_the_model(
     assert found.absent["identity/FP32"].startswith(
         "no model identity_fp32: GET /v2/models/identity_fp32/versions/77 answered with status 4"
     )
-
-
-# Pace.
-
-
-def test_requests_are_evenly_spaced() -> None:
-    now = itertools.count()
-    pauses: list[float] = []
-    pace = Pace(4, pause=pauses.append, clock=lambda: float(next(now) >= 4))
-    for _ in range(4):
-        pace.wait()
-    assert pauses == [0.25, 0.5, 0.75]
-    pace.wait()
-    assert len(pauses) == 3  # by now its turn had come
-
-
-def test_every_exchange_of_a_target_waits_for_its_turn(server: ReferenceServer) -> None:
-    target = with_access(server.url, rate=10_000)
-    turns: list[float] = []
-    assert target.pace is not None
-    slow = Pace(0.001, pause=turns.append, clock=lambda: 0.0)
-    object.__setattr__(target, "pace", slow)
-    found = discover(target)
-    assert len(turns) == len(found.asked) - 1
-
-
-@pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf"), 1e9])
-def test_a_rate_that_cannot_be_kept_is_refused(rate: float) -> None:
-    assert "the rate must be from 0 to 10000" in refused(rate=rate)
-
-
-def test_a_slow_pace_gets_the_time_that_it_takes() -> None:
-    assert default_limit_s(1000, 30, 0.5) >= default_limit_s(1000, 30) + 3 * 1000 / 0.5
 
 
 def test_a_port_that_is_closed_is_not_asked_for_its_certificate() -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from contextlib import closing
 
 import pytest
 
 from support.responses import http, posting
 from support.servers import (
     BIG,
-    PATIENT,
     REQUEST,
     Peer,
     answering,
@@ -22,9 +20,6 @@ from support.servers import (
     serving,
     steps,
 )
-from v2_conformance.wire.http1.connection import Http1Connection
-from v2_conformance.wire.pace import Pace
-from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Ending, Limits
 from v2_conformance.wire.transport import Request
 
@@ -171,13 +166,3 @@ def test_nothing_is_sent_ahead_where_nothing_is_open() -> None:
         connection.begin(request)
         assert not server.peers
         assert not connection.exchange(request).reused
-
-
-def test_nothing_is_sent_ahead_of_its_turn_at_a_bounded_rate() -> None:
-    with serving(answering(http(b"1"), http(b"2"))) as server:
-        endpoint = SocketAddress("127.0.0.1", server.port)
-        with closing(Http1Connection(endpoint, PATIENT, Pace(1000.0))) as connection:
-            connection.exchange(request_of(REQUEST))
-            connection.begin(request_of(REQUEST))
-            assert bytes(response(connection.exchange(request_of(REQUEST))).body) == b"2"
-            assert len(server.peers) == 1

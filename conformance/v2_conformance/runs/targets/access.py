@@ -1,4 +1,4 @@
-"""Access to a server: credentials, certificates and the request rate that it allows."""
+"""Access to a server: credentials and certificates."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from typing import Any, NoReturn
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import UsageError
 from v2_conformance.options.targets import AccessOptions
-from v2_conformance.wire.pace import Pace
 
 _LONGEST_SECRET = 64 << 10
-FASTEST = 10_000.0
 _CA_VARIABLE = "SSL_CERT_FILE"
 
 
@@ -74,13 +72,6 @@ def basic(pair: str) -> str:
     if ":" not in pair:
         raise UsageError("the credentials for basic authentication must be USER:PASSWORD")
     return "Basic " + base64.b64encode(pair.encode()).decode()
-
-
-def pace_of(rate: float) -> Pace:
-    """The pace of `rate` requests per second. Raises UsageError."""
-    if not 0 < rate <= FASTEST:  # NaN is neither
-        raise UsageError(f"the rate must be from 0 to {FASTEST:.0f} requests per second")
-    return Pace(rate)
 
 
 def tls_context(verify: bool | str, cert: str | None, key: str | None) -> ssl.SSLContext:

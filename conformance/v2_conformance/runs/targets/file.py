@@ -13,7 +13,7 @@ from v2_conformance.options.kinds import LONGEST_RUN_S, LONGEST_TIMEOUT_S
 from v2_conformance.protocol.content_codings import CODINGS
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.names import PROFILES
-from v2_conformance.runs.targets.access import basic, bearer, of_environment, of_file, pace_of
+from v2_conformance.runs.targets.access import basic, bearer, of_environment, of_file
 from v2_conformance.runs.targets.target import Target, header_problem, is_authorization, limits_of
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.choosing.claimed import left_out_problem
@@ -68,10 +68,6 @@ def load_target(path: Path) -> Target:
     verify = document.get("verify", True)
     if "key" in document and "cert" not in document:
         raise wrong("it needs `cert`, the certificate that the key belongs to", "key")
-    try:
-        pace = pace_of(document["rate"]) if "rate" in document else None
-    except UsageError as error:
-        raise wrong(str(error), "rate") from error
     return Target(
         url=document.get("url", ""),
         headers=tuple(headers.items()),
@@ -79,7 +75,6 @@ def load_target(path: Path) -> Target:
         cert=_beside(path, document["cert"]) if "cert" in document else None,
         key=_beside(path, document["key"]) if "key" in document else None,
         authorized=bool(auth),
-        pace=pace,
         limits=limits_of(document["timeout"]) if "timeout" in document else Limits(),
         profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
         unsupported=unsupported,

@@ -8,7 +8,7 @@ from typing import Any
 from v2_conformance.errors import UsageError
 from v2_conformance.options.kinds import LONGEST_RUN_S, LONGEST_TIMEOUT_S
 from v2_conformance.options.targets import TargetOptions
-from v2_conformance.runs.targets.access import authorization, of_environment, pace_of
+from v2_conformance.runs.targets.access import authorization, of_environment
 from v2_conformance.runs.targets.file import load_target
 from v2_conformance.runs.targets.target import (
     Target,
@@ -73,8 +73,6 @@ def _with_access(target: Target, options: TargetOptions) -> Target:
     if options.cert is not None:
         key = None if options.key is None else str(options.key)
         target = replace(target, cert=str(options.cert), key=key)
-    if options.rate is not None:
-        target = replace(target, pace=pace_of(options.rate))
     given = authorization(options)
     if given is None:
         return target

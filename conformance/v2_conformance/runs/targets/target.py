@@ -20,7 +20,6 @@ from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.http1.connection import Http1Transport
-from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Limits
 
@@ -35,7 +34,7 @@ class Target:
     The values of `headers` are secret, except for the fields named in `public`; `more_secrets` are
     others that must not be recorded either. `max_time_s` is how long a run may take, None to derive
     it from the plan and the time limit. `cert` and `key` are the client's own certificate. If
-    `authorized`, Authorization cannot be public. All requests of a run keep to one `pace`.
+    `authorized`, Authorization cannot be public.
     Values of requests follow from the `seed` and the edition of its `draws`; None for those that
     are written in the cases.
     """
@@ -53,14 +52,8 @@ class Target:
     cert: str | None = None
     key: str | None = None
     authorized: bool = False
-    pace: Pace | None = field(default=None, compare=False)
     seed: int | None = None
     draws: int = DRAWS
-
-    @property
-    def rate(self) -> float | None:
-        """The most requests per second, None without a limit."""
-        return None if self.pace is None else self.pace.rate
 
     def binding(self, role: str) -> DeployedModel:
         """Return what this target calls the model in `role` and its tensors."""
@@ -99,7 +92,7 @@ class Target:
         port = parts.port or (443 if secure else 80)
         tls = tls_context(self.verify, self.cert, self.key) if secure else None
         place = SocketAddress(parts.hostname or "", port, tls)
-        return Http1Transport(place, self.limits, self.pace)
+        return Http1Transport(place, self.limits)
 
     @property
     def public_url(self) -> str:

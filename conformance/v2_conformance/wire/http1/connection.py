@@ -18,7 +18,6 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1.exchange import RECEIVE, SocketExchange
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.obstacle import obstacle_of
-from v2_conformance.wire.pace import Pace
 from v2_conformance.wire.sockets import Opener, SocketAddress, ready, reason_of
 from v2_conformance.wire.tls import TlsSocket
 from v2_conformance.wire.transcript import Ending, Limits, Transcript, as_recorded
@@ -33,24 +32,22 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 
 @dataclass(frozen=True)
 class Http1Transport:
-    """See transport.Transport. Each exchange waits for its turn at a `pace`, if there is one."""
+    """See transport.Transport."""
 
     address: SocketAddress
     limits: Limits
-    pace: Pace | None = None
 
     def connection(self) -> Connection:
         """See transport.Transport."""
-        return Http1Connection(self.address, self.limits, self.pace)
+        return Http1Connection(self.address, self.limits)
 
 
 class Http1Connection:
     """See transport.Connection."""
 
-    def __init__(self, address: SocketAddress, limits: Limits, pace: Pace | None = None) -> None:
+    def __init__(self, address: SocketAddress, limits: Limits) -> None:
         self._opener = Opener(address, limits.connect_s)
         self._limits = limits
-        self._pace = pace
         self._socket: socket.socket | None = None
         self._kept_at: float | None = None  # when it was left open, for either side to use again
         self._closed_before_s: float | None = None
@@ -86,7 +83,7 @@ class Http1Connection:
     def begin(self, request: Request) -> None:
         """See transport.Connection."""
         whole = len(request.http1) == 1 and request.parting is None
-        if not whole or len(request.http1[0]) > _SENT_AHEAD or self._pace is not None:
+        if not whole or len(request.http1[0]) > _SENT_AHEAD:
             return
         if self._is_timed and self._peek() < 0 and self._socket is not None:
             self._begun = self._begin(request, self._socket, time.perf_counter())
@@ -100,8 +97,6 @@ class Http1Connection:
             return self._finish(begun)
         if begun is not None:
             self.close()
-        if self._pace is not None:
-            self._pace.wait()
         started = time.perf_counter()
         if fresh or not self.open:
             self.close()
