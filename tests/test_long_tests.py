@@ -45,7 +45,7 @@ def test_of_the_rest_each_table_keeps_a_share_and_each_test_a_row() -> None:
 
 
 def test_a_test_that_failed_is_tried_again_whatever_share_chose_it(tmp_path: Path) -> None:
-    folder, cache = "tests/redaction", ("-o", f"cache_dir={tmp_path}")
+    folder, cache = "tests/maintenance", ("-o", f"cache_dir={tmp_path}")
     collected = _collected(folder, "--long", *cache)
     failed = next(name for name in collected if name not in chosen(collected))
     (tmp_path / "v/cache").mkdir(parents=True)

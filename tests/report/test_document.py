@@ -290,6 +290,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "OverallVerdict.shown",
         "OverallVerdict.needs_identity",
         "The report of one run.relations",
+        "AnswersDiffer.floats",
         "AskedInput.chosen",
         "AskedModel.json_rtol",
         "Relations.rtol",

@@ -54,7 +54,7 @@ BEFORE_A_LONG_ONE = make_entry(
         "request": {"inputs": [{"shape": [3]}], "outputs": BINARY},
         "next": [{"request": {"inputs": [{"shape": [16500]}], "outputs": BINARY}}],
         "variations": ["pipelined"],
-        "expect": {"outcome": "success", "outputs": {0: "binary"}},
+        "expect": {"outcome": "success", "outputs": {"0": "binary"}},
     }
 )
 
