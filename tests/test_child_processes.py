@@ -49,7 +49,7 @@ def test_a_server_does_not_get_the_passphrase(tmp_path: Path) -> None:
 def test_a_restart_command_does_not_get_the_passphrase(
     mask: Mask, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    restart(COMMAND, mask)
+    restart(COMMAND, mask, 60)
     assert capfd.readouterr().err == "got 0"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -22,6 +23,12 @@ _LONGEST_S = 10.0
 def environment() -> dict[str, str]:
     """Return the environment without what only the suite may know."""
     return {name: value for name, value in os.environ.items() if name != PASSPHRASE}
+
+
+def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Send a signal to the process group that `process` leads, even if that has ended itself."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report
 from v2_conformance.runs.result import CaseFinished
+from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.library import suite_cases
@@ -96,6 +97,14 @@ class TestRun:
         report = load_report(tmp_path / REPORT)
         assert not report.complete
         assert len(report.cases) == 1
+
+    @pytest.mark.parametrize("command", [None, "exit 1"])
+    def test_the_report_says_if_there_was_a_restart_command(
+        self, command: str | None, target: Target, tmp_path: Path
+    ) -> None:
+        plan = plan_of(SelectionOptions(patterns=("P2",)))
+        report = start(target, plan, tmp_path, recovery=Recovery(command)).finish()
+        assert report.target.restart_command is (command is not None)
 
     @pytest.mark.parametrize(("expires", "noted"), [(None, True), (date(2020, 1, 1), False)])
     def test_known_failures_are_noted_and_change_no_verdict(

@@ -105,6 +105,7 @@ def whole() -> Report:
         target=msgspec.structs.replace(
             report.target,
             host_given=True,
+            restart_command=True,
             client=ClientInfo(("client", "{url}"), 10.0, True, ("FP64",)),
         ),
         requirements=tuple(
@@ -319,6 +320,7 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "RequirementResult.layer",
         "ClientName.version",
         "TargetInfo.client",
+        "TargetInfo.restart_command",
         "The report of one run.seed",
         "The report of one run.draws",
         *(f"Line.{name}" for name in Line.__struct_fields__),

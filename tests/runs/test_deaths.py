@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import os
 import shlex
 import socket
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import liveness
 from v2_conformance.runs.result import Result
@@ -250,11 +253,11 @@ class TestRecovery:
     ) -> None:
         secret = "Zk9-pQ7w_vX2"
         say = f"echo restarting with {secret}; echo {base64.b64encode(secret.encode()).decode()}"
-        restart(say, Mask((secret,)))
+        restart(say, Mask((secret,)), 60)
         captured = capfd.readouterr()
         assert "restarting with ************\n" in captured.err
         assert is_shown((captured.out + captured.err).encode(), secret.encode()) is None
-        restart(say, Mask())
+        restart(say, Mask(), 60)
         assert secret in capfd.readouterr().out
 
     def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
@@ -278,6 +281,43 @@ class TestRecovery:
                 timer.join()
         assert list(outcomes(found).values()) == ["fail"] * 3
         assert len(restarts) == 3
+
+    @pytest.mark.parametrize(("wait_s", "max_time_s"), [(0.3, 600.0), (600.0, 0.5)])
+    def test_a_restart_command_that_does_not_return_is_ended_with_its_group(
+        self,
+        wait_s: float,
+        max_time_s: float,
+        tmp_path: Path,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        held = tmp_path / "held"
+        os.mkfifo(held)
+        reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+        os.set_blocking(reader, True)
+        command = f"exec >{shlex.quote(str(held))}; echo started; sleep 1000 & wait"
+        with MutantServer(["rejection-stops-listening"]) as server:
+            target = target_of(server.url)
+            engine = Engine(
+                target,
+                discover(target),
+                recovery=Recovery(command, wait_s),
+                budget=Budget(max_time_s),
+            )
+            death(engine.run(REJECTED[0], in_any_case=True))
+            engine.close()
+        with open(reader, "rb") as output:
+            # The end comes once no process has it open any more.
+            assert output.read() == b"started\n"
+        assert "the restart command did not return in" in capfd.readouterr().err
+
+    def test_a_restart_command_has_two_minutes_unless_told_otherwise(self) -> None:
+        within_s = [Recovery().within_s, Recovery("x").within_s, Recovery("x", 5).within_s]
+        assert within_s == [0, 120, 5]
+
+    def test_a_case_that_is_not_sent_names_the_option_that_helps(self) -> None:
+        with MutantServer(["rejection-stops-listening"]) as server:
+            found = results(target_of(server.url), REJECTED)
+        assert "--restart-command" in list(found.values())[-1].message
 
     def test_a_recovery_that_fails_leaves_the_rest_not_run(self) -> None:
         with MutantServer(["rejection-stops-listening"]) as server:

@@ -197,6 +197,7 @@ def begin(
         relations=relations,
         outdated=outdated,
         noted=noted,
+        restart_command=recovery is not None and recovery.command is not None,
     )
     return StartedRun(engine, plan, record, limit_s)
 

@@ -74,8 +74,10 @@ class ExecutionOptions:
     )
     wait: float = option(
         "--wait SECONDS",
-        "Time limit for a killed server to recover or restart.",
+        "Time limit for a killed server to recover, or for the restart command and the restarted "
+        "server. A command that takes longer is ended.",
         default=0,
+        shown="120 with --restart-command, else 0",
     )
 
 

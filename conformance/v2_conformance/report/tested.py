@@ -134,6 +134,9 @@ class TargetInfo(Part, frozen=True):
     client: Annotated[
         ClientInfo | None, Meta(description="How the client was run, if it was one.")
     ] = None
+    restart_command: Annotated[
+        bool, Meta(description="Whether the run had a command that restarts a killed server.")
+    ] = False
 
     @property
     def what(self) -> str:

@@ -33,7 +33,7 @@ def _edits(report: Report) -> Iterator[str]:
     elsewhere = (target.url, target.host) != (BENCH, BENCH.partition("//")[2])
     of_a_server = (
         *(target.headers, target.models, target.absent, target.host_given),
-        *(report.discovery, report.calibration),
+        *(target.restart_command, report.discovery, report.calibration),
         *(report.relations, report.seed is not None),
     )
     if elsewhere or any(of_a_server):

@@ -81,7 +81,8 @@ class Record:
     `own` says whether `cases` are the suite's own: a run of others certifies nothing. `selection`
     is what they were chosen by. Files named in `outdated`, of an older run, are removed, so that
     they cannot pass for this one's. `noted` adds to each case what was known of it beforehand.
-    `client` is how a client was run, if that is what is tested.
+    `client` is how a client was run, if that is what is tested. `restart_command` says if one can
+    restart the server.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Record:
         outdated: Collection[str] = (),
         noted: Note = _as_it_is,
         client: ClientInfo | None = None,
+        restart_command: bool = False,
     ) -> None:
         self.directory = directory
         self._noted = noted
@@ -110,7 +112,9 @@ class Record:
         self._beside = ThreadPoolExecutor(1)
         self._writing: Future[None] | None = None
         header = _header(
-            target, server, cases, self._started, selection, relations, client, own=own
+            *(target, server, cases, self._started, selection, relations, client),
+            own=own,
+            restart_command=restart_command,
         )
         self._write(RecordLine(header=header))
 
@@ -248,6 +252,7 @@ def _header(
     client: ClientInfo | None,
     *,
     own: bool,
+    restart_command: bool,
 ) -> RecordHeader:
     tested = TargetInfo(
         url=target.public_url,
@@ -268,6 +273,7 @@ def _header(
         host_given=target.address.host != urlsplit(target.public_url).netloc,
         masked=target.hidden_beside_fields,
         client=client,
+        restart_command=restart_command,
     )
     return RecordHeader(
         suite=this_suite(),

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from v2_conformance.conversations.steps import Exchange, Heard, exchange_of
 from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.survival import survived, time_needed_s
+from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.runs.patience import liveness
 from v2_conformance.runs.result import Result
@@ -44,11 +45,19 @@ class Blame:
     No conversation may be under way on the `connection` that its methods are given.
     """
 
-    def __init__(self, target: Target, canary: Canary, deaths: Deaths, recovery: Recovery) -> None:
+    def __init__(
+        self,
+        target: Target,
+        canary: Canary,
+        deaths: Deaths,
+        recovery: Recovery,
+        budget: Budget | None = None,
+    ) -> None:
         self._target = target
         self._canary = canary
         self._deaths = deaths
         self._recovery = recovery
+        self._budget = budget
 
     def examine(self, result: Result, connection: Connection) -> None:
         """If a case that ran alone left something dead, note that, and bring it back if the user
@@ -123,11 +132,15 @@ class Blame:
     def _recovered(self, role: str, connection: Connection) -> bool:
         """Return True if `role` lives again after the user's way of recovery."""
         recovery = self._recovery
-        if recovery.command:
-            restart(recovery.command, self._target.mask)
-        if not (recovery.command or recovery.wait_s):
+        within_s = recovery.within_s
+        if self._budget is not None:
+            within_s = min(within_s, self._budget.left_s)
+        if not within_s:
             return False
-        return self._await_recovery(role, connection, recovery.wait_s)
+        deadline = time.monotonic() + within_s
+        if recovery.command:
+            restart(recovery.command, self._target.mask, within_s)
+        return self._await_recovery(role, connection, deadline)
 
     def _revived(self, role: str, connection: Connection) -> bool:
         """Return True if `role` lives again, if only to find out who killed it."""
@@ -136,10 +149,9 @@ class Blame:
         if self._recovery.anew is None:
             return False
         self._recovery.anew()
-        return self._await_recovery(role, connection, _ANEW_WITHIN_S)
+        return self._await_recovery(role, connection, time.monotonic() + _ANEW_WITHIN_S)
 
-    def _await_recovery(self, role: str, connection: Connection, within_s: float) -> bool:
-        deadline = time.monotonic() + within_s
+    def _await_recovery(self, role: str, connection: Connection, deadline: float) -> bool:
         pause = threading.Event()
         while not self._lives(role, connection):
             if time.monotonic() >= deadline:

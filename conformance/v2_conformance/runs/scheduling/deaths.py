@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+RESTART_WITHIN_S = 120.0
+
 
 class Deaths(Protocol):
     """Record of dead roles and the cases that killed them. The role None stands for the whole
@@ -44,7 +46,8 @@ class DeathsHere:
 
 @dataclass(frozen=True)
 class Recovery:
-    """How to bring back a dead server: a shell command of the user's, and how long to wait.
+    """How to bring back a dead server: a shell command of the user's, and how long that and the
+    server may take, 0 for the usual time.
 
     `anew` restarts the server only to find out which of several cases killed it: what that case
     kills stays dead.
@@ -53,3 +56,8 @@ class Recovery:
     command: str | None = None
     wait_s: float = 0.0
     anew: Callable[[], None] | None = None
+
+    @property
+    def within_s(self) -> float:
+        """Seconds until the server has to live again, 0 to give it up at once."""
+        return self.wait_s or (RESTART_WITHIN_S if self.command else 0.0)

@@ -111,7 +111,7 @@ class Engine:
             self._hangs,
         )
         self.repeats = Repeats(self._canary)
-        self._blame = Blame(target, self._canary, self._deaths, recovery or Recovery())
+        self._blame = Blame(target, self._canary, self._deaths, recovery or Recovery(), budget)
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
         self._ahead: _Ahead | None = None

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from v2_conformance.bounded_files import create_new, write_all
-from v2_conformance.child_processes import environment
+from v2_conformance.child_processes import environment, signal_group
 from v2_conformance.errors import UnreachableError, UsageError, unwritable
 from v2_conformance.redaction import Mask, MaskedStream
 from v2_conformance.runs.targets.readiness import answers, wait_until_ready
@@ -95,19 +95,14 @@ def _died(code: int, printed: _Printed, output: Path) -> str:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End the process group, even if the shell that leads it is gone."""
-    _signal(process, signal.SIGTERM)
+    signal_group(process, signal.SIGTERM)
     try:
         process.wait(_ENDS_WITHIN_S)
     except subprocess.TimeoutExpired:
         pass
     finally:
-        _signal(process, signal.SIGKILL)
+        signal_group(process, signal.SIGKILL)
         process.wait()
-
-
-def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
 
 
 class _Printed:

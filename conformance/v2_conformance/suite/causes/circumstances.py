@@ -95,7 +95,10 @@ class KilledBy(CauseBase, frozen=True):
     role: str | None
 
     def words(self) -> str:
-        return f"not sent: {self.case} killed {self.role or 'the server'}, which this case needs"
+        return (
+            f"not sent: {self.case} killed {self.role or 'the server'}, which this case needs "
+            "(--restart-command restarts a killed server)"
+        )
 
 
 class RoleAbsent(CauseBase, frozen=True):
