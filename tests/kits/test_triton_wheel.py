@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from support.servers import free_port
 from v2_conformance.kits import write_kit
 
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 # It tells how it was started, and stays until it is told to end, unless an option says otherwise.
+# With --answer it is ready at once, and dies of GET /die.
 _SERVER = f"""#!{sys.executable}
 import json, os, signal, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
 backends = next(a.partition("=")[2] for a in sys.argv if a.startswith("--backend-directory="))
 stub = os.path.join(backends, "python", "triton_python_backend_stub")
 print(json.dumps({{
@@ -27,11 +33,21 @@ print(json.dumps({{
     "stub": os.access(stub, os.X_OK),
     "libraries": os.environ["LD_LIBRARY_PATH"].split(os.pathsep),
     "path": os.environ["PATH"].split(os.pathsep),
+    "pid": os.getpid(),
 }}), flush=True)
 if "--end=signal" in sys.argv:
     os.kill(os.getpid(), signal.SIGKILL)
 if "--end=7" in sys.argv:
     sys.exit(7)
+if "--answer" in sys.argv:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            if self.path == "/die":
+                os._exit(7)
+            self.send_response(200)
+            self.end_headers()
+    port = next(a.partition("=")[2] for a in sys.argv if a.startswith("--http-port="))
+    HTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
 signal.pause()
 """
 
@@ -72,7 +88,7 @@ def start(packages: Path, tmp_path: Path) -> Start:
     # For the backends that it copies: short, and gone with the test.
     (tmp_path / "tmp").mkdir()
 
-    def started(*options: str) -> subprocess.Popen[str]:
+    def started(*options: str, port: int | None = None) -> subprocess.Popen[str]:
         environment = {**os.environ, "PYTHONPATH": str(packages), "TMPDIR": str(tmp_path / "tmp")}
         script = str(tmp_path / "models" / "serve_wheel.py")
         # A shell that runs the tests in the background has them ignore SIGINT.
@@ -81,7 +97,7 @@ def start(packages: Path, tmp_path: Path) -> Start:
             "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
         )
         return subprocess.Popen(
-            [sys.executable, "-c", heed, script, *options],
+            [sys.executable, "-c", heed, script, f"--port={port or free_port()}", *options],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -97,11 +113,12 @@ def _told(process: subprocess.Popen[str]) -> Any:
 
 
 def test_server_gets_models_port_and_options(start: Start, tmp_path: Path) -> None:
-    with start("--port", "1234", "--allow-vertex-ai=true", "--end=7") as process:
+    port = free_port()
+    with start("--allow-vertex-ai=true", "--end=7", port=port) as process:
         told = _told(process)
     assert process.returncode == 7
     assert f"--model-repository={tmp_path / 'models'}" in told["arguments"]
-    assert "--http-port=1234" in told["arguments"]
+    assert f"--http-port={port}" in told["arguments"]
     assert told["arguments"][-2:] == ["--allow-vertex-ai=true", "--end=7"]
 
 
@@ -128,6 +145,61 @@ def test_death_by_signal_is_told_like_a_shell(start: Start, tmp_path: Path) -> N
         _told(process)
     assert process.returncode == 128 + signal.SIGKILL
     assert not list((tmp_path / "tmp").iterdir())
+
+
+def _restart(tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(tmp_path / "models" / "serve_wheel.py"), "--restart"]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+
+
+def test_a_server_that_dies_is_started_again(start: Start, tmp_path: Path) -> None:
+    port = free_port()
+    with start("--answer", port=port) as process:
+        first = _told(process)
+        assert _restart(tmp_path).returncode == 0  # so the server is known to be ready
+        second = _told(process)
+        with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+            connection.request("GET", "/die")
+        third = _told(process)
+        process.terminate()
+    assert len({told["pid"] for told in (first, second, third)}) == 3
+
+
+def test_the_restart_command_returns_once_another_server_is_ready(
+    start: Start, tmp_path: Path
+) -> None:
+    port = free_port()
+    with start("--answer", port=port) as process:
+        pids = [_told(process)["pid"]]
+        for _ in range(2):
+            done = _restart(tmp_path)
+            assert (done.returncode, done.stderr) == (0, "")
+            socket.create_connection(("127.0.0.1", port)).close()
+            pids.append(_told(process)["pid"])
+        process.terminate()
+    assert len(set(pids)) == 3
+
+
+def test_the_restart_command_says_so_if_nothing_serves(start: Start, tmp_path: Path) -> None:
+    done = _restart(tmp_path)
+    assert (done.returncode, done.stderr) == (1, "nothing serves this folder: start it first\n")
+
+
+def test_a_folder_is_served_once(start: Start) -> None:
+    with start() as process:
+        _told(process)
+        with start() as second:
+            _out, error = second.communicate(timeout=30)
+        process.terminate()
+    assert (second.returncode, error) == (1, "something serves this folder already\n")
+
+
+def test_a_port_that_is_taken_is_not_mistaken_for_a_ready_server(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with start(port=port) as process:
+            _out, error = process.communicate(timeout=30)
+    assert (process.returncode, error) == (1, f"something else listens on 127.0.0.1:{port}\n")
 
 
 @pytest.mark.parametrize(("release", "size"), [("0.7.0", 1 << 20), ("0.3.1", 4 << 20)])

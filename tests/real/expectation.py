@@ -6,6 +6,8 @@ described at the top of each file.
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +18,7 @@ import yaml
 
 from v2_conformance import terminal_safe_text as text
 from v2_conformance.formats.outcomes_shown import SKIPPED
+from v2_conformance.kits import KITS
 from v2_conformance.report.causes.words import priced
 from v2_conformance.report.document import NOT_IMPLEMENTED, Report
 from v2_conformance.report.verdict.standing import is_whole, verdict_words
@@ -74,34 +77,22 @@ class Expectation:
         written = (outcome for pattern, outcome in self.cases.items() if matches(pattern, case_id))
         return next(written, Outcome.PASS.value)
 
-    def run_arguments(
-        self, url: str, folder: Path, restart: str = "", *, seed: int | None = None
-    ) -> list[str]:
-        """The command `run` against `url` as it is meant for this server, with its report.
+    def run_arguments(self, url: str, folder: Path, *, seed: int | None = None) -> list[str]:
+        """The command of the server's kit against `url`, with its report in `folder`, to be run in
+        the folder of the kit. Profiles that this version lacks are left out.
 
-        `restart` is the command that starts the server again, used unless it survives every case.
         Without a `seed` the run draws a fresh one, which changes no outcome.
         For a client the command `client`, to be run in the folder of its adapter.
         """
-        profiles = [profile for profile in self.profiles if profile != "client"]
-        claimed = [word for profile in profiles for word in ("--profile", profile)]
         if self.adapter:
+            claimed = [w for p in self.profiles if p != "client" for w in ("--profile", p)]
             return ["client", "--report-dir", str(folder), *claimed, "--", "python", self.adapter]
-        again = (
-            [] if self.survives or not restart else ["--restart-command", restart, "--wait", "30"]
-        )
+        words = KITS[self.server].command
+        for profile in set(re.findall(r"--profile (\S+)", words)) - set(self.profiles):
+            words = re.sub(rf" --profile {profile}(?!\S)", "", words)
+        _, command, _, *options = shlex.split(words)
         drawn = [] if seed is None else ["--seed", str(seed)]
-        return [
-            "run",
-            url,
-            "--timeout",
-            "10",
-            "--report-dir",
-            str(folder),
-            *claimed,
-            *again,
-            *drawn,
-        ]
+        return [command, url, *options, "--report-dir", str(folder), *drawn]
 
 
 def load_expectation(path: Path) -> Expectation:

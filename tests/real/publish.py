@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import base64
 import gzip
-import os
 import shutil
 import struct
 import subprocess
@@ -22,7 +21,6 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -35,7 +33,7 @@ from expectation import (
     expectation_files,
     load_expectation,
 )
-from servers import SERVERS, ServerFailedError, restart_command, usable_port
+from servers import SERVERS, ServerFailedError, inside, usable_port
 from support.browser import browsing
 from support.tools import find
 from v2_conformance.cli.main import main as conformance
@@ -113,8 +111,9 @@ def publish(expected: Expectation, work: Path, folder: Path | None = None) -> li
         server = work / "server"
         shutil.rmtree(server, ignore_errors=True)
         server.mkdir(parents=True)
-        with SERVERS[expected.server](server, port=_port(expected.server), python=python) as url:
-            conformance(expected.run_arguments(url, folder, restart_command(server)))
+        serving = SERVERS[expected.server](server, port=_port(expected.server), python=python)
+        with serving as url, inside(server / "models", python):
+            conformance(expected.run_arguments(url, folder.absolute()))
     (folder / RECORD).unlink()
     plain = folder / REPORT
     # Without a time in it, so that the same report is the same file.
@@ -132,23 +131,9 @@ def run_client(expected: Expectation, work: Path, folder: Path, *options: str) -
     adapters = work / "adapters"
     shutil.rmtree(adapters, ignore_errors=True)
     write_kit("clients", adapters)
-    with _inside(adapters, python):
+    with inside(adapters, python):
         command, *more = expected.run_arguments("", folder.absolute())
         return python, conformance([command, *options, *more])
-
-
-@contextmanager
-def _inside(folder: Path, python: Path) -> Iterator[None]:
-    """In `folder`, with `python` first on the PATH: a report has the command as it was given, and
-    is to have no path of this machine."""
-    before, path = Path.cwd(), os.environ.get("PATH", "")
-    os.environ["PATH"] = f"{python.parent}{os.pathsep}{path}"
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
-        os.environ["PATH"] = path
 
 
 def site() -> int:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import shlex
 import shutil
 import signal
 import socket
@@ -23,13 +22,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import psutil
-
+from v2_conformance.child_processes import signal_group
 from v2_conformance.kits import write_kit
 from v2_conformance.suite.models import contract
 
@@ -37,7 +35,6 @@ READY_WITHIN_S = 180.0
 STARTS = 3
 _POLL_S = 0.2
 _STOP_WITHIN_S = 15.0
-_STARTED = "server.json"
 _LOG_TAIL_LINES = 40
 _LOOK_UP = "import importlib.util, sys; sys.exit(not importlib.util.find_spec(sys.argv[1]))"
 
@@ -235,80 +232,43 @@ def _running(
     """The running server's URL once `models`, by default all of the contract, are ready.
     `environment` has more variables for it."""
     names = [model.model for model in contract().values()] if models is None else list(models)
-    server = _Server(list(command), dict(environment or {}), port, names)
-    process = server.start(workdir)
+    url = f"http://127.0.0.1:{port}"
+    log = workdir / "server.log"
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=workdir,
+            env={**os.environ, **(environment or {})},
+            # A group of its own: what it starts must end with it.
+            start_new_session=True,
+        )
     try:
-        yield server.url
+        _await_ready(process, url, log, names)
+        yield url
     finally:
-        _Server.of(workdir).stop()
+        signal_group(process, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_STOP_WITHIN_S)
+        # A server that hangs, and children that outlived theirs.
+        signal_group(process, signal.SIGKILL)
         process.wait()
 
 
-def restart_command(workdir: Path) -> str:
-    """The shell command that starts the server of `workdir` again and awaits its models."""
-    return shlex.join([sys.executable, str(Path(__file__).resolve()), str(workdir.resolve())])
-
-
-@dataclass
-class _Server:
-    """A server's command, and the models to wait for. `pid` leads its process group.
-
-    server.json keeps it, for a restart command is another process.
-    """
-
-    command: list[str]
-    environment: dict[str, str]
-    port: int
-    models: list[str]
-    pid: int = 0
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    @classmethod
-    def of(cls, workdir: Path) -> _Server:
-        """The one that was started in `workdir`."""
-        return cls(**json.loads((workdir / _STARTED).read_text(encoding="utf-8")))
-
-    def start(self, workdir: Path) -> subprocess.Popen[bytes]:
-        """Start it and return once its models are ready. What it prints goes to server.log."""
-        log = workdir / "server.log"
-        with log.open("ab") as output:
-            process = subprocess.Popen(
-                self.command,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                cwd=workdir,
-                env={**os.environ, **self.environment},
-                # A process group of its own: Triton has a child per model that must end with it.
-                start_new_session=True,
-            )
-        self.pid = process.pid
-        (workdir / _STARTED).write_text(json.dumps(asdict(self)), encoding="utf-8")
-        try:
-            _await_ready(process, self.url, log, self.models)
-        except BaseException:
-            self.stop()
-            process.wait()
-            raise
-        return process
-
-    def stop(self) -> None:
-        """End it and what it has started."""
-        with suppress(psutil.NoSuchProcess):
-            leader = psutil.Process(self.pid)
-            self._signal(signal.SIGTERM)
-            deadline = time.monotonic() + _STOP_WITHIN_S
-            while time.monotonic() < deadline and leader.status() != psutil.STATUS_ZOMBIE:
-                time.sleep(_POLL_S)
-        # A server that hangs, and children that outlived theirs.
-        self._signal(signal.SIGKILL)
-
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, number)
+@contextmanager
+def inside(folder: Path, python: Path | None = None) -> Iterator[None]:
+    """In `folder`, with `python` first on the PATH: so the words of a kit are to be followed, and a
+    report has none of this machine's paths."""
+    before, path = Path.cwd(), os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{(python or Path(sys.executable)).parent}{os.pathsep}{path}"
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+        os.environ["PATH"] = path
 
 
 def _await_ready(
@@ -351,10 +311,3 @@ def log_tail(log: Path) -> str:
     """The last lines of a server's log."""
     with log.open(encoding="utf-8", errors="replace") as lines:
         return "".join(deque(lines, _LOG_TAIL_LINES))
-
-
-if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    died = _Server.of(folder)
-    died.stop()
-    died.start(folder)

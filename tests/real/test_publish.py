@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +24,7 @@ from expectation import (
 from support.reports import case, passes, report_of
 from support.sites import report_on, report_on_client
 from v2_conformance.cli.main import main as conformance
+from v2_conformance.kits import KITS
 from v2_conformance.report.causes.words import priced
 from v2_conformance.report.document import Report
 from v2_conformance.suite.requirements import catalogue
@@ -126,10 +128,11 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]
     @contextmanager
     def serve(workdir: Path, port: int | None, python: Path) -> Iterator[str]:
         seen.update(empty=not list(workdir.iterdir()), port=port, python=python)
+        (workdir / "models").mkdir()
         yield "http://127.0.0.1:8000"
 
     def run(arguments: list[str]) -> int:
-        seen["arguments"] = arguments
+        seen.update(arguments=arguments, folder=Path.cwd())
         folder = Path(arguments[arguments.index("--report-dir") + 1])
         folder.mkdir(parents=True)
         for name in ("report.jsonl", "report.json", "report.html"):
@@ -137,7 +140,7 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]
         return 1
 
     monkeypatch.setattr(publish, "REPORTS", tmp_path / "reports")
-    monkeypatch.setattr(publish, "SERVERS", {"some": serve})
+    monkeypatch.setattr(publish, "SERVERS", {"triton": serve})
     monkeypatch.setattr(publish, "conformance", run)
     monkeypatch.setattr(publish, "_port", lambda server: 8000)
     monkeypatch.setattr(publish, "_environment", lambda folder, package: folder / package)
@@ -152,12 +155,31 @@ def test_a_published_folder_has_the_report_without_its_record(
 ) -> None:
     left_over = tmp_path / "work" / "server" / "models"
     left_over.mkdir(parents=True)
-    assert publish.publish(some(profiles=("binary", "raw")), tmp_path / "work") == ["H6: other"]
+    assert publish.publish(
+        some(server="triton", profiles=("binary", "raw")), tmp_path / "work"
+    ) == ["H6: other"]
     names = {path.name for path in (tmp_path / "reports" / "some-1.0").iterdir()}
     assert names == {"report.json.gz", "report.html", "packages.txt"}
     assert published["empty"]
     assert published["python"] == tmp_path / "work" / "environment" / "some==1.0"
-    assert "raw" in published["arguments"]
+    assert published["folder"] == tmp_path / "work" / "server" / "models"
+
+
+def test_what_is_published_is_the_command_of_the_kit(
+    published: dict[str, Any], tmp_path: Path
+) -> None:
+    newest = next(one for one in EXPECTATIONS if one.name == "triton-2.51.0")
+    publish.publish(newest, tmp_path / "work")
+    *words, option, _folder = published["arguments"]
+    assert ["v2-conformance", *words] == shlex.split(KITS["triton"].command)
+    assert option == "--report-dir"
+
+
+def test_profiles_that_an_older_version_lacks_are_left_out_of_the_command() -> None:
+    expected = some(server="triton", profiles=("binary", "raw", "compression-responses"))
+    words = expected.run_arguments("http://127.0.0.1:1", Path("reports"))
+    claimed = [words[at + 1] for at, word in enumerate(words) if word == "--profile"]
+    assert claimed == ["raw", "compression-responses"]
 
 
 def test_the_picture_in_the_front_page_is_of_the_published_report() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from expectation import Expectation, differences, expectation_files, load_expectation
-from servers import SERVERS, restart_command
+from servers import SERVERS, inside
 from v2_conformance.cli.main import main
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.report.document import Report
@@ -60,7 +60,8 @@ def runs(expected: Expectation, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 def _run(url: str, expected: Expectation, folder: Path, server: Path, seed: int | None) -> Run:
-    code = main(expected.run_arguments(url, folder, restart_command(server), seed=seed))
+    with inside(server / "models"):
+        code = main(expected.run_arguments(url, folder, seed=seed))
     return Run(code, load_report(folder / REPORT), folder)
 
 

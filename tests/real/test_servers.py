@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -85,9 +84,9 @@ def test_a_server_that_ends_before_it_is_ready_is_started_again_in_an_empty_fold
         assert servers._answers_200(url, "/v2")
         names = {path.relative_to(workdir).as_posix() for path in workdir.rglob("*")}
     assert names == {
-        *("models", "server.log", "server.json"),
-        *("attempt-1", "attempt-1/models", "attempt-1/server.log", "attempt-1/server.json"),
-        *("attempt-2", "attempt-2/models", "attempt-2/server.log", "attempt-2/server.json"),
+        *("models", "server.log"),
+        *("attempt-1", "attempt-1/models", "attempt-1/server.log"),
+        *("attempt-2", "attempt-2/models", "attempt-2/server.log"),
     }
     logs = ["attempt-1/server.log", "attempt-2/server.log", "server.log"]
     for number, log in enumerate(logs, start=1):
@@ -114,17 +113,6 @@ def test_a_server_that_was_ready_is_never_started_again(
         assert servers._answers_200(url, "/end")
         assert not servers._answers_200(url, "/v2")
     assert _count(starts) == 1
-
-
-def test_the_restart_command_ends_it_and_returns_once_its_models_are_ready(
-    fake: Callable[[int], Serve], starts: Path, workdir: Path
-) -> None:
-    with fake(0)(workdir) as url:
-        for _ in range(2):  # one that lives, and one that is dead
-            subprocess.run(servers.restart_command(workdir), shell=True, check=True)
-            assert servers._answers_200(url, "/end")
-    assert _count(starts) == 3
-    assert not servers._answers_200(url, "/v2")
 
 
 def test_an_error_while_it_serves_is_passed_on(

@@ -23,7 +23,8 @@ class Kit:
     requires: str | None = None
 
 
-def run_command(port: int, *profiles: str) -> str:
-    """The command that tests a server on this machine and claims what its kit can hold."""
+def run_command(port: int, *profiles: str, more: str = "") -> str:
+    """Return the command that tests a server on this machine and claims what its kit can hold, with
+    `more` options."""
     claims = "".join(f" --profile {profile}" for profile in profiles)
-    return f"v2-conformance run http://127.0.0.1:{port}{claims}"
+    return f"v2-conformance run http://127.0.0.1:{port}{claims}{more and ' '}{more}"

@@ -48,4 +48,12 @@ def _tensor(field: str, model: ModelContract, tensor: TensorSpec) -> str:
     return f'{field} {{ name: "{tensor.name}" data_type: TYPE_{datatype} dims: [ {shown} ] }}'
 
 
-KIT = Kit(write, run_command(8000, "raw", "bf16", "compression", "compression-responses"))
+KIT = Kit(
+    write,
+    run_command(
+        8000,
+        *("raw", "bf16", "compression", "compression-responses"),
+        # Some requests hang a model, some kill one or the server.
+        more="--timeout 10 --restart-command 'python serve_wheel.py --restart'",
+    ),
+)
