@@ -12,17 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-PASSPHRASE = "V2_CONFORMANCE_KEY_PASSPHRASE"
-"""The variable with the passphrase of the key that signs reports."""
-
 _PROC = Path("/proc")
 _SET_CHILD_SUBREAPER = 36  # prctl(2)
 _LONGEST_S = 10.0
-
-
-def environment() -> dict[str, str]:
-    """Return the environment without what only the suite may know."""
-    return {name: value for name, value in os.environ.items() if name != PASSPHRASE}
 
 
 def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -32,6 +32,7 @@ def test_a_report_of_a_good_server_holds(clean: Path, cli: Cli) -> None:
     out = cli("verify", clean, code=0).out
     assert max(map(len, out.splitlines())) <= 80
     printed = " ".join(out.split())
+    assert printed.endswith("that they are this server's is the word of whoever published them")
     assert "the verdict holds: INCOMPLETE RUN" in printed  # it is of a selection
     unsent = sum(case.outcome is Outcome.UNSUPPORTED for case in load_report(clean).cases)
     assert unsent

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import msgspec
 
 from v2_conformance.bench.judging.judge import MOST_OUTPUT
-from v2_conformance.child_processes import environment, no_survivors
+from v2_conformance.child_processes import no_survivors
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.suite.causes.base import printable
@@ -109,7 +109,7 @@ def started(
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**_without_proxies(environment()), **variables},
+            env={**_without_proxies(os.environ), **variables},
             start_new_session=True,
         )
     except (OSError, ValueError) as error:

@@ -33,7 +33,6 @@ from v2_conformance.cli.reports.publish import publish
 from v2_conformance.cli.reports.replay import replay
 from v2_conformance.cli.reports.report import report
 from v2_conformance.cli.reports.show import show
-from v2_conformance.cli.reports.sign import sign
 from v2_conformance.cli.reports.verify import verify
 from v2_conformance.cli.run.command import run
 from v2_conformance.cli.run.gateway import gateway
@@ -69,7 +68,7 @@ _STOPPED = UnreachableError.exit_code
         cloup.Section(
             "Work with reports", [show, report, merge, diff, gateway, expect, matrix, badge]
         ),
-        cloup.Section("Publish reports", [verify, sign, publish]),
+        cloup.Section("Publish reports", [verify, publish]),
         cloup.Section("About the suite", [listing, vectors, serve, selftest, completion]),
     ],
 )

@@ -1,13 +1,11 @@
-"""Handles the report of a command: signs it, shows it, compares it with known failures."""
+"""Handles the report of a command: shows it and compares it with known failures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, today
 from v2_conformance.cli import exit_codes
-from v2_conformance.cli.reports.sign import signing_key
 from v2_conformance.formats.ci.github import publish
 from v2_conformance.formats.registry import Check, unchecked, write_formats
 from v2_conformance.formats.text.terminal import (
@@ -23,35 +21,23 @@ from v2_conformance.report.expectations.known import (
     judge_expectations,
     load_expectations,
 )
-from v2_conformance.report.files import REPORT
-from v2_conformance.report.signatures.signing import sign_report
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import standing
 from v2_conformance.suite.cases import Case
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 class Reporting:
-    """Report options of a command. Raises UsageError for a wrong key or file."""
+    """Report options of a command. Raises UsageError for a wrong file."""
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
-        self._key = None if options.key_file is None else signing_key(options.key_file)
         file = options.expectation_file
         self.expected: Expectations = load_expectations(file) if file else NO_EXPECTATIONS
 
-    def sign(self, directory: Path) -> None:
-        """Sign the report in a folder, if requested."""
-        if self._key is not None:
-            sign_report(directory / REPORT, self._key)
-
     def show(self, report: Report, check: Check = unchecked) -> None:
-        """Sign the report, write the files that people look at, print the summary and tell a CI
+        """Write the files that people look at, print the summary and tell a CI
         service. `check` raises if a text has a secret in it."""
         directory = self._options.report_dir
-        self.sign(directory)
         write_formats(directory, report, check=check)
         check("\n".join(summary_lines(report, directory)), "the summary")
         print_summary(report, directory)

@@ -10,10 +10,6 @@ from v2_conformance.options.kinds import file_path, folder_path, whole_number, w
 from v2_conformance.options.rows import argument, flag, option
 
 REPORT_HELP = "A report.json, packed with gzip or not, or the report.jsonl of a run."
-_KEY_HELP = (
-    "OpenSSH private key file, of the type Ed25519. Its passphrase is asked for, or read from "
-    "V2_CONFORMANCE_KEY_PASSPHRASE."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +47,6 @@ class ReportOptions(GateOptions):
         "--expect FILE",
         "Compare the results with the known failures in this file (`v2-conformance expect` writes "
         "it) and exit with 1 only if they differ.",
-    )
-    key_file: Path | None = option(
-        "--sign KEY",
-        f"Sign the report: write report.json.sig beside it. {_KEY_HELP}",
-        kind=file_path,
     )
 
 
@@ -197,19 +188,6 @@ class VerifyOptions:
     """`verify`."""
 
     report: Path = argument(file_path, REPORT_HELP)
-    allowed_signers: Path | None = option(
-        "--allowed-signers FILE",
-        "Also check that one of the keys in this file, in the format of ssh-keygen(1), signed the "
-        "report.",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SignOptions:
-    """`sign`."""
-
-    report: Path = argument(file_path, "A report.json, packed with gzip or not.")
-    key: Path = argument(file_path, _KEY_HELP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,10 +209,6 @@ class PublishOptions:
     base_url: str | None = option(
         "--base-url URL",
         "URL where DIR is published. Snippets for badges then have absolute links.",
-    )
-    allowed_signers: Path | None = option(
-        "--allowed-signers FILE",
-        "Show who signed each report, by the keys in this file, in the format of ssh-keygen(1).",
     )
     newest: bool = flag(
         "--newest",

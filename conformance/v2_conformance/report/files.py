@@ -38,7 +38,6 @@ from v2_conformance.suite.causes.base import printable
 RECORD = "report.jsonl"
 REPORT = "report.json"
 PACKED_REPORT = f"{REPORT}.gz"
-SIGNATURE = f"{REPORT}.sig"
 _GZIP = b"\x1f\x8b"
 _LONGEST = 1 << 30
 # A packed report may be a bomb. An ordinary report takes a tenth of this.
@@ -155,7 +154,7 @@ def write_report(directory: Path, report: Report) -> Path:
 def remove_outdated(directory: Path, names: Iterable[str]) -> None:
     """Remove the report of an older run from `directory`, and its files `names`, which could pass
     for another's. Raises UsageError."""
-    for name in (REPORT, RECORD, SIGNATURE, *names):
+    for name in (REPORT, RECORD, *names):
         try:
             (directory / name).unlink(missing_ok=True)
         except OSError as error:

@@ -14,7 +14,7 @@ from msgspec import Meta
 from v2_conformance.report.document_part import Part
 from v2_conformance.suite.outcomes import Outcome
 
-SITE_FORMAT = 1
+SITE_FORMAT = 2
 """The version of the format of index.json. It changes with every incompatible change."""
 
 INDEX = "index.json"
@@ -83,11 +83,6 @@ class SiteReport(Part, frozen=True, kw_only=True):
     catalogue: Annotated[str, Meta(description="Digest of what that suite asks and expects.")]
     digest: Annotated[
         str, Meta(description="`integrity.digest` of the report.", pattern="^[0-9a-f]{64}$")
-    ]
-    signed: Annotated[bool, Meta(description="Whether a signature of it is published beside it.")]
-    signed_by: Annotated[
-        str | None,
-        Meta(description="Who signed it, if the allowed signers had the key; else null."),
     ]
     levels: Annotated[
         dict[str, LevelCount], Meta(description="Level (MUST, SHOULD, MAY, DISPUTED) to numbers.")

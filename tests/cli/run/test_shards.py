@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -84,11 +83,9 @@ def test_no_shard_is_overwritten(two: list[str], cli: Cli) -> None:
 def test_what_an_older_run_left_is_removed(
     two: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("report.jsonl", "report.json.sig"):
-        (tmp_path / name).write_text("of an older run")
+    (tmp_path / "report.jsonl").write_text("of an older run")
     assert main(["merge", *two, "--report-dir", str(tmp_path)]) == 0
     assert not (tmp_path / "report.jsonl").exists()
-    assert not (tmp_path / "report.json.sig").exists()
     assert (tmp_path / "report.html").exists()
 
 
@@ -109,17 +106,3 @@ def test_known_failures_are_expected_in_a_merged_report(tmp_path: Path) -> None:
     failed = [case for case in report.cases if case.outcome.value == "fail"]
     assert any(case.id == "R2/observed" for case in failed)
     assert all(case.expected is not None for case in failed)
-
-
-@pytest.mark.needs("ssh-keygen")
-def test_a_merged_report_can_be_signed(two: list[str], tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    os.spawnlp(
-        os.P_WAIT, "ssh-keygen", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)
-    )
-    merged = tmp_path / "merged"
-    main(["merge", *two, "--report-dir", str(merged), "--sign", str(key)])
-    signers = tmp_path / "signers"
-    signers.write_text(f"me@example.com {key.with_suffix('.pub').read_text()}")
-    report = str(merged / "report.json")
-    assert main(["verify", report, "--allowed-signers", str(signers)]) == 0

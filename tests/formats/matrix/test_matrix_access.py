@@ -54,8 +54,6 @@ def _site_report(report: Report) -> SiteReport:
         suite="1",
         catalogue="0",
         digest="0" * 64,
-        signed=False,
-        signed_by=None,
         levels={},
         requirements={},
         page=f"{version}/report.html",
@@ -72,7 +70,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     columns = [(str(n), column_of(report, "x.html")) for n, report in enumerate(REPORTS)]
     (folder / "matrix.html").write_text(render(columns), "utf-8")
     versions = [
-        ProductVersion(column_of(report, ""), _site_report(report), svg(report), "not signed")
+        ProductVersion(column_of(report, ""), _site_report(report), svg(report))
         for report in REPORTS
     ]
     product = render_product("Server", "server", "index.html", versions, "https://h.example/site")

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import trustme
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from support.servers import free_port
 from v2_conformance.errors import UsageError
@@ -20,6 +18,15 @@ from v2_conformance.runs.targets.target import Target
 
 TOKEN = "t0ken-0123456789"
 PAIR = "alice-of-wonder:p@ss:word"
+# openssl genpkey -algorithm ed25519 -aes256 -pass pass:secret
+ENCRYPTED_KEY = """\
+-----BEGIN ENCRYPTED PRIVATE KEY-----
+MIGbMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAiGLUJxkYheAQICCAAw
+DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEDM8KRjLX9I1HxLpVYUJCLgEQN/H
+mugPe8eSIExydqaVK9jhZ1qMsgD/vfhvv5zJ4fzSXOIpGYjuLrLQFiNSgPD7agDL
+UM0/g8AoXBP0W1MkUvw=
+-----END ENCRYPTED PRIVATE KEY-----
+"""
 
 
 def sent(target: Target) -> dict[str, str]:
@@ -169,14 +176,7 @@ def test_certificates_that_cannot_be_used_are_one_line(
 def test_nobody_is_asked_for_the_passphrase_of_a_key(tmp_path: Path) -> None:
     leaf = trustme.CA().issue_cert("client.example")
     leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
-    key = load_pem_private_key(leaf.private_key_pem.bytes(), None)
-    (tmp_path / "key.pem").write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.BestAvailableEncryption(b"secret"),
-        )
-    )
+    (tmp_path / "key.pem").write_text(ENCRYPTED_KEY)
     message = refused(url="https://h", cert=tmp_path / "cert.pem", key=tmp_path / "key.pem")
     assert message.endswith("is encrypted: give one without a passphrase")
 

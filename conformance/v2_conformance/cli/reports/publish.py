@@ -36,8 +36,7 @@ _LONGEST_URL = 1000
     },
     exit_codes={
         0: "The site is built.",
-        1: "A report does not hold: judged again, it comes out differently, or the signature "
-        "beside it is not for this report. The site is as it was.",
+        1: "A report does not hold: judged again, it comes out differently. The site is as it was.",
         2: "Wrong usage, or a report that cannot be read, cannot be confirmed here, or is on the "
         "same server as another one. The site is as it was.",
         3: "The suite itself failed.",
@@ -54,17 +53,11 @@ def publish(options: PublishOptions) -> int:
     from v2_conformance.formats.site.folder import opened, replace_site
     from v2_conformance.suite.causes.base import counted
     from v2_conformance.suite.library import every_case
-    from v2_conformance.verifying.signatures.allowed_signers import read_allowed_signers
 
     base_url = _base_url(options.base_url)
-    signers = (
-        [] if options.allowed_signers is None else read_allowed_signers(options.allowed_signers)
-    )
     with opened(options.directory) as folder:
         paths = _report_files(options.directory, options.reports)
-        entries, codes = _admitted(
-            folder, paths, Admission(every_case(), signers, options.outdated)
-        )
+        entries, codes = _admitted(folder, paths, Admission(every_case(), options.outdated))
         kept, more = _one_for_each(entries, newest=options.newest)
         if codes or more:
             print(

@@ -21,7 +21,6 @@ def check_options(options: RunOptions) -> None:
             shard and (options.case_files or fuzz)
         ),
         "--shard needs a URL: each shard would start its own embedded server": shard and embedded,
-        "--fuzz writes no report to sign: remove --sign": fuzz and options.key_file,
         "--fuzz sends its requests one way: remove --through": fuzz and through,
         "--through also needs the URL of the server behind the gateway": (through and embedded),
         "--start needs the URL that the server will have": (

@@ -77,7 +77,6 @@ class GatewayRun:
             limit = self.target.max_time_s
             with Reporter(planned, self.target.public_url, limit, count) as reporter:
                 report = started.finish(workers=count, on_case=reporter.show)
-            self.reporting.sign(folder)
             mask = started.record.mask
             write_formats(folder, report, check=mask.check)
 

@@ -20,18 +20,16 @@ from v2_conformance.report.site_index import SiteReport
 
 ALTERNATIVE = "V2 binary tensor data: conformance"
 """The alternative text of a badge: fixed, because a README is no place for what a server says."""
-_NAME, _WORDS = 80, 300
+_NAME = 80
 
 
 @dataclass(frozen=True)
 class ProductVersion:
-    """A published report: its column, what index.json says of it, its badge.svg as text, and who
-    signed it in words."""
+    """A published report: its column, what index.json says of it, and its badge.svg as text."""
 
     column: Column
     site: SiteReport
     badge: str
-    signature: str
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,6 @@ class _Shown:
     version: str
     column: Column
     site: SiteReport
-    signature: str
     image: Markup
     snippets: tuple[Snippet, ...]
 
@@ -67,7 +64,6 @@ def render_product(
             short(one.site.version or "no version", _NAME),
             column,
             one.site,
-            short(one.signature, _WORDS),
             _image(one.badge),
             snippets(one.site, base_url),
         )

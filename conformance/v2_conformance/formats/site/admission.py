@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 
-from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.files import PACKED_REPORT, packed_bytes, write_atomically
 from v2_conformance.report.shown.visible_text import short
-from v2_conformance.report.signatures.signing import signature_path
 from v2_conformance.report.tested import this_suite
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.verifying.signatures.allowed_signers import AllowedSigner
-from v2_conformance.verifying.signatures.signature import Signed, check_signature
 from v2_conformance.verifying.verification import Verification, verify
 
-_LONGEST_SIGNATURE = 64 * 1024
 _LONGEST_REASON = 300
 _MOST_REQUIREMENTS = 1000
 
@@ -35,16 +29,14 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Admitted:
-    """A report that holds. `confirmed` is False if its catalogue asks something else, and
-    `signed` is what became of its signature, None if it has none."""
+    """A report that holds. `confirmed` is False if its catalogue asks something else."""
 
     verified: Verification
     confirmed: bool
-    signed: Signed | None
 
 
 def stage(path: Path, folder: Path) -> Path:
-    """Copy a report, packed, and the signature beside it into `folder`; the path of the copy.
+    """Copy a report, packed, into `folder`; the path of the copy.
 
     What is judged is thereby what is published, whatever happens to the file meanwhile. Raises
     RefusedError, and UsageError if the copy cannot be written.
@@ -52,20 +44,12 @@ def stage(path: Path, folder: Path) -> Path:
     copy = folder / PACKED_REPORT
     try:
         write_atomically(copy, packed_bytes(path))
-        beside = signature_path(path)
-        if beside.is_file():
-            write_atomically(
-                signature_path(copy),
-                read_bounded(beside, _LONGEST_SIGNATURE, ReportFileError, regular=True),
-            )
     except ReportFileError as error:
         raise RefusedError(str(error), 2) from error
     return copy
 
 
-def admit(
-    copy: Path, cases: Sequence[Case], signers: Sequence[AllowedSigner], *, outdated: bool
-) -> Admitted:
+def admit(copy: Path, cases: Sequence[Case], *, outdated: bool) -> Admitted:
     """Judge a staged report again. With `outdated`, one whose catalogue asks something else is
     taken if nothing in it is wrong. Raises RefusedError with the reason."""
     try:
@@ -95,16 +79,7 @@ def admit(
             raise RefusedError("it has more requirements than any version of the suite", 1)
     elif found.exit_code != 0:
         raise RefusedError(_what_is_open(found), 2)
-    return Admitted(found, not found.foreign, _signature(found, signers))
-
-
-def _signature(found: Verification, signers: Sequence[AllowedSigner]) -> Signed | None:
-    if not signature_path(found.path).is_file():
-        return None
-    signed = check_signature(found, signers, datetime.now(timezone.utc))
-    if signed.exit_code == 1:
-        raise RefusedError(signed.words, 1)
-    return signed
+    return Admitted(found, not found.foreign)
 
 
 def _what_is_wrong(found: Verification) -> str:

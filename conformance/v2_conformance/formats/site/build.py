@@ -17,7 +17,6 @@ from v2_conformance.formats.site.admission import admit, stage
 from v2_conformance.formats.site.entries import Entry, entry_of
 from v2_conformance.formats.site.names import CLIENTS, PAGES, SERVERS, free_slugs, slug
 from v2_conformance.report.files import as_json, write_atomically
-from v2_conformance.report.signatures.signing import signature_path
 from v2_conformance.report.site_index import (
     INDEX,
     SITE_FORMAT,
@@ -28,7 +27,6 @@ from v2_conformance.report.site_index import (
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import digest
 from v2_conformance.suite.requirements import catalogue_version
-from v2_conformance.verifying.signatures.allowed_signers import AllowedSigner
 from v2_conformance.version import __version__
 
 _FOLDERS = {"server": SERVERS, "client": CLIENTS}
@@ -36,11 +34,10 @@ _FOLDERS = {"server": SERVERS, "client": CLIENTS}
 
 @dataclass(frozen=True)
 class Admission:
-    """The standard for judging reports: all cases of this installation, and who may sign. With
+    """The standard for judging reports: all cases of this installation. With
     `outdated`, reports of another version or catalogue are taken as well."""
 
     cases: Sequence[Case]
-    signers: Sequence[AllowedSigner]
     outdated: bool
 
 
@@ -51,7 +48,7 @@ def add_report(source: Path, staged: Path, home: str, by: Admission) -> Entry:
     RefusedError, and UsageError if a file cannot be written.
     """
     copy = stage(source, staged)
-    admitted = admit(copy, by.cases, by.signers, outdated=by.outdated)
+    admitted = admit(copy, by.cases, outdated=by.outdated)
     report = admitted.verified.shown
     svg, endpoint = (form.file_name for form in BADGES)
     write_atomically(staged / PAGE.file_name, report_page.render(report))
@@ -66,10 +63,8 @@ def build(entries: Sequence[Entry], built: Path, base_url: str | None) -> list[s
     files = []
     for entry in entries:
         entry.staged.rename(built / entry.folder)
-        there = [entry.site.report, entry.site.page, entry.site.badge, entry.site.endpoint]
-        if entry.signature is not None:
-            there.append(signature_path(Path(entry.site.report)).as_posix())
-        files += there
+        site = entry.site
+        files += [site.report, site.page, site.badge, site.endpoint]
     products = _products(entries)
     for product, versions in products:
         _write(
@@ -143,7 +138,6 @@ def _product_page(
                 column=entry.column,
                 site=entry.site,
                 badge=(built / entry.site.badge).read_text("utf-8"),
-                signature="not signed" if entry.signature is None else entry.signature.words,
             )
             for entry in versions
         ],

@@ -20,7 +20,6 @@ from v2_conformance.report.site_index import LevelCount, SiteReport
 from v2_conformance.report.verdict.standing import claim
 from v2_conformance.suite.outcomes import FAILED
 from v2_conformance.suite.requirements import LEVELS
-from v2_conformance.verifying.signatures.signature import Signed
 
 _NAME, _WORD, _TEXT, _MOST = 200, 60, 1000, 50
 _EVER = datetime.min.replace(tzinfo=timezone.utc)
@@ -42,7 +41,6 @@ class Entry:
     started: datetime
     column: Column
     site: SiteReport
-    signature: Signed | None
     folder: str = ""
 
     @property
@@ -70,7 +68,6 @@ def entry_of(source: Path, staged: Path, home: str, admitted: Admitted) -> Entry
         started=report.moment or _EVER,
         column=column,
         site=_site_report(admitted, column),
-        signature=admitted.signed,
     )
 
 
@@ -128,7 +125,7 @@ def _subject(report: Report) -> tuple[object, ...]:
 
 
 def _site_report(admitted: Admitted, column: Column) -> SiteReport:
-    verified, signed = admitted.verified, admitted.signed
+    verified = admitted.verified
     report = verified.shown
     target, verdict, suite = report.target, report.verdict, report.suite
     return SiteReport(
@@ -148,8 +145,6 @@ def _site_report(admitted: Admitted, column: Column) -> SiteReport:
         suite=short(suite.version, _WORD),
         catalogue=short(suite.catalogue, _WORD),
         digest=verified.digest,
-        signed=signed is not None,
-        signed_by=None if signed is None else signed.principals,
         levels={
             level: LevelCount(*column.passing(level), column.failing(level))
             for level in LEVELS

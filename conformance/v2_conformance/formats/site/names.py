@@ -14,14 +14,14 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from v2_conformance.formats.registry import file_names
-from v2_conformance.report.files import PACKED_REPORT, REPORT, SIGNATURE
+from v2_conformance.report.files import PACKED_REPORT, REPORT
 from v2_conformance.report.site_index import INDEX
 
 SERVERS, CLIENTS = "servers", "clients"
 """Folders of the pages of servers and clients in all their versions."""
 PAGES = {"server": "index.html", "client": "clients.html"}
 """The matrix of each kind."""
-IN_A_FOLDER = frozenset({PACKED_REPORT, SIGNATURE, *file_names()})
+IN_A_FOLDER = frozenset({PACKED_REPORT, *file_names()})
 """The files of each report."""
 
 _RESERVED = frozenset({SERVERS, CLIENTS, INDEX, *PAGES.values(), REPORT})

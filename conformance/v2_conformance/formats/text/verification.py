@@ -14,6 +14,9 @@ from v2_conformance.suite.observations import AllKept, NothingObserved
 from v2_conformance.terminal_safe_text import wrapped
 from v2_conformance.verifying.verification import Verification
 
+_WHOSE = (
+    "the bytes give this verdict; that they are this server's is the word of whoever published them"
+)
 _GOOD = (CONFORMANT, NOT_ROBUST, CONSISTENT)
 _SHOWN = 20
 _LONGEST = 300
@@ -54,7 +57,8 @@ def verification_lines(found: Verification) -> list[str]:
             said += wrapped(text[:_LONGEST], "        ")
     for edit in found.edits:
         said += wrapped(f"EDITED  {edit}", "        ")
-    return [*said, "", *wrapped(_conclusion(found), "  ")]
+    said += ["", *wrapped(_conclusion(found), "  ")]
+    return [*said, *wrapped(_WHOSE, "  ")] if found.exit_code == 0 else said
 
 
 def _other_build(suite: SuiteInfo) -> str:

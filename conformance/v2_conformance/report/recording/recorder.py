@@ -34,7 +34,6 @@ from v2_conformance.report.evidence import Calibration, Relations
 from v2_conformance.report.files import (
     RECORD,
     REPORT,
-    SIGNATURE,
     as_json,
     as_json_bytes,
     fold_record,
@@ -230,7 +229,7 @@ def _create(directory: Path, outdated: Collection[str]) -> FileIO:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         file = FileIO(create_new(directory / RECORD), "r+")
-        for name in (REPORT, SIGNATURE, *outdated):
+        for name in (REPORT, *outdated):
             with contextlib.suppress(FileNotFoundError):
                 (directory / name).unlink()
     except OSError as error:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from contextlib import ExitStack
 
-from v2_conformance.child_processes import environment, signal_group
+from v2_conformance.child_processes import signal_group
 from v2_conformance.redaction import Mask
 
 _LONGEST = 1 << 20
@@ -27,7 +27,6 @@ def restart(command: str, mask: Mask, within_s: float) -> None:
         process = subprocess.Popen(
             command,
             shell=True,
-            env=environment(),
             stdout=output,
             stderr=None if output is None else subprocess.STDOUT,
             start_new_session=True,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from v2_conformance.bounded_files import create_new, write_all
-from v2_conformance.child_processes import environment, signal_group
+from v2_conformance.child_processes import signal_group
 from v2_conformance.errors import UnreachableError, UsageError, unwritable
 from v2_conformance.redaction import Mask, MaskedStream
 from v2_conformance.runs.targets.readiness import answers, wait_until_ready
@@ -59,7 +59,6 @@ def started_server(
         process = subprocess.Popen(
             command,
             shell=True,
-            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

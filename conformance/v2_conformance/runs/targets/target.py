@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from urllib.parse import unquote, urlsplit
 
-from v2_conformance.child_processes import PASSPHRASE
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import DRAWS, SERVER_PROFILES, TOKEN
 from v2_conformance.redaction import Mask, credential_parts, is_findable
@@ -120,7 +119,7 @@ class Target:
         """Values that must never be recorded, longest first."""
         parts_of_url = urlsplit(self.url)
         user = [parts_of_url.password or "", parts_of_url.username or "", parts_of_url.query]
-        found = [*self.more_secrets, *_passphrase(), *user, *map(unquote, user)]
+        found = [*self.more_secrets, *user, *map(unquote, user)]
         found += [part for _, value in self._secret_fields for part in credential_parts(value)]
         found += [part for proxy in _PROXIES for part in _userinfo(os.environ.get(proxy, ""))]
         return tuple(sorted({s for s in found if len(s) > 2}, key=len, reverse=True))
@@ -128,7 +127,7 @@ class Target:
     @property
     def hidden_beside_fields(self) -> bool:
         """True if anything but values of header fields is hidden."""
-        return bool(self.more_secrets or _passphrase())
+        return bool(self.more_secrets)
 
     @property
     def _secret_fields(self) -> tuple[tuple[str, str], ...]:
@@ -140,12 +139,6 @@ class Target:
             for name, value in self.address.headers
             if value and name.lower() in given - public
         )
-
-
-def _passphrase() -> tuple[str, ...]:
-    """The passphrase of the key that signs the report, if a variable has it."""
-    given = os.environ.get(PASSPHRASE)
-    return (given,) if given else ()
 
 
 def _userinfo(url: str) -> tuple[str, ...]:

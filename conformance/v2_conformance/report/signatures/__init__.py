@@ -1,1 +1,0 @@
-"""Signatures of reports in the format of OpenSSH."""
