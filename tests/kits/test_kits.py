@@ -34,7 +34,7 @@ EXPECTATIONS = Path(__file__).parents[1] / "real" / "expectations"
 @pytest.fixture(scope="session", autouse=True)
 def _everything_is_tested_where_everything_is_installed() -> None:
     if os.environ.get("V2_KITS"):
-        for module in ("kubernetes_validate", "onnx", "onnxruntime", "openvino"):
+        for module in ("onnx", "onnxruntime", "openvino"):
             assert find_spec(module), f"{module} is not installed"
 
 
@@ -124,14 +124,6 @@ def test_an_unknown_kit_is_refused_and_the_kits_are_named(tmp_path: Path) -> Non
 def test_an_unknown_kit_is_refused_with_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"^unknown kit 'Tritn': did you mean triton\? "):
         write_kit("Tritn", tmp_path / "kit")
-
-
-@pytest.mark.parametrize("option", ["image", "server_image"])
-def test_an_option_of_another_kit_is_refused(option: str, tmp_path: Path) -> None:
-    shown = option.replace("_", "-")
-    with pytest.raises(UsageError, match=f"^--{shown} is for the kit kubernetes, not for triton$"):
-        write_kit("triton", tmp_path / "kit", **{option: "suite:1"})
-    assert not (tmp_path / "kit").exists()
 
 
 def test_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

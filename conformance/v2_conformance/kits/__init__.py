@@ -11,14 +11,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from v2_conformance.errors import UsageError
-from v2_conformance.kits import clients, kserve, kubernetes, mlserver, onnx, openvino, triton
+from v2_conformance.kits import clients, kserve, mlserver, onnx, openvino, triton
 from v2_conformance.kits.kit import Kit
 from v2_conformance.suggestions import did_you_mean
 
 KITS: dict[str, Kit] = {
     "clients": clients.KIT,
     "kserve": kserve.KIT,
-    "kubernetes": kubernetes.KIT,
     "mlserver": mlserver.KIT,
     "onnx": onnx.KIT,
     "openvino": openvino.KIT,
@@ -28,20 +27,16 @@ KITS: dict[str, Kit] = {
 _HERE = Path(__file__).resolve().parent
 
 
-def write_kit(name: str, directory: Path, **options: str) -> list[Path]:
+def write_kit(name: str, directory: Path) -> list[Path]:
     """Write the kit `name` to `directory`, which is created if needed, and return its files.
 
-    Raises UsageError for an unknown kit, for an option that it does not have or a value that it
-    cannot take, if a package that it needs is missing, and for a directory that is not empty: a
-    kit never overwrites anything.
+    Raises UsageError for an unknown kit, if a package that it needs is missing, and for a
+    directory that is not empty: a kit never overwrites anything.
     """
     kit = KITS.get(name)
     if kit is None:
         hint = did_you_mean(name, KITS, f"the kits are {', '.join(sorted(KITS))}")
         raise UsageError(f"unknown kit {name!r}: {hint}")
-    for option in options.keys() - kit.options:
-        takers = " and ".join(other for other in KITS if option in KITS[other].options)
-        raise UsageError(f"--{option.replace('_', '-')} is for the kit {takers}, not for {name}")
     if kit.requires is not None and find_spec(kit.requires) is None:
         extra = f"pip install 'v2-conformance[{kit.requires}]'"
         raise UsageError(f"the kit {name} needs the package {kit.requires}: {extra}")
@@ -49,7 +44,7 @@ def write_kit(name: str, directory: Path, **options: str) -> list[Path]:
         directory.mkdir(parents=True, exist_ok=True)
         if any(directory.iterdir()):
             raise UsageError(f"{directory} is not empty: choose a new or empty folder for the kit")
-        files = kit.write(directory, **options)
+        files = kit.write(directory)
         readme = directory / "README.md"
         text = (_HERE / name / "files" / "README.md").read_text(encoding="utf-8")
         text = text.replace("{command}", kit.command)

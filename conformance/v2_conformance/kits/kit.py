@@ -11,15 +11,13 @@ from pathlib import Path
 class Kit:
     """One kit.
 
-    `write` writes its files, all but README.md, to an empty folder and returns their paths; it
-    takes each of `options` by name. `command` tests what the kit is for, once it runs as README.md
-    says. `requires` names the package, and the extra of v2-conformance, without which `write`
-    cannot work.
+    `write` writes its files, all but README.md, to an empty folder and returns their paths.
+    `command` tests what the kit is for, once it runs as README.md says. `requires` names the
+    package, and the extra of v2-conformance, without which `write` cannot work.
     """
 
-    write: Callable[..., list[Path]]
+    write: Callable[[Path], list[Path]]
     command: str
-    options: frozenset[str] = frozenset()
     requires: str | None = None
 
 

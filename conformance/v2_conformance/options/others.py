@@ -107,20 +107,13 @@ class KitOptions:
     name: str = argument(
         str,
         "The server: kserve, mlserver, onnx (any server of ONNX models), openvino or triton; or "
-        "kubernetes, or clients.",
+        "clients.",
         complete="kits",
     )
     directory: Path = argument(
         folder_path,
         "New or empty folder. Its README.md will say what to do with the files.",
         metavar="DIR",
-    )
-    image: str | None = option(
-        "--image IMAGE", "For kubernetes: the container image that has v2-conformance."
-    )
-    server_image: str | None = option(
-        "--server-image IMAGE",
-        "For kubernetes: the container image that has a Python with kserve.",
     )
 
 

@@ -13,9 +13,6 @@ from v2_conformance.options.others import KitOptions
         "v2-conformance kit triton models": (
             "Write a model repository for Triton into the folder models."
         ),
-        "v2-conformance kit kubernetes manifests --image suite:1": (
-            "Write manifests that run the suite in a cluster, with this image."
-        ),
         "v2-conformance kit clients adapters": (
             "Write scripts that put clients on the bench into the folder adapters."
         ),
@@ -25,9 +22,7 @@ def kit(options: KitOptions) -> int:
     """Write the models for a real server, or scripts for clients."""
     from v2_conformance.kits import KITS, write_kit
 
-    images = {"image": options.image, "server_image": options.server_image}
-    given = {name: value for name, value in images.items() if value is not None}
-    files = write_kit(options.name, options.directory, **given)
+    files = write_kit(options.name, options.directory)
     print(f"wrote {len(files)} files; next: {options.directory / 'README.md'}")
     print(f"then: {KITS[options.name].command}")
     return 0
