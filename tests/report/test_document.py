@@ -17,7 +17,6 @@ from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import (
     CitedDocument,
     ExpectedFailure,
-    MergedShard,
     Report,
 )
 from v2_conformance.report.evidence import (
@@ -31,7 +30,7 @@ from v2_conformance.report.files import load_report
 from v2_conformance.report.kept_bytes import deflated, start_of
 from v2_conformance.report.long_said import LongSaid
 from v2_conformance.report.messages import packed
-from v2_conformance.report.tested import ClientInfo, Model, Selection, Shard
+from v2_conformance.report.tested import ClientInfo, Model, Selection
 from v2_conformance.resources import fits, schema, schema_document
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.tasks import ClientName, Line, Said, SaidTensor
@@ -111,10 +110,9 @@ def whole() -> Report:
         requirements=tuple(
             msgspec.structs.replace(row, layer="http") for row in report.requirements
         ),
-        selection=Selection(("P2",), True, Shard(1, 2)),
+        selection=Selection(("P2",), True),
         discovery=(asked,),
         calibration=(Calibration("mixed", "binary", (asked,)),),
-        shards=(MergedShard(1, report.started, 1.0, "0" * 64),),
     )
     samples = ((SampleValue((1,), b"\1"), SampleValue((10,), start_of(bytes(1000), 10))),)
     model = AskedModel(
@@ -303,8 +301,6 @@ def test_a_member_that_is_removed_is_missed_unless_it_may_be_left_out(tmp_path: 
         "RecordedExchange.stray_before",
         "Model.version",
         "Model.pinned",
-        "The report of one run.shards",
-        "Selection.shard",
         "TargetInfo.host_given",
         "The report of one run.selection",
         "The report of one run.discovery",

@@ -10,9 +10,6 @@ from v2_conformance.protocol.names import LARGEST_SEED
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.runs.targets.target import Target
 
-_OF_SHARDS = 0
-"""The same on every machine, so that shards can be merged."""
-
 
 def seeded(target: Target, options: SelectionOptions, expected: Expectations | None) -> Target:
     """Return `target` with the seed that its requests follow from, unless it has one.
@@ -24,8 +21,6 @@ def seeded(target: Target, options: SelectionOptions, expected: Expectations | N
         return target
     if seed is None and expected is not None:
         seed = expected.seed
-    if seed is None and options.shard is not None:
-        seed = _OF_SHARDS
     return replace(target, seed=given_or_fresh(seed))
 
 

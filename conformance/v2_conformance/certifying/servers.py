@@ -18,7 +18,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Relations
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.recording.recorder import Record
-from v2_conformance.report.tested import EVERYTHING, Selection, Shard
+from v2_conformance.report.tested import EVERYTHING, Selection
 from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.distance import usual_workers
@@ -31,7 +31,6 @@ from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.choosing.selection import select
-from v2_conformance.suite.choosing.sharding import shards
 from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.library import suite_cases
 
@@ -60,8 +59,7 @@ class Plan:
 def plan_of(options: SelectionOptions) -> Plan:
     """Return the plan that the options describe: of the suite's own cases, or of a case file's.
 
-    Of that, a shard is only one part, see `shards`. Raises CaseFileError, NothingRanError and
-    UsageError.
+    Raises CaseFileError, NothingRanError and UsageError.
     """
     own = options.case_files is None
     if options.case_files is None:
@@ -69,15 +67,7 @@ def plan_of(options: SelectionOptions) -> Plan:
     else:
         cases = load_cases(options.case_files, large=True)
     chosen = select(cases, options.patterns)
-    shard = None
-    if options.shard is not None:
-        shard = Shard(*options.shard)
-        chosen = shards(chosen, shard.of)[shard.number - 1]
-    asked = Selection(
-        tuple(options.patterns),
-        options.large,
-        shard,
-    )
+    asked = Selection(tuple(options.patterns), options.large)
     return Plan(cases, chosen, own, asked)
 
 

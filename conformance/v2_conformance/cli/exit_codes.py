@@ -35,14 +35,6 @@ def of_report(report: Report, gate: Gate) -> int:
     return int(not gate.is_open_for(report))
 
 
-def of_shard(report: Report) -> int:
-    """Return the exit code for the report of a shard, which has no verdict: whether
-    all of it ran.
-    """
-    failed = any(case.outcome is Outcome.ERROR for case in report.cases)
-    return UnreachableError.exit_code if failed or not report.complete else 0
-
-
 def beside_expectations(report: Report, gate: Gate, *, as_expected: bool) -> int:
     """Return the exit code if known failures are expected: only what is not `as_expected` counts,
     unless the report says nothing about the server at all.

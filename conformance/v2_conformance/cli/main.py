@@ -28,7 +28,6 @@ from v2_conformance.cli.reports.badge import badge
 from v2_conformance.cli.reports.diff import diff
 from v2_conformance.cli.reports.expect import expect
 from v2_conformance.cli.reports.matrix import matrix
-from v2_conformance.cli.reports.merge import merge
 from v2_conformance.cli.reports.publish import publish
 from v2_conformance.cli.reports.replay import replay
 from v2_conformance.cli.reports.report import report
@@ -65,9 +64,7 @@ _STOPPED = UnreachableError.exit_code
     sections=[
         cloup.Section("Test a server", [run, replay, target, kit]),
         cloup.Section("Test a client", [client]),
-        cloup.Section(
-            "Work with reports", [show, report, merge, diff, gateway, expect, matrix, badge]
-        ),
+        cloup.Section("Work with reports", [show, report, diff, gateway, expect, matrix, badge]),
         cloup.Section("Publish reports", [verify, publish]),
         cloup.Section("About the suite", [listing, vectors, serve, selftest, completion]),
     ],

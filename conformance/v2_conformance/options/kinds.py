@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,8 +17,6 @@ LONGEST_RUN_S = 30 * 86400.0
 """The longest time limit of a run that can be asked for."""
 
 _LONGEST = 80
-_INDEX = "JOB_COMPLETION_INDEX"
-_SHARD = re.compile(r"(auto|[0-9]{1,6})/([0-9]{1,6})")
 
 
 def file_path(value: Any) -> Path:
@@ -79,31 +75,6 @@ def tolerance(value: Any) -> float:
     if not 0 <= number < math.inf:
         raise ValueError(f"expected a number of at least 0, got {value!r}")
     return number
-
-
-def part(value: str) -> tuple[int, int]:
-    """Parse which part of the cases a machine runs, of how many: `K/N`, or `auto/N` in a pod of an
-    Indexed Job of Kubernetes, which provides the pod's number, counted from 0.
-    """
-    shown = _shown(value, _LONGEST // 2)
-    found = _SHARD.fullmatch(value)
-    if found is None:
-        raise ValueError(f"expected K/N, such as 1/8, or auto/N, got {shown}")
-    count = int(found[2])
-    number = _of_this_pod() if found[1] == "auto" else int(found[1])
-    if not 1 <= number <= count:
-        which = f"{number}/{count} ({_INDEX} counts from 0)" if found[1] == "auto" else shown
-        raise ValueError(f"expected a shard from 1/{count} to {count}/{count}, got {which}")
-    return number, count
-
-
-def _of_this_pod() -> int:
-    index = os.environ.get(_INDEX, "")
-    if not re.fullmatch("[0-9]{1,6}", index):
-        raise ValueError(
-            f"auto needs {_INDEX}, which Kubernetes sets in the pods of an Indexed Job: use K/N"
-        )
-    return int(index) + 1
 
 
 def _float(value: Any) -> float:

@@ -58,18 +58,6 @@ class RewriteOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MergeOptions(ReportOptions):
-    """`merge`."""
-
-    reports: tuple[Path, ...] = argument(
-        file_path,
-        "The report.json of every shard, packed with gzip or not, in any order.",
-        metavar="REPORT...",
-        several=True,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class BadgeOptions:
     """`badge`."""
 

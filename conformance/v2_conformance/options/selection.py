@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from v2_conformance.options.kinds import part, whole_number
+from v2_conformance.options.kinds import whole_number
 from v2_conformance.options.rows import flag, of_plugin, option, repeated
 from v2_conformance.options.targets import TargetOptions
 from v2_conformance.protocol.names import LARGEST_SEED
@@ -29,17 +29,11 @@ class SelectionOptions:
         "Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
         pytest="also send tensors of 64 MiB",
     )
-    shard: tuple[int, int] | None = option(
-        "--shard K/N",
-        "Run only part K of N of these cases, and leave the verdict to `v2-conformance merge`. In "
-        "a pod of an Indexed Job of Kubernetes, auto/N runs the part of that pod.",
-        kind=part,
-    )
     seed: int | None = option(
         "--seed N",
         "Send the values and ids, or with --fuzz the requests, of the run that printed this seed.",
         kind=whole_number(least=0, most=LARGEST_SEED),
-        shown="that of --expect, 0 with --shard, else a fresh one",
+        shown="that of --expect, else a fresh one",
         pytest="send the values and ids of the run that printed this seed",
     )
     case_files: Path | None = option(

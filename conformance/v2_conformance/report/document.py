@@ -225,15 +225,6 @@ class Integrity(Part, frozen=True):
     digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
-class MergedShard(Part, frozen=True):
-    """The run of one shard that a merged report is made of."""
-
-    number: Annotated[int, Meta(description="From 1.", ge=1)]
-    started: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-    duration_s: Annotated[float, Meta(ge=0)]
-    digest: Annotated[str, Meta(description="The digest of its report.", pattern="^[0-9a-f]{64}$")]
-
-
 Seed = Annotated[int, Meta(ge=0, le=LARGEST_SEED)]
 Draws = Annotated[int, Meta(ge=1, le=DRAWS)]
 
@@ -267,10 +258,6 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
     calibration: Annotated[
         tuple[Calibration, ...],
         Meta(description="How known-good requests were answered at first, by model and form."),
-    ] = ()
-    shards: Annotated[
-        tuple[MergedShard, ...],
-        Meta(description="The runs that were merged into this report; empty for a single run."),
     ] = ()
     messages: Annotated[
         tuple[Deflated, ...],

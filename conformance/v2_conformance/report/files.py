@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from v2_conformance.bounded_files import read_bounded, write_whole
-from v2_conformance.errors import ReportFileError, UsageError, unwritable
+from v2_conformance.errors import ReportFileError, unwritable
 from v2_conformance.report import room
 from v2_conformance.report.digest import document_digest, pieces, sealed
 from v2_conformance.report.document import (
@@ -149,16 +149,6 @@ def write_report(directory: Path, report: Report) -> Path:
     path = directory / REPORT
     write_atomically(path, chain(pieces(packed(report), as_json), "\n"))
     return path
-
-
-def remove_outdated(directory: Path, names: Iterable[str]) -> None:
-    """Remove the report of an older run from `directory`, and its files `names`, which could pass
-    for another's. Raises UsageError."""
-    for name in (REPORT, RECORD, *names):
-        try:
-            (directory / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise UsageError(f"cannot remove {directory / name}: {error.strerror}") from error
 
 
 def as_json(value: Any) -> str:

@@ -149,13 +149,6 @@ class TargetInfo(Part, frozen=True):
         return self.unsupported if self.client is None else (*self.unsupported, *self.client.lacks)
 
 
-class Shard(Part, frozen=True):
-    """Which part of the cases a run sends, of how many."""
-
-    number: Annotated[int, Meta(description="From 1.", ge=1)]
-    of: Annotated[int, Meta(ge=1)]
-
-
 class Selection(Part, frozen=True):
     """Which cases a run was asked for: its plan can be made again from it."""
 
@@ -163,9 +156,6 @@ class Selection(Part, frozen=True):
         tuple[str, ...], Meta(description="Requirements and patterns of ids; all cases if none.")
     ] = ()
     large: bool = False
-    shard: Annotated[
-        Shard | None, Meta(description="The only shard of these cases that the run sends.")
-    ] = None
 
 
 EVERYTHING = Selection()

@@ -14,7 +14,6 @@ from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.choosing.claimed import claims_problem
 from v2_conformance.suite.choosing.selection import asked_for, select
-from v2_conformance.suite.choosing.sharding import shards
 
 _NAMED = 5
 _SHOWN = 120
@@ -47,11 +46,6 @@ def plan_again(
     if report.relations is not None:
         wanted = relation_plan(models, wanted)
     chosen = select(wanted, asked.patterns)
-    shard = asked.shard
-    if shard is not None:
-        if shard.number > shard.of:
-            raise UsageError(f"there is no shard {shard.number} of {shard.of}")
-        chosen = shards(chosen, shard.of)[shard.number - 1]
     return DerivedPlan(
         Counter(case.requirement for case in wanted), {case.id: case for case in chosen}
     )

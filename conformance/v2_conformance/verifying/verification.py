@@ -174,7 +174,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         foreign,
         other_build,
         file.is_record,
-        (*found.believed, *_of_shards(report)),
+        found.believed,
         file.digest,
         known.masks,
     )
@@ -219,12 +219,6 @@ def _version_edits(stated: str, here: str) -> Iterator[str]:
     """
     if stated and stated.split(".")[:2] != here.split(".")[:2]:
         yield f"its catalogue is not {printable(stated, 20)}: its digest is that of {here}"
-
-
-def _of_shards(report: Report) -> Iterator[str]:
-    """Yield what has to be believed about a merged report."""
-    if report.shards:
-        yield f"that the runs of its {len(report.shards)} shards were against the same server"
 
 
 def _in_present_words(

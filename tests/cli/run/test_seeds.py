@@ -83,18 +83,6 @@ def test_a_wrong_seed_in_an_expectation_file_is_one_line(
     assert "expect.yaml:1: seed" in ended.line
 
 
-def test_shards_have_one_seed_unless_told(url: str, tmp_path: Path, cli: Cli) -> None:
-    one, two = (
-        ran(cli, url, tmp_path / str(number), "--shard", f"{number}/2") for number in (1, 2)
-    )
-    assert load_report(one).seed == load_report(two).seed == 0
-    cli("merge", one, two, "--report-dir", tmp_path / "whole")
-    assert load_report(tmp_path / "whole" / "report.json").seed == 0
-    other = ran(cli, url, tmp_path / "other", "--shard", "2/2", "--seed", "5")
-    ended = cli("merge", one, other, "--report-dir", tmp_path / "wrong", code=2)
-    assert "their seeds are 0 and 5: run all shards with the same --seed N" in ended.line
-
-
 def test_replay_sends_what_the_run_sent(url: str, tmp_path: Path, cli: Cli) -> None:
     report = load_report(ran(cli, url, tmp_path / "run", "--seed", "7"))
     assert reported_target(report, Target(url)).seed == 7

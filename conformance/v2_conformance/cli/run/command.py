@@ -26,7 +26,7 @@ _EXAMPLES = {
 _EXIT_CODES = {
     **exit_codes.OF_A_RUN,
     0: f"{exit_codes.OF_A_RUN[0]} With --expect: every result is as expected. With --fuzz: every "
-    "answer is right. With --shard: the whole shard ran; `merge` gives the verdict.",
+    "answer is right.",
     1: f"{exit_codes.OF_A_RUN[1]} With --strict: there are warnings, or the gateway (--through) is "
     "not transparent. With --expect: a result is not as expected. With --fuzz: an answer is wrong.",
 }

@@ -9,7 +9,6 @@ from v2_conformance.options.runs import RunOptions
 def check_options(options: RunOptions) -> None:
     """Raise UsageError for the first contradiction."""
     fuzz = options.fuzz is not None
-    shard = options.shard is not None
     through = options.through is not None
     embedded = not options.names_server
     own_cases = bool(options.case_files)
@@ -17,10 +16,6 @@ def check_options(options: RunOptions) -> None:
         "--fuzz generates its own requests: remove --case and --cases": (
             fuzz and (options.patterns or own_cases)
         ),
-        "--shard is about the suite's own cases: remove --cases and --fuzz": (
-            shard and (options.case_files or fuzz)
-        ),
-        "--shard needs a URL: each shard would start its own embedded server": shard and embedded,
         "--fuzz sends its requests one way: remove --through": fuzz and through,
         "--through also needs the URL of the server behind the gateway": (through and embedded),
         "--start needs the URL that the server will have": (
@@ -41,9 +36,7 @@ def check_options(options: RunOptions) -> None:
                 ("--atol", options.atol),
             )
         },
-        "--model tests one server in one run: remove --shard and --through": (
-            options.models and (shard or through)
-        ),
+        "--model tests one server in one run: remove --through": options.models and through,
         "--model has cases of its own: remove --cases, --large and --fuzz": (
             options.models and (own_cases or options.large or fuzz)
         ),

@@ -16,7 +16,6 @@ from v2_conformance.certifying.progress import (
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.seeds import seeded
 from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, start
-from v2_conformance.cli import exit_codes
 from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.reporting import Reporting
 from v2_conformance.cli.run import any_model
@@ -95,8 +94,6 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
         for line in any_model.what_next(report, target):
             print(mask.text(line))
     code = 0 if behind is None else behind.exit_code(report, mask.check)
-    if options.shard is not None and not options.expectation_file:
-        return exit_codes.of_shard(report) or code
     return reporting.exit_code(report, started.plan.planned) or code
 
 

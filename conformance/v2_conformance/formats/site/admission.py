@@ -65,13 +65,6 @@ def admit(copy: Path, cases: Sequence[Case], *, outdated: bool) -> Admitted:
         )
     if found.exit_code == 1:
         raise RefusedError(_what_is_wrong(found), 1)
-    shard = found.report.selection.shard
-    if shard is not None:
-        raise RefusedError(
-            f"it is only shard {shard.number} of {shard.of}: "
-            "merge all shards with `v2-conformance merge`",
-            2,
-        )
     if found.foreign:
         if not outdated:
             raise RefusedError(_other_suite(found), 2)

@@ -77,7 +77,7 @@ def tested_nothing(report: Report) -> bool:
 
 def is_whole(report: Report) -> bool:
     """Return True if every planned case of the suite ran, so that there is a verdict."""
-    return report.own and report.complete and report.selection.shard is None and not missing(report)
+    return report.own and report.complete and not missing(report)
 
 
 def is_decided(report: Report) -> bool:
@@ -88,8 +88,7 @@ def is_decided(report: Report) -> bool:
         return False
     if is_whole(report):
         return True
-    chosen = bool(report.selection.patterns) or report.selection.shard is not None
-    if report.complete or chosen or not report.own:
+    if report.complete or report.selection.patterns or not report.own:
         return False
     return any(
         case.outcome in _DISPROVED and (report.relations is not None or case.blocks == "conformant")
@@ -121,7 +120,6 @@ def unconfirmed(report: Report) -> Report:
         cases=(),
         discovery=(),
         calibration=(),
-        shards=(),
         relations=None,
     )
     return replace(shown, verdict=replace(shown.verdict, claim=claim(shown)))
@@ -148,9 +146,8 @@ def to_go(report: Report) -> tuple[int, int]:
     """Return how many cases a run had still to send when it was stopped, or ran out of time, and
     how many in all. Of a part of the suite only those that the report has are known.
     """
-    asked = report.selection
     late = sum(isinstance(case.cause, OutOfTime) for case in report.cases)
-    if asked.patterns or asked.shard is not None:
+    if report.selection.patterns:
         return late, len(report.cases)
     return sum(missing(report).values()) + late, sum(report.planned.values())
 

@@ -65,7 +65,7 @@ def concluded(report: Report) -> Report:
     Cases that did not run block what depends on them, whatever the reason: a MUST that did not run
     is never a pass. A requirement of a profile that is not claimed is left out, and so is one that
     others have replaced, or of which a whole run has no case. Datatypes that the server does not
-    support excuse only what is about them. The run of a shard has no verdict of its own. A run
+    support excuse only what is about them. A run
     about relations between the answers of models is consistent, never conformant; each of its
     models that is absent, and each that does not repeat its answers, blocks that. A generated
     failure whose cause another case has is no reason of its own.
@@ -167,16 +167,11 @@ def _left_out(report: Report) -> int:
 
 def _of_the_run(report: Report) -> Iterable[str]:
     """Yield what blocks the verdict whatever the cases show."""
-    cases, shard = report.cases, report.selection.shard
+    cases = report.cases
     total = sum(report.planned.values())
     left_out = _left_out(report)
     if not report.own:
         yield "this run used the cases given with --cases, not the suite's"
-    if shard is not None:
-        yield (
-            f"this is shard {shard.number} of {shard.of}: the verdict is that of the merged report "
-            "(`v2-conformance merge`)"
-        )
     if not report.complete:
         left, _ = to_go(report)
         where = (
