@@ -114,7 +114,6 @@ WRITERS = {"write_text", "write_bytes", "copy2", "copyfile", "copytree", "FileIO
 FREE = (
     "kits/",
     "maintenance/",
-    "pytest_plugin/xdist.py",
     "bench/clients.py",
     "formats/ci/github.py",
 )

@@ -113,6 +113,17 @@ class TestSelection:
         assert "v2-conformance::P2/blob-follows-json[INT32]" in ids
         assert sorted(ids) == sorted(f"v2-conformance::{case.id}" for case in suite_cases())
 
+    @pytest.mark.parametrize(
+        ("option", "pattern"),
+        [
+            (["-m", "H6"], r"H6/"),
+            (["-m", "MUST and family_E"], r"E(2|4|5)/"),
+            (["-m", "profile_raw"], rf"({RAW})/"),
+            (["-k", "blob-follows-json and INT32 and not UINT32"], r"P2/blob-follows-json\[INT32"),
+            (["-m", "P4 or v2_nothing"], r"P4/"),
+        ],
+        ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    )
     def test_marks_and_words_select(
         self, option: list[str], pattern: str, pytester: pytest.Pytester, good: str
     ) -> None:
@@ -170,6 +181,56 @@ class TestReports:
         failed = [c for c in reports[0].cases if c.outcome is Outcome.FAIL and c.level != "MAY"]
         assert len(failed) == Counter(serial.values())["failure"]
         assert not list(folder.glob("v2-conformance-*")), "left behind"
+
+    @pytest.mark.parametrize("dist", [[], ["--dist", "loadfile"]], ids=["load", "loadfile"])
+    def test_one_worker_runs_all_cases_beside_other_tests(
+        self, pytester: pytest.Pytester, good: str, dist: list[str]
+    ) -> None:
+        pytester.makepyfile(
+            test_a="def test_1(): pass\ndef test_2(): pass\n",
+            test_b="def test_3(): pass\ndef test_4(): pass\n",
+        )
+        pytester.makeconftest(
+            "def pytest_runtest_logreport(report):\n"
+            "    if report.when == 'call' and hasattr(report, 'node'):\n"
+            "        with open('ran', 'a') as file:\n"
+            "            print(report.nodeid, report.node.gateway.id, file=file)\n"
+        )
+        result = start(pytester, "--v2-url", good, "-k", "test_ or P12 or P1", "-n", "3", *dist)
+        assert result.ret == 0
+        ran = [line.rsplit(" ", 1) for line in (pytester.path / "ran").read_text().splitlines()]
+        ids = [name for name, _ in ran]
+        assert len(set(ids)) == len(ids)
+
+        def workers(*parts: str) -> set[str]:
+            return {worker for name, worker in ran if any(part in name for part in parts)}
+
+        assert len(workers("v2-conformance::P12", "v2-conformance::P1/")) == 1
+        if dist:
+            assert len(workers("test_a.py")) == len(workers("test_b.py")) == 1
+
+    def test_the_rest_moves_to_another_worker_if_one_crashes(
+        self, pytester: pytest.Pytester, good: str
+    ) -> None:
+        pytester.makeconftest(
+            "import os\n"
+            "def pytest_runtest_setup(item):\n"
+            "    if item.name.startswith('P12/'):\n"
+            "        try:\n"
+            "            open('crashed', 'x').close()\n"
+            "        except FileExistsError:\n"
+            "            return\n"
+            "        os._exit(1)\n"
+        )
+        common = ["--v2-url", good, "-m", "P2 or P12 or R8", "--v2-report-dir", "out"]
+        result = start(pytester, *common, "-n", "2")
+        assert result.ret == 1
+        result.stdout.fnmatch_lines(["*crashed while running 'v2-conformance::P12/*"])
+        report = load_report(pytester.path / "out" / "report.json")
+        wanted = {c.id for c in suite_cases() if c.requirement in ("P2", "P12", "R8")}
+        assert {case.id for case in report.cases} == wanted
+        assert {case.outcome for case in report.cases} <= {Outcome.PASS, Outcome.UNSUPPORTED}
+        assert verify(pytester.path / "out" / "report.json").exit_code == 0
 
     @pytest.mark.long
     def test_a_good_server_is_certified(self, pytester: pytest.Pytester, good: str) -> None:

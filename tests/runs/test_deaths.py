@@ -27,7 +27,7 @@ from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import liveness
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling import blame
-from v2_conformance.runs.scheduling.deaths import DeathsHere, Recovery
+from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.restarting import restart
 from v2_conformance.suite.causes.causes import DidNotSurvive, died
@@ -53,7 +53,7 @@ REJECTED = chosen("R3/survives-a-rejection")
 
 class TestBookkeeping:
     def test_a_role_is_dead_until_it_lives_again(self) -> None:
-        deaths = DeathsHere()
+        deaths = Deaths()
         assert deaths.killer_of("mixed") is None
         deaths.add("mixed", "S8/x")
         assert deaths.killer_of("mixed") == "S8/x"
@@ -64,13 +64,13 @@ class TestBookkeeping:
         deaths.clear("mixed")  # it may live already
 
     def test_the_first_killer_counts(self) -> None:
-        deaths = DeathsHere()
+        deaths = Deaths()
         deaths.add("mixed", "S8/x")
         deaths.add("mixed", "S8/y")
         assert deaths.killer_of("mixed") == "S8/x"
 
     def test_a_dead_server_has_no_living_model_and_comes_back_whole(self) -> None:
-        deaths = DeathsHere()
+        deaths = Deaths()
         deaths.add("mixed", "S8/x")
         deaths.add(None, "R3/y")
         assert {deaths.killer_of(role) for role in (None, "mixed", "matrix/INT32")} == {"R3/y"}
@@ -78,7 +78,7 @@ class TestBookkeeping:
         assert {deaths.killer_of(role) for role in (None, "mixed", "matrix/INT32")} == {None}
 
     def test_engines_that_share_their_deaths_leave_out_what_another_one_found_dead(self) -> None:
-        deaths = DeathsHere()
+        deaths = Deaths()
         deaths.add("identity/INT32", "S8/x")
         case = make_case(outputs=[{"tensor": 0, "binary_data": True}])
         with ReferenceServer() as server:
@@ -159,7 +159,7 @@ class TestBlame:
     def test_a_killer_is_not_sent_again_while_what_it_killed_is_dead(self) -> None:
         with MutantServer(["rejection-kills-model"]) as server:
             target = target_of(server.url)
-            deaths = DeathsHere()
+            deaths = Deaths()
             engine = Engine(target, discover(target), deaths=deaths)
             killer = REJECTED[0]
             first = engine.run(killer)

@@ -1,8 +1,7 @@
 """The pytest plugin: `pytest --v2-url URL` collects the suite's cases as items.
 
 Without --v2-url it does nothing at all, except for tests that ask for the fixture `v2_bench`: they
-test a client (see `bench`). Under xdist each worker runs cases one at a time, and a
-lock that all share keeps negative cases from running beside anything else, as the command does.
+test a client (see `bench`). Under xdist one worker runs all cases, beside other tests.
 """
 
 from __future__ import annotations

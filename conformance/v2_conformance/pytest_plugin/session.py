@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import json
-import shutil
+import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -27,18 +29,6 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
 from v2_conformance.pytest_plugin.junit import add_suite_properties
 from v2_conformance.pytest_plugin.options import options_of
-from v2_conformance.pytest_plugin.xdist import (
-    FOLDER,
-    LEFT_S,
-    OBSERVED,
-    SEED,
-    SERVER,
-    SharedDeaths,
-    SharedServer,
-    is_worker,
-    shared_folder,
-    shared_options,
-)
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import Calibration
 from v2_conformance.report.expectations.known import (
@@ -58,27 +48,37 @@ from v2_conformance.runs.discovery import discover, server_document, server_from
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
-from v2_conformance.runs.scheduling.running import in_order, run_beside
+from v2_conformance.runs.scheduling.running import in_order
 from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import check_claims
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.circumstances import OutOfTime
 
+# What xdist's controller hands to its workers in `workerinput`, and they back in `workeroutput`.
+_SERVER = "v2_conformance_server"
+_LEFT_S = "v2_conformance_left_s"
+_SEED = "v2_conformance_seed"
+_OBSERVED = "v2_conformance_observed"
+
 
 class SessionHooks:
-    """The hooks of a session that tests a server."""
+    """The hooks of a session that tests a server.
+
+    Under xdist, all cases run in one worker. The record belongs to the controller: if that worker
+    crashes, the rest moves to another one.
+    """
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._options = shared_options(options_of(config), config)
+        self._given: dict[str, Any] = getattr(config, "workerinput", {})
+        options = options_of(config)
+        self._options = dataclasses.replace(options, seed=self._given.get(_SEED, options.seed))
         self._engine: Engine | None = None
         self._coming: Case | None = None
-        self._watch: ExtensionWatch | None = None  # None in a worker, which sees only its own cases
+        self._watch: ExtensionWatch | None = None
         self._record: Record | None = None
         self.report: Report | None = None  # once the run has ended
-        self._shared = shared_folder(config)
-        self._room = SharedServer(self._shared)
         self._cases: list[Case] = []
         self._chosen: list[Case] = []  # those of them that are items
         self._expectations: Expectations | None = None
@@ -95,25 +95,23 @@ class SessionHooks:
     def engine(self) -> Engine:
         """The engine, made when first needed. Raises ConformanceError for a wrong target."""
         if self._engine is None:
-            given = getattr(self._config, "workerinput", {})
             target = seeded(target_of(self._options), self._options, self._expectations)
-            known = given.get(SERVER)
+            known = self._given.get(_SERVER)
             usual_s = default_limit_s(len(self._chosen), target.limits.exchange_s)
-            self._budget = Budget(given.get(LEFT_S, target.max_time_s or usual_s))
+            self._budget = Budget(self._given.get(_LEFT_S, target.max_time_s or usual_s))
             if not known:
                 wait_until_ready(target, self._options.wait_ready)
             server = server_from(json.loads(known)) if known else discover(target)
             self._engine = Engine(
                 target,
                 server,
-                deaths=SharedDeaths(self._shared) if self._has_company() else None,
                 budget=self._budget,
                 directory=self._options.report_dir,
             )
         return self._engine
 
     def run(self, case: Case) -> Result:
-        """Run one case; what may damage the server has it for itself.
+        """Run one case.
 
         A case about all exchanges is judged by what was seen of the others. A case that another
         plugin runs again, because it failed, is flaky if it passes then.
@@ -125,35 +123,41 @@ class SessionHooks:
     def _run(self, case: Case) -> Result:
         if isinstance(case, ObservedCase):
             return self.engine().judged(case, self._observations)
-        if not self._has_company():
-            coming, self._coming = self._coming, None
-            watch = self._watch
-            if watch is not None and watch.left_out:
-                return self.engine().without_extension(case)
-            result = self.engine().run(case)
-            if watch is not None:
-                watch.note(result)
-            # A session may stop after a failure, and what was sent would be in no report. Nor is
-            # anything sent ahead that may not be sent at all.
-            undecided = watch is not None and watch.undecided
-            if coming is not None and result.outcome.harmless and not undecided:
-                self.engine().send_ahead(coming)
-            return result
-        return run_beside(self.engine(), case, self._room)
+        coming, self._coming = self._coming, None
+        watch = self._watch
+        if watch is not None and watch.left_out:
+            return self.engine().without_extension(case)
+        result = self.engine().run(case)
+        if watch is not None:
+            watch.note(result)
+        # A session may stop after a failure, and what was sent would be in no report. Nor is
+        # anything sent ahead that may not be sent at all.
+        undecided = watch is not None and watch.undecided
+        if coming is not None and result.outcome.harmless and not undecided:
+            self.engine().send_ahead(coming)
+        return result
 
-    def _has_company(self) -> bool:
-        """Return True if other workers of xdist run cases at the same time."""
-        return is_worker(self._config)
+    def _is_worker(self) -> bool:
+        """Return True if this process runs tests for xdist's controller."""
+        return hasattr(self._config, "workerinput")
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
+        """Give all cases to one worker, unless each worker is to run everything."""
+        if config.getoption("dist") == "each":
+            return None
+        from v2_conformance.pytest_plugin.one_worker import OneWorkerForCases
+
+        return OneWorkerForCases(config, log)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker of xdist what its controller knows: one session discovers once."""
-        node.workerinput[FOLDER] = str(self._shared)
-        self.engine()
+        engine = self.engine()
         if self._budget is not None:
-            node.workerinput[LEFT_S] = self._budget.left_s
-        node.workerinput[SEED] = self.engine().target.seed
-        node.workerinput[SERVER] = json.dumps(server_document(self.engine().server))
+            node.workerinput[_LEFT_S] = self._budget.left_s
+        node.workerinput[_SEED] = engine.target.seed
+        node.workerinput[_SERVER] = json.dumps(server_document(engine.server))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
@@ -163,10 +167,10 @@ class SessionHooks:
             self._cases, self._chosen = list(plan.planned), list(plan.chosen)
             expect = self._options.expectation_file
             self._expectations = load_expectations(expect) if expect else None
-            if is_worker(self._config):
+            if self._is_worker():
+                self._watch = plan.watch(self.engine().server)
                 return
-            # Without a folder for it the verdict is still for pytest's own reports.
-            folder = self._options.report_dir or self._shared
+            folder = self._folder()
             self._resources.enter_context(sole_run(folder))
             engine = self.engine()
             check_claims(engine.target)
@@ -182,6 +186,15 @@ class SessionHooks:
             )
         except ConformanceError as error:
             raise pytest.UsageError(f"v2-conformance: {error}") from None
+
+    def _folder(self) -> Path:
+        """Return where the record is. Without a folder of the user's, the verdict is still for
+        pytest's own reports.
+        """
+        if self._options.report_dir is not None:
+            return self._options.report_dir
+        made = tempfile.TemporaryDirectory(prefix="v2-conformance-")
+        return Path(self._resources.enter_context(made))
 
     def pytest_report_header(self) -> list[str]:
         """Return how long the run may take, and what its large tensors take."""
@@ -205,13 +218,14 @@ class SessionHooks:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Put what is observed of all exchanges last, whatever order other plugins want.
 
-        A worker of xdist has only its own exchanges: it leaves these cases to its controller.
+        A worker of xdist leaves these cases to its controller: it may have begun where another
+        one crashed.
         """
         chosen = [item for item in session.items if _is_observed(item)]
         others = [item for item in session.items if not _is_observed(item)]
-        if is_worker(self._config):
+        if self._is_worker():
             output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]
-            output[OBSERVED] = [item.name for item in chosen]
+            output[_OBSERVED] = [item.name for item in chosen]
             chosen = []
         session.items[:] = [*others, *chosen]
         # Items and cases stay to the end: later searches for garbage need not go through them.
@@ -238,7 +252,7 @@ class SessionHooks:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
         """Take the names of the cases that a worker has left to its controller."""
-        self._left.update(getattr(node, "workeroutput", {}).get(OBSERVED, ()))
+        self._left.update(getattr(node, "workeroutput", {}).get(_OBSERVED, ()))
 
     def _items(self, session: pytest.Session) -> list[CaseItem]:
         """Return every chosen case as an item, dangers last."""
@@ -271,7 +285,7 @@ class SessionHooks:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Append a finished case to the record, in the process that writes it."""
         text = getattr(report, "v2_case", None)
-        if text is None or is_worker(self._config):
+        if text is None or self._is_worker():
             return
         case = msgspec.json.decode(text, type=CaseResult)
         self._observations.add(msgspec.json.decode(report.v2_seen, type=tuple[Observation, ...]))
@@ -284,7 +298,7 @@ class SessionHooks:
         self._finished[case.id] = replace(case, exchanges=())
 
     def _beside_first(self, case: CaseResult) -> CaseResult:
-        """`case`, flaky if it passed in another worker than the one in which it failed at first."""
+        """Return `case`, flaky if it passes after it failed in a worker that crashed."""
         first = self._finished.get(case.id)
         if first is None or first.outcome.harmless or not case.outcome.harmless:
             return case
@@ -328,17 +342,15 @@ class SessionHooks:
 
     def _judgement(self) -> Judgement | None:
         """Return what came beside what was expected; None without expectations, or in a worker."""
-        if self._expectations is None or is_worker(self._config):
+        if self._expectations is None or self._is_worker():
             return None
         ids = {case.id: case.requirement for case in self._cases}
         finished = list(self._finished.values())
         return judge_expectations(self._expectations, finished, ids, today(), Gate(strict=True))
 
     def pytest_unconfigure(self) -> None:
-        """Leave the report folder, and remove what only this session's processes needed."""
+        """Leave the report folder, and remove the one that only this session needed."""
         self._resources.close()
-        if not is_worker(self._config):
-            shutil.rmtree(self._shared, ignore_errors=True)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the verdict, and tell a CI service of it."""

@@ -6,10 +6,8 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +15,8 @@ from support.cases import JSON, make_case
 from support.runs import CASES, chosen, engine_for
 from support.servers import PATIENCE_S, Peer, Scripted, served, serving
 from v2_conformance.judging.observed.exchanges import Observations
-from v2_conformance.pytest_plugin.xdist import SharedServer
 from v2_conformance.runs.result import Result
-from v2_conformance.runs.scheduling.running import run, run_beside
+from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.scheduling.side_by_side import shares
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.causes import died
@@ -145,18 +142,6 @@ def test_what_only_the_server_can_break_is_held_against_it_beside_others_too(wro
     assert _failed(found) == {ids.id, *([_DEADLY.id] if wrong else [])}
 
 
-@pytest.mark.parametrize(
-    ("following", "later"),
-    [(_NEXT, 1), (replace(_NEXT, canary="binary"), 0)],
-    ids=["beside others", "alone"],
-)
-def test_nor_if_another_process_runs_that_case(following: Case, later: int, tmp_path: Path) -> None:
-    with _dying(1, later=later) as server:
-        found = _of_processes(server.url, tmp_path, [_VICTIM, following], [_DEADLY])
-    assert _failed(found) == {_DEADLY.id}
-    assert _closes(found) is Outcome.PASS
-
-
 @pytest.mark.parametrize("fails", [True, False])
 def test_closes_that_are_the_servers_own_are_found_beside_others_too(fails: bool) -> None:
     def talk(peer: Peer) -> None:
@@ -172,37 +157,6 @@ def test_closes_that_are_the_servers_own_are_found_beside_others_too(fails: bool
     sent = Counter(re.findall(rb'"id-[0-9]+"', b"".join(server.requests)))
     assert len(sent) == len(fill)
     assert sum(sent.values()) - len(sent) == fails  # once is enough
-
-
-def test_and_by_several_processes_if_there_is_only_one(tmp_path: Path) -> None:
-    closed = threading.Event()
-
-    def talk(peer: Peer) -> None:
-        answered = 0
-        while answered < 3 or closed.is_set():
-            request = peer.request()
-            peer.send(served(request))
-            answered += b'"a-case"' in request
-        closed.set()
-
-    cases = [make_case(JSON, id="a-case", case_id=f"D1/{number}") for number in range(18)]
-    with serving(talk) as server:
-        found = _of_processes(server.url, tmp_path, cases[:9], cases[9:])
-    assert closed.is_set()
-    assert not _failed(found)
-    assert _closes(found) is Outcome.FAIL
-
-
-def _of_processes(url: str, folder: Path, *cases: Sequence[Case]) -> list[Result]:
-    """The results of cases, each sequence of which runs as those of a process do."""
-
-    def of_one(cases: Sequence[Case]) -> list[Result]:
-        room = SharedServer(folder)
-        with engine_for(url, timeout=2 * PATIENCE_S) as engine:
-            return [run_beside(engine, case, room) for case in cases]
-
-    with ThreadPoolExecutor() as pool:
-        return [result for part in pool.map(of_one, cases) for result in part]
 
 
 def _closes(results: Sequence[Result]) -> Outcome:

@@ -4,42 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 RESTART_WITHIN_S = 120.0
 
 
-class Deaths(Protocol):
+@dataclass
+class Deaths:
     """Record of dead roles and the cases that killed them. The role None stands for the whole
     server.
     """
 
-    def killer_of(self, role: str | None) -> str | None:
-        """Return the id of the case that killed `role` or the whole server, None while it lives."""
-
-    def add(self, role: str | None, case_id: str) -> None:
-        """Record that `case_id` killed `role`."""
-
-    def clear(self, role: str | None) -> None:
-        """Record that `role` lives again; None clears everything."""
-
-
-@dataclass
-class DeathsHere:
-    """Deaths that one process knows of."""
-
     _killers: dict[str | None, str] = field(default_factory=dict)
 
     def killer_of(self, role: str | None) -> str | None:
-        """See Deaths."""
+        """Return the id of the case that killed `role` or the whole server, None while it lives."""
         return self._killers.get(None) or self._killers.get(role)
 
     def add(self, role: str | None, case_id: str) -> None:
-        """See Deaths."""
+        """Record that `case_id` killed `role`."""
         self._killers.setdefault(role, case_id)
 
     def clear(self, role: str | None) -> None:
-        """See Deaths."""
+        """Record that `role` lives again; None clears everything."""
         for name in [role] if role is not None else list(self._killers):
             self._killers.pop(name, None)
 

@@ -46,7 +46,7 @@ from v2_conformance.runs.live import Begun, Live
 from v2_conformance.runs.patience import Patience
 from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.scheduling.blame import Blame, Killing
-from v2_conformance.runs.scheduling.deaths import Deaths, DeathsHere, Recovery
+from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
 from v2_conformance.runs.scheduling.repeating import Repeats
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
@@ -97,7 +97,7 @@ class Engine:
         self.round_trip_s = round_trip_s(server.asked)
         self.out_of_time = False  # True if a case was not sent because the time was spent
         self.cuts_off = False  # True if a case was cut off that no other can have disturbed
-        self._deaths = deaths or DeathsHere()
+        self._deaths = deaths or Deaths()
         self._directory = directory
         self._claims = Claims(target.profiles, target.unsupported, server.present, server.absent)
         patience = patience or Patience(target.limits.exchange_s)

@@ -43,18 +43,15 @@ class FoundAlone:
     lingers: bool
 
 
-def found_alone(
-    engine: Engine, results: Sequence[Result], *, disturbed: bool = False
-) -> FoundAlone:
+def found_alone(engine: Engine, results: Sequence[Result]) -> FoundAlone:
     """Return the final `results` of cases that ran concurrently, in the plan's order, now that
     nothing is in flight. Unclear cases run again, unless they killed what they need. So do cases
-    that were cut off meanwhile (if `disturbed`, also by a case of another process), unless the
-    whole server is dead.
+    that were cut off meanwhile, unless the whole server is dead.
 
     If that does not explain why a case was unclear, all others run again as well: one may have hurt
     another.
     """
-    disturbed = disturbed or any(map(unclear, results))
+    disturbed = any(map(unclear, results))
 
     def doubtful(result: Result) -> bool:
         return disturbed and result.beside and not engine.cuts_off and cut_off(result)

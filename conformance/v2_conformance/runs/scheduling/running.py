@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing
+from contextlib import closing
 from itertools import groupby, zip_longest
-from typing import Protocol
 
 from v2_conformance.judging.extension import SHOWN_BY
 from v2_conformance.judging.observed.exchanges import Observations
@@ -13,34 +12,12 @@ from v2_conformance.runs.distance import FAR_S
 from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
-from v2_conformance.runs.scheduling.found_alone import cut_off, found_alone, unclear
 from v2_conformance.runs.scheduling.side_by_side import (
     SideBySide,
     shares,
     shows_interference,
 )
 from v2_conformance.suite.cases import Case, GeneratedCase, ObservedCase
-
-
-class Room(Protocol):
-    """The server as several processes use it, each with its own room."""
-
-    def shared(self) -> AbstractContextManager[object]:
-        """Hold the server together with other processes."""
-
-    def alone(self) -> AbstractContextManager[object]:
-        """Hold the server once no other process uses it."""
-
-    def begin(self) -> None:
-        """Record that a case of this process begins."""
-
-    def disturb(self) -> None:
-        """Record that a case was not answered as it should be."""
-
-    def disturbed(self) -> bool:
-        """Return True if any process has recorded that since this process's previous case began:
-        its connection may have been open since then.
-        """
 
 
 def in_order(cases: Sequence[Case], watch: ExtensionWatch | None = None) -> list[Case]:
@@ -81,37 +58,6 @@ def run(
         observed = (case for case in ordered if isinstance(case, ObservedCase))
         for number, case in enumerate(observed, len(sent) + 1):
             yield CaseFinished(engine.judged(case, observations), number, len(ordered))
-
-
-def run_beside(engine: Engine, case: Case, room: Room) -> Result:
-    """Return the result of a case while other processes run theirs.
-
-    Whatever is not answered as it should be runs again alone, so that the verdict never depends on
-    what ran concurrently. So does a case that was cut off while a case of any process was not
-    answered as it should be.
-    """
-    room.begin()
-    early = None
-    if not case.alone:
-        with room.shared():
-            early = engine.run_beside(case)
-            if unclear(early):
-                room.disturb()
-            elif engine.cuts_off or not cut_off(early):
-                return engine.settled(early)
-    with room.alone():
-        disturbed = room.disturbed()
-        if disturbed:
-            engine.live.hang_up(forget=True)
-        if early is None:
-            result = engine.run(case)
-        else:
-            result = found_alone(engine, [early], disturbed=disturbed).results[0]
-        if unclear(result):
-            room.disturb()  # it may have closed the connections that others keep open
-        elif early is not None:
-            engine.cuts_off = engine.cuts_off or cut_off(result)
-        return result
 
 
 def _watched(
