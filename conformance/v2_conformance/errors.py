@@ -40,6 +40,10 @@ class ReportFileError(UsageError):
     """A report is missing, cut off beyond use, or not a report."""
 
 
+class ReportFormatError(ReportFileError):
+    """A report that an older version wrote, in a format that this one does not read."""
+
+
 class UnreachableError(ConformanceError):
     """The target does not answer, or what answers is not a V2 server."""
 

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from v2_conformance.bounded_files import read_bounded, write_whole
-from v2_conformance.errors import ReportFileError, unwritable
+from v2_conformance.errors import ReportFileError, ReportFormatError, unwritable
 from v2_conformance.report import room
 from v2_conformance.report.digest import document_digest, pieces, sealed
 from v2_conformance.report.document import (
@@ -253,7 +253,8 @@ def _words(error: Exception) -> str:
 
 def _check_format(path: Path, suite: _OlderSuite) -> None:
     if suite.report != REPORT_FORMAT:
-        raise ReportFileError(
+        kind = ReportFormatError if suite.report < REPORT_FORMAT else ReportFileError
+        raise kind(
             f"{path} has report format {suite.report}, but this version reads format "
             f"{REPORT_FORMAT}: v2-conformance {printable(suite.version, 40)} can read it"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,18 @@ def report(*cases: CaseResult, complete: bool = True) -> Report:
 def test_the_command(new: Report, options: list[str], code: int, tmp_path: Path) -> None:
     old = saved(report(case("H6/a"), case("P4/a")), tmp_path / "old.json")
     assert main(["diff", str(old), str(saved(new, tmp_path / "new.json")), *options]) == code
+
+
+def test_an_old_report_in_an_older_format_is_a_note(tmp_path: Path, cli: Cli) -> None:
+    new = saved(report(case("H6/a", "fail")), tmp_path / "new.json")
+    document = json.loads(new.read_bytes())
+    document["suite"]["report"] = 1
+    old = tmp_path / "old.json"
+    old.write_text(json.dumps(document))
+    ended = cli("diff", old, new, "--markdown", code=0)
+    assert "nothing to compare with" in ended.out
+    assert "has report format 1" in ended.out
+    cli("diff", new, old, code=2)
 
 
 def test_what_is_no_report_is_a_usage_error(tmp_path: Path, cli: Cli) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from v2_conformance.cli.command import command
-from v2_conformance.errors import UnreachableError
+from v2_conformance.errors import ReportFormatError, UnreachableError
 from v2_conformance.options.reports import DiffOptions
+from v2_conformance.terminal_safe_text import plain
 
 
 @command(
@@ -17,7 +18,7 @@ from v2_conformance.options.reports import DiffOptions
         ),
     },
     exit_codes={
-        0: "Nothing broke; with --exit-zero, always.",
+        0: "Nothing broke, or OLD has an older report format; with --exit-zero, always.",
         1: "A MUST case broke, a new one fails, or the verdict got worse; with --strict, also if a "
         "SHOULD case broke.",
         2: "Wrong usage, or a report that cannot be read.",
@@ -33,7 +34,12 @@ def diff(options: DiffOptions) -> int:
     from v2_conformance.report.comparing.diff import diff_reports
     from v2_conformance.report.files import load_report
 
-    found = diff_reports(load_report(options.old), load_report(options.new))
+    new = load_report(options.new)
+    try:
+        found = diff_reports(load_report(options.old), new)
+    except ReportFormatError as error:
+        print(f"nothing to compare with: {plain(str(error))}")
+        return 0
     for line in (as_markdown if options.markdown else as_text)(found):
         print(line)
     if options.exit_zero:

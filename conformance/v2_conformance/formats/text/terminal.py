@@ -121,7 +121,7 @@ def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
 
 
 def problem_lines(name: str, judged: Judgement) -> list[str]:
-    """Return what must be corrected in an expectation file, a line for each problem."""
+    """Return what must be corrected in an expectation file, a line for each problem, and notes."""
     lines = []
     for problem in judged.problems[:_PROBLEMS]:
         what = f"{problem.entry.what}: "
@@ -131,6 +131,10 @@ def problem_lines(name: str, judged: Judgement) -> list[str]:
     unwritten = sum(entry.reason.startswith(UNWRITTEN) for entry in judged.entries)
     if unwritten:
         lines.append(f"{plain(name)}: reasons that still begin with {UNWRITTEN}: {unwritten}")
+    for entry in judged.retired[:_PROBLEMS]:
+        words = f"{name}:{entry.line}: {entry.what}: matches none of the suite's cases"
+        lines.append(plain(f"{' '.join(words.split())}; remove the entry"))
+    lines += _more(len(judged.retired) - _PROBLEMS, "entries that match no case")
     if judged.untried:
         lines.append(f"{plain(name)}: entries not tried in this run: {len(judged.untried)}")
     return lines

@@ -95,7 +95,7 @@ class Judgement:
 
     `expected` are the ids of cases that failed as expected. `unexpected` are the failures that no
     entry covers and that count, `tolerated` those that do not count. `untried` are the entries none
-    of whose cases was selected and claimed.
+    of whose cases was selected and claimed, `retired` those that match none of the suite's cases.
     """
 
     entries: tuple[Expectation, ...]
@@ -104,6 +104,7 @@ class Judgement:
     tolerated: tuple[CaseResult, ...]
     problems: tuple[Problem, ...]
     untried: tuple[Expectation, ...]
+    retired: tuple[Expectation, ...]
 
     @property
     def good(self) -> bool:
@@ -243,7 +244,11 @@ def judge_expectations(
     }
     problems: list[Problem] = []
     untried: list[Expectation] = []
+    retired: list[Expectation] = []
     for entry in expectations.entries:
+        if not any(entry.covers(requirement, case_id) for case_id, requirement in known.items()):
+            retired.append(entry)
+            continue
         own = {case_id for case_id, chosen in belongs.items() if chosen is entry}
         found = _problems(entry, own, known, cases, today)
         if found is None:
@@ -259,6 +264,7 @@ def judge_expectations(
         tolerated=tuple(case for case in uncovered if _tolerated(case, gate)),
         problems=tuple(problems),
         untried=tuple(untried),
+        retired=tuple(retired),
     )
 
 
@@ -287,9 +293,7 @@ def _problems(
             return [f"no case of these requirements fails for the cause {entry.cause} any more"]
         return None
     if not own:
-        if any(entry.covers(requirement, case_id) for case_id, requirement in known.items()):
-            return ["matches only cases that entries above it already match"]
-        return ["matches none of the suite's cases"]
+        return ["matches only cases that entries above it already match"]
     if not tried:
         return None
     if entry.case:

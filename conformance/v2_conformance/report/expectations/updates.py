@@ -54,10 +54,11 @@ def updated(old: Expectations, cases: Sequence[CaseResult], known: Mapping[str, 
     """
     kept, dropped = old, []
     while True:
-        problems = judge_expectations(kept, cases, known, _NEVER, Gate()).problems
-        if not problems:
+        judged = judge_expectations(kept, cases, known, _NEVER, Gate())
+        why = {problem.entry: problem.text for problem in reversed(judged.problems)}
+        why |= dict.fromkeys(judged.retired, "matches none of the suite's cases")
+        if not why:
             break
-        why = {problem.entry: problem.text for problem in reversed(problems)}
         dropped += [(entry, why[entry]) for entry in kept.entries if entry in why]
         kept = replace(kept, entries=tuple(e for e in kept.entries if e not in why))
     missing = [
