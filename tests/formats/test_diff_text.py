@@ -109,6 +109,17 @@ def test_a_failure_is_said_in_the_words_of_its_cause_and_one_that_is_gone_is_not
     assert "vanished" not in shown
 
 
+def test_a_failure_that_is_gone_at_another_url_may_be_hidden() -> None:
+    old, direct = report(case("H6/a", "fail")), report(case("H6/a"))
+    behind = report(case("H6/a"), url="http://proxy.example")
+    assert "1 fixed" in text(diff_reports(old, direct))
+    assert "Fixed\n  MUST" in text(diff_reports(old, direct))
+    found = diff_reports(old, behind)
+    assert "1 hidden or fixed" in text(found)
+    assert "Hidden or fixed\n  MUST" in text(found)
+    assert "#### Hidden or fixed" in "\n".join(as_markdown(found))
+
+
 def test_text_is_plain_and_has_80_columns() -> None:
     lines = text(hostile()).split("\n")
     assert all(line.isascii() and line.isprintable() for line in lines)

@@ -1,4 +1,4 @@
-"""Programs that tests need and a machine may lack: browsers, toolchains, gateways.
+"""Programs that tests need and a machine may lack: browsers, toolchains.
 
 A test whose program is missing is skipped, and the session's last line says what to install. With
 V2_REQUIRE_TOOLS=1, as in CI, it is an error.
@@ -17,16 +17,13 @@ import pytest
 REQUIRED = "V2_REQUIRE_TOOLS"
 PACKAGES: Mapping[str, str] = {
     "bash": "bash",
-    "caddy": "caddy",
     "cargo": "cargo librust-curl-dev librust-flate2-dev librust-serde-json-dev",
     "chromium": "chromium",
     "curl": "curl",
     "g++": "g++ libcurl4-gnutls-dev zlib1g-dev nlohmann-json3-dev",
     "go": "golang-go",
-    "haproxy": "haproxy",
     "java": "default-jdk-headless",
     "javac": "default-jdk-headless",
-    "nginx": "nginx-light",
     "node": "nodejs",
     "ssh-keygen": "openssh-client",
 }
@@ -36,10 +33,8 @@ _OTHER_NAMES = {"chromium": ("chromium-browser", "google-chrome")}
 
 def find(name: str) -> str | None:
     """Return the path of a program of PACKAGES, None if it is not installed."""
-    # Debian has some gateways in /usr/sbin, which is not on every PATH.
-    folders = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
     names = (name, *_OTHER_NAMES.get(name, ()))
-    return next((path for one in names if (path := shutil.which(one, path=folders))), None)
+    return next((path for one in names if (path := shutil.which(one))), None)
 
 
 def tool(name: str) -> str:

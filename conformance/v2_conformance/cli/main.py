@@ -34,7 +34,6 @@ from v2_conformance.cli.reports.report import report
 from v2_conformance.cli.reports.show import show
 from v2_conformance.cli.reports.verify import verify
 from v2_conformance.cli.run.command import run
-from v2_conformance.cli.run.gateway import gateway
 from v2_conformance.cli.settings import defaults
 from v2_conformance.cli.suite.kit import kit
 from v2_conformance.cli.suite.listing import listing
@@ -64,7 +63,7 @@ _STOPPED = UnreachableError.exit_code
     sections=[
         cloup.Section("Test a server", [run, replay, target, kit]),
         cloup.Section("Test a client", [client]),
-        cloup.Section("Work with reports", [show, report, diff, gateway, expect, matrix, badge]),
+        cloup.Section("Work with reports", [show, report, diff, expect, matrix, badge]),
         cloup.Section("Publish reports", [verify, publish]),
         cloup.Section("About the suite", [listing, vectors, serve, selftest, completion]),
     ],

@@ -41,8 +41,6 @@ BADGES = (
     Format("badge.svg", f"{_HERE}.badge:svg"),
     Format("badge.json", f"{_HERE}.badge:endpoint"),
 )
-OF_GATEWAYS = ("gateway.json", "gateway.html")
-"""The files beside them of a run with `--through`, which are made of two reports."""
 FORMATS: tuple[Format, ...] = (PAGE, *BADGES)
 
 

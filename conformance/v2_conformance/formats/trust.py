@@ -1,4 +1,4 @@
-"""Reasons not to trust a report: what was not tested, and what stood in between."""
+"""Reasons not to trust a report: what was not tested, or not for sure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from itertools import chain
 from math import prod
 
 from v2_conformance.report.causes.words import listed
-from v2_conformance.report.comparing.proxy_signs import proxy_signs, signs_line
 from v2_conformance.report.document import Report
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import missing, to_go
@@ -39,7 +38,6 @@ class Doubt(Word):
     ABSENT_MODEL = "absent-model"
     NO_GOOD_ANSWER = "no-good-answer"
     NOT_CLAIMED = "not-claimed"
-    GATEWAY = "gateway"
     FLAKY = "flaky"
     SUITE_ERROR = "suite-error"
     NO_ELEMENTS = "no-elements"
@@ -65,7 +63,6 @@ def cautions(report: Report) -> list[Caution]:
         *_of_the_run(report),
         *_of_models(report),
         *_of_claims(report),
-        *_of_gateways(report),
         *_of_outcomes(report),
     ]
 
@@ -127,13 +124,6 @@ def _of_claims(report: Report) -> Iterator[Caution]:
     if found:
         details = "; ".join(f"{name} ({counted(number, 'case')})" for name, number in found.items())
         yield Caution(Doubt.NOT_CLAIMED, "Not claimed, so not tested", short(details, _DETAILS))
-
-
-def _of_gateways(report: Report) -> Iterator[Caution]:
-    line = signs_line(proxy_signs(report))
-    if line:
-        details = "what is found may be the gateway's; `run --through` tells them apart"
-        yield Caution(Doubt.GATEWAY, line, details)
 
 
 def _of_outcomes(report: Report) -> Iterator[Caution]:

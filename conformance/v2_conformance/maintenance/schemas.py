@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 
-from v2_conformance.report.comparing.gateway import GatewayReport
 from v2_conformance.report.document import Report
 from v2_conformance.report.site_index import SiteIndex
 from v2_conformance.resources import folder
@@ -27,7 +26,6 @@ from v2_conformance.vectors.types import Index, VectorFile
 MADE: Mapping[str, tuple[type, str]] = {
     "client-line": (Line, "What a client says of one request: one line of JSON on its output"),
     "client-task": (Task, "What a client is asked for: the JSON in the file V2_BENCH_TASK"),
-    "gateway": (GatewayReport, "What a gateway does"),
     "report": (Report, "The report of one run"),
     "site": (SiteIndex, "The index of a site of reports"),
     "vectors": (VectorFile, "Messages, and what a codec must make of them"),

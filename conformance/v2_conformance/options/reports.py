@@ -26,10 +26,7 @@ class GateOptions:
         shown="conformant",
         choices=("conformant", "robust"),
     )
-    strict: bool = flag(
-        "--strict",
-        "Require robust and no warnings. With --through, also require a transparent gateway.",
-    )
+    strict: bool = flag("--strict", "Require robust and no warnings.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,17 +71,6 @@ class DiffOptions:
     markdown: bool = flag("--markdown", "Print Markdown, for a pull request's comment.")
     strict: bool = flag("--strict", "Also exit with 1 if a SHOULD case broke.")
     exit_zero: bool = flag("--exit-zero", "Exit with 0, whatever broke.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class GatewayOptions:
-    """`gateway`."""
-
-    direct: Path = argument(file_path, REPORT_HELP)
-    through: Path = argument(file_path, "The report of a run through the gateway.")
-    output: Path | None = option(
-        "--output DIR", "Also write gateway.json and gateway.html to this folder."
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

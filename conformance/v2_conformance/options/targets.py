@@ -159,13 +159,6 @@ class TargetOptions(AccessOptions):
         pytest="do not verify TLS certificates",
         member="verify",
     )
-    through: str | None = option(
-        "--through URL",
-        "Run the same cases again through the gateway at this base URL, which must lead to the "
-        "same server, and show what the gateway breaks, mends or hides (gateway.html). The verdict "
-        "is still that of the server.",
-        on=_RUN,
-    )
 
     @property
     def names_server(self) -> bool:

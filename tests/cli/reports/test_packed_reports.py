@@ -25,7 +25,6 @@ RESPONSE = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n"
         "report {}",
         "badge {} out",
         "expect --write {} -",
-        "gateway {} {}",
     ],
     ids=lambda command: str(command).split()[0],
 )

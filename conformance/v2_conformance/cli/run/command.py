@@ -19,16 +19,13 @@ _EXAMPLES = {
     "v2-conformance run http://localhost:8000 --expect v2-expect.yaml": (
         "Exit with 1 only if something new fails."
     ),
-    "v2-conformance run http://localhost:8000 --through https://models.example.com": (
-        "Also show what a gateway in front of the server does."
-    ),
 }
 _EXIT_CODES = {
     **exit_codes.OF_A_RUN,
     0: f"{exit_codes.OF_A_RUN[0]} With --expect: every result is as expected. With --fuzz: every "
     "answer is right.",
-    1: f"{exit_codes.OF_A_RUN[1]} With --strict: there are warnings, or the gateway (--through) is "
-    "not transparent. With --expect: a result is not as expected. With --fuzz: an answer is wrong.",
+    1: f"{exit_codes.OF_A_RUN[1]} With --strict: there are warnings. With --expect: a result is "
+    "not as expected. With --fuzz: an answer is wrong.",
 }
 
 

@@ -9,15 +9,12 @@ from v2_conformance.options.runs import RunOptions
 def check_options(options: RunOptions) -> None:
     """Raise UsageError for the first contradiction."""
     fuzz = options.fuzz is not None
-    through = options.through is not None
     embedded = not options.names_server
     own_cases = bool(options.case_files)
     contradictions: dict[str, object] = {
         "--fuzz generates its own requests: remove --case and --cases": (
             fuzz and (options.patterns or own_cases)
         ),
-        "--fuzz sends its requests one way: remove --through": fuzz and through,
-        "--through also needs the URL of the server behind the gateway": (through and embedded),
         "--start needs the URL that the server will have": (
             options.start_command is not None and embedded
         ),
@@ -36,7 +33,6 @@ def check_options(options: RunOptions) -> None:
                 ("--atol", options.atol),
             )
         },
-        "--model tests one server in one run: remove --through": options.models and through,
         "--model has cases of its own: remove --cases, --large and --fuzz": (
             options.models and (own_cases or options.large or fuzz)
         ),

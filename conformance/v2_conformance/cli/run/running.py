@@ -23,7 +23,7 @@ from v2_conformance.cli.run.ci_files import write_ci_files
 from v2_conformance.cli.run.contradictions import check_options
 from v2_conformance.cli.start import server_under_test
 from v2_conformance.errors import NothingRanError
-from v2_conformance.formats.registry import OF_GATEWAYS, file_names
+from v2_conformance.formats.registry import file_names
 from v2_conformance.options.runs import RunOptions
 from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.report.document import Report
@@ -75,12 +75,6 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
     target = seeded(target, options, reporting.expected)
     tested = any_model.read_asked(options) or plan_of(options)
     _serve(options, target, stack)
-    behind = None
-    if isinstance(tested, Plan) and options.through is not None:
-        from v2_conformance.cli.run.gateway_runs import GatewayRun, gateway_target
-
-        reached = gateway_target(target, options.through, options.wait_ready)
-        behind = GatewayRun(options, reached, tested, recovery, reporting)
     if isinstance(tested, Plan):
         started = _start(options, target, tested, recovery, reporting)
     else:
@@ -93,8 +87,7 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
     if found_no_model(report):
         for line in any_model.what_next(report, target):
             print(mask.text(line))
-    code = 0 if behind is None else behind.exit_code(report, mask.check)
-    return reporting.exit_code(report, started.plan.planned) or code
+    return reporting.exit_code(report, started.plan.planned)
 
 
 def _start(
@@ -117,7 +110,7 @@ def _start(
         options.report_dir,
         recovery=recovery,
         expectations=reporting.expected,
-        outdated=(*file_names(), *OF_GATEWAYS),
+        outdated=file_names(),
         server=server,
     )
 
@@ -132,7 +125,7 @@ def _start_relations(
         patterns=options.patterns,
         recovery=recovery,
         expectations=reporting.expected,
-        outdated=(*file_names(), *OF_GATEWAYS),
+        outdated=file_names(),
         ready_within_s=options.wait_ready,
     )
 

@@ -36,7 +36,7 @@ def as_text(diff: ReportDiff) -> Iterator[str]:
     for kind in ChangeKind:
         changes = _sorted(diff.of(kind))
         if changes:
-            yield from ("", kind.words)
+            yield from ("", diff.name(kind).capitalize())
         for change in changes[:_SHOWN]:
             yield from wrapped(
                 f"{change.grade} {change.id}: {_outcomes(change)}", "      ", first="  "
@@ -75,7 +75,7 @@ def _markdown(diff: ReportDiff) -> Iterator[str]:
         changes = _sorted(diff.of(kind))
         if not changes:
             continue
-        yield from ("", f"#### {kind.words}", "")
+        yield from ("", f"#### {diff.name(kind).capitalize()}", "")
         yield from ("| case | level | before | after | message |", "|---|---|---|---|---|")
         for change in changes[:_SHOWN]:
             words = "; ".join(_remarks(change))
@@ -90,7 +90,7 @@ def _verdict(diff: ReportDiff) -> str:
 
 
 def _counts(diff: ReportDiff) -> str:
-    counts = ", ".join(f"{len(diff.of(kind))} {kind}" for kind in ChangeKind)
+    counts = ", ".join(f"{len(diff.of(kind))} {diff.name(kind)}" for kind in ChangeKind)
     return f"{counts}, {diff.same} unchanged"
 
 

@@ -21,7 +21,7 @@ ASSETS = Path(__file__).parent / "assets"
 NAV: Sequence[tuple[str, Sequence[str]]] = (
     ("Try it", ("index.md", "tour.md")),
     ("Your server", ("running.md", "targets.md", "kits.md", "verdicts.md")),
-    ("In CI", ("ci.md", "gateways.md")),
+    ("In CI", ("ci.md",)),
     ("Your client", ("clients.md",)),
     ("Vectors", ("vectors.md", "examples.md", "proposal.md")),
     ("Publish", ("reports.md", "certification.md", "published.md")),

@@ -1,1 +1,1 @@
-"""Two or more reports side by side: versions, and with and without a gateway."""
+"""Two or more reports side by side."""

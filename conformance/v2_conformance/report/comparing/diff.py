@@ -9,22 +9,22 @@ from v2_conformance.report.causes.patterns import same_failure
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.verdict.standing import standing
 from v2_conformance.suite.causes.base import describe
-from v2_conformance.suite.outcomes import Outcome, Told
+from v2_conformance.suite.outcomes import Outcome, Word
 from v2_conformance.suite.requirements import Blocks, Level, grade
 
 
-class ChangeKind(Told):
+class ChangeKind(Word):
     """How a case changed. The order is the one in which people want to read it."""
 
-    BROKEN = ("broken", "Broken")
+    BROKEN = "broken"
     """It does not pass any more."""
-    FIXED = ("fixed", "Fixed")
+    FIXED = "fixed"
     """It passes now."""
-    NEW = ("new", "New cases")
+    NEW = "new"
     """Only the new report has it."""
-    GONE = ("gone", "Removed cases")
+    GONE = "gone"
     """Only the old report has it."""
-    CHANGED = ("changed", "Other changes")
+    CHANGED = "changed"
     """It has another outcome, or fails for another reason."""
 
 
@@ -75,6 +75,7 @@ class ReportDiff:
 
     `notes` are about what was compared: suite, server, missing parts. `verdict` has the words
     before and after. `same` counts the unchanged cases. `complete` is that of the newer report.
+    `rerouted` is True if the URLs differ: what stands in between may hide a failure.
     """
 
     notes: tuple[str, ...]
@@ -84,6 +85,11 @@ class ReportDiff:
     cases: tuple[CaseChange, ...]
     same: int
     complete: bool
+    rerouted: bool = False
+
+    def name(self, kind: ChangeKind) -> str:
+        """Return a kind in words."""
+        return "hidden or fixed" if self.rerouted and kind is ChangeKind.FIXED else kind
 
     def of(self, kind: ChangeKind) -> list[CaseChange]:
         """The changes of one kind."""
@@ -107,6 +113,7 @@ def diff_reports(old: Report, new: Report) -> ReportDiff:
         cases=tuple(change for change in changes if change is not None),
         same=changes.count(None),
         complete=new.complete,
+        rerouted=old.target.url != new.target.url,
     )
 
 

@@ -56,7 +56,7 @@ def target_of(options: TargetOptions) -> Target:
     if options.insecure:
         target = replace(target, verify=False)
     target = _with_access(target, options)
-    if options.cacert is not None and not any(map(is_https, (target.url, options.through or ""))):
+    if options.cacert is not None and not is_https(target.url):
         raise UsageError("--cacert needs a URL that begins with https://")
     return checked_target(target)
 

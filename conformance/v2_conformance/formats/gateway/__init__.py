@@ -1,1 +1,0 @@
-"""gateway.html: what a gateway does to the extension, on one page."""
