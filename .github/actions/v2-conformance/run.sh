@@ -6,8 +6,7 @@ set -uo pipefail
 directory="${V2_REPORT_DIR:-v2-conformance-report}"
 report="$directory/report.json"
 words=(--report-dir "$directory" --wait-ready "${V2_WAIT_READY:-60}")
-words+=(--junit-xml "$directory/junit.xml" --ctrf "$directory/ctrf.json")
-words+=(--sarif "$directory/results.sarif")
+words+=(--junit-xml "$directory/junit.xml")
 [ -z "${V2_TARGET:-}" ] || words+=(--target "$V2_TARGET")
 [ -z "${V2_START:-}" ] || words+=(--start "$V2_START")
 for profile in ${V2_PROFILES:-}; do

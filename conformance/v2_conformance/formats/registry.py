@@ -42,6 +42,8 @@ BADGES = (
     Format("badge.json", f"{_HERE}.badge:endpoint"),
 )
 FORMATS: tuple[Format, ...] = (PAGE, *BADGES)
+JUNIT = Format("junit.xml", f"{_HERE}.ci.junit_xml:render")
+"""What is written only where a run is told to."""
 
 
 Check = Callable[[str | bytes, str], object]

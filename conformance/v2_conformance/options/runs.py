@@ -83,19 +83,13 @@ class ExecutionOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class CiOptions:
-    """A report in the formats of CI services."""
+    """A report for CI services."""
 
-    SECTION: ClassVar = "Files for CI services"
+    SECTION: ClassVar = "Reports"
 
     junit_xml: Path | None = option(
         "--junit-xml FILE",
         "Also write JUnit XML: a test for each case, in a class for each family.",
-    )
-    ctrf: Path | None = option(
-        "--ctrf FILE", "Also write JSON in the Common Test Report Format (ctrf.io)."
-    )
-    sarif: Path | None = option(
-        "--sarif FILE", "Also write SARIF 2.1.0: a result for each case that failed."
     )
 
 

@@ -19,11 +19,10 @@ from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, s
 from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.reporting import Reporting
 from v2_conformance.cli.run import any_model
-from v2_conformance.cli.run.ci_files import write_ci_files
 from v2_conformance.cli.run.contradictions import check_options
 from v2_conformance.cli.start import server_under_test
 from v2_conformance.errors import NothingRanError
-from v2_conformance.formats.registry import file_names
+from v2_conformance.formats.registry import JUNIT, file_names, write_formats
 from v2_conformance.options.runs import RunOptions
 from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.report.document import Report
@@ -83,7 +82,9 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
     report = _finish(options, started)
     mask = started.record.mask
     reporting.show(report, mask.check)
-    write_ci_files(report, options, mask)
+    if options.junit_xml is not None:
+        junit = replace(JUNIT, file_name=options.junit_xml.name)
+        write_formats(options.junit_xml.parent, report, [junit], check=mask.check)
     if found_no_model(report):
         for line in any_model.what_next(report, target):
             print(mask.text(line))

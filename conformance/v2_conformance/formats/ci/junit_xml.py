@@ -57,7 +57,7 @@ def _add(suite: ElementTree.Element, case: CaseResult) -> None:
         suite,
         "testcase",
         {
-            "classname": class_name(case),
+            "classname": _class_name(case),
             "name": visible(case.id),
             "time": f"{case.duration_ms / 1000:.3f}",
         },
@@ -72,19 +72,15 @@ def _add(suite: ElementTree.Element, case: CaseResult) -> None:
 
 def _kind(case: CaseResult) -> str | None:
     """The element of a case that did not pass; None for one that did."""
-    if case.outcome in _SKIPPED or (case.outcome in _FAILURES and tolerated(case)):
+    tolerated = case.expected is not None or case.level == "MAY"
+    if case.outcome in _SKIPPED or (case.outcome in _FAILURES and tolerated):
         return "skipped"
     if case.outcome in _ERRORS:
         return "error"
     return "failure" if case.outcome in _FAILURES else None
 
 
-def tolerated(case: CaseResult) -> bool:
-    """Return True if a failure fails no job: it was expected, or is one at MAY."""
-    return case.expected is not None or case.level == "MAY"
-
-
-def class_name(case: CaseResult) -> str:
+def _class_name(case: CaseResult) -> str:
     """Return what CI services group tests by: the family, such as `v2-conformance.B BYTES
     tensors`."""
     letter = case.requirement[:1]
