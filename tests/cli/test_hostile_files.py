@@ -367,9 +367,9 @@ def test_a_report(
         ["-n", "1e9"],
         ["-n", "0"],
         ["-n", "9" * 5000],
-        ["--fuzz", "NaN"],
-        ["--fuzz", "-1"],
-        ["--fuzz", "1", "--seed", "true"],
+        ["--generated", "NaN"],
+        ["--generated", "-1"],
+        ["--generated", "1", "--seed", "true"],
     ],
 )
 def test_a_number_of_the_command_line(option: list[str], cli: Cli, tmp_path: Path) -> None:

@@ -98,9 +98,8 @@ class TestStopped:
 
     def test_second_run_into_folder_refused(self, start: Start, tmp_path: Path, cli: Cli) -> None:
         with self.half_done(start, tmp_path, "--case", "P*") as (process, answer):
-            for more in ([], ["--fuzz", "3"]):
-                line = cli("run", "--report-dir", tmp_path, *more, code=2).line
-                assert f"{tmp_path} is in use: the run with process id {process.pid} on " in line
+            line = cli("run", "--report-dir", tmp_path, code=2).line
+            assert f"{tmp_path} is in use: the run with process id {process.pid} on " in line
             answer()
             _, errors = process.communicate(timeout=60)
         assert "Traceback" not in errors

@@ -68,12 +68,11 @@ def engine_for(
     url: str,
     *profiles: str,
     server: Server | None = None,
-    directory: Path | None = None,
     timeout: float = 3,
 ) -> Iterator[Engine]:
     """An engine for the server at `url`, which is asked what it has unless `server` is given."""
     target = target_of(url, *profiles, timeout=timeout)
-    engine = Engine(target, server or discover(target), directory=directory)
+    engine = Engine(target, server or discover(target))
     with contextlib.closing(engine):
         yield engine
 
@@ -111,7 +110,7 @@ def made(folder: Path, target: Target, cases: Sequence[Case] = FEW, *, workers: 
     """The report of a run of `cases`."""
     server = discover(target)
     record = Record(folder, target, server, suite_cases())
-    engine = Engine(target, server, directory=folder)
+    engine = Engine(target, server)
     for event in run(engine, cases, workers):
         record.calibrated(engine.calibrations())
         record.add(event.result)

@@ -50,7 +50,7 @@ def small_run(
     """The report of a run of SMALL, or of those of its cases that are `sent`."""
     planned = [case for case in SMALL if selection.large or not case.large]
     server = discover(target)
-    engine = Engine(target, server, directory=folder)
+    engine = Engine(target, server)
     record = Record(folder, target, server, planned, selection=selection)
     for event in run(engine, planned if sent is None else sent):
         record.calibrated(engine.calibrations())

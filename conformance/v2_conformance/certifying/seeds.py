@@ -12,10 +12,12 @@ from v2_conformance.runs.targets.target import Target
 
 
 def seeded(target: Target, options: SelectionOptions, expected: Expectations | None) -> Target:
-    """Return `target` with the seed that its requests follow from, unless it has one.
+    """Return `target` with the seed that its requests follow from, unless it has one, and with how
+    many are drawn.
 
     A run beside expectations has theirs, so that it sends what they were written for.
     """
+    target = replace(target, generated=options.generated or 0)
     seed = options.seed
     if seed is None and target.seed is not None:
         return target

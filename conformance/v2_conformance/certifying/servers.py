@@ -175,7 +175,7 @@ def begin(
     """Begin the record of a run on a `server` that was found. See `start`."""
     limit_s = target.max_time_s or default_limit_s(len(plan.chosen), target.limits.exchange_s)
     budget = Budget(limit_s)
-    engine = Engine(target, server, recovery=recovery, budget=budget, directory=directory)
+    engine = Engine(target, server, recovery=recovery, budget=budget)
     noted = partial(expectations.noted, today=today())
     record = Record(
         directory,

@@ -82,9 +82,10 @@ def generated(
 
 
 def _failed(failure: _Answered, requests: Sequence[Mapping[str, Any]]) -> Verdict:
-    """Return the verdict on a failed request, saying which one of all it was."""
+    """Return the verdict on a failed request, saying which one of `requests` it was, 0 for none."""
     verdict = failure.came.verdict
     if verdict.cause is None or not failure.came.exchanges:
         return verdict
-    number = 1 + requests.index(failure.asked.entry)
+    entry = failure.asked.entry
+    number = 1 + requests.index(entry) if entry in requests else 0
     return replace(verdict, cause=GeneratedFailure(verdict.cause, number, None, None, None))

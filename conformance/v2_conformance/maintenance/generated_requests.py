@@ -23,7 +23,7 @@ from v2_conformance.protocol.datatypes import (
     element_count,
     encode_bytes,
 )
-from v2_conformance.runs.generated.fuzzing import explore
+from v2_conformance.runs.generated import first_failure
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.models import contract
@@ -71,7 +71,7 @@ def pool(roles: Sequence[str]) -> list[Entry]:
         )
         return Result(case, Verdict(Outcome.PASS))
 
-    explore(keep, roles, _POOL, _SEED)
+    first_failure(keep, roles, _POOL, _SEED)
     fit = [entry for entry in made if not _cuts_bytes(entry)]
     return list({json.dumps(entry, sort_keys=True): entry for entry in fit}.values())
 

@@ -94,20 +94,6 @@ class CiOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FuzzOptions:
-    """Generated requests instead of the suite's cases."""
-
-    SECTION: ClassVar = "Generated requests"
-
-    fuzz: int | None = option(
-        "--fuzz N",
-        "Send up to N generated requests instead of the suite's cases. The first one that fails is "
-        "made as small as possible and written to the report folder as a case file.",
-        kind=whole_number(least=1),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class EmbeddedOptions:
     """The embedded server."""
 
@@ -128,7 +114,6 @@ class RunOptions(
     ExecutionOptions,
     ReportOptions,
     CiOptions,
-    FuzzOptions,
     EmbeddedOptions,
 ):
     """`run`."""

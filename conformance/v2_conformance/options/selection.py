@@ -29,9 +29,16 @@ class SelectionOptions:
         "Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
         pytest="also send tensors of 64 MiB",
     )
+    generated: int | None = option(
+        "--generated N",
+        "Also send N requests that are drawn from the seed, as part of the case M7/generated. The "
+        "first that fails is made as small as possible.",
+        kind=whole_number(least=1),
+        pytest="also send this many requests that are drawn from the seed",
+    )
     seed: int | None = option(
         "--seed N",
-        "Send the values and ids, or with --fuzz the requests, of the run that printed this seed.",
+        "Send the values, ids and drawn requests of the run that printed this seed.",
         kind=whole_number(least=0, most=LARGEST_SEED),
         shown="that of --expect, else a fresh one",
         pytest="send the values and ids of the run that printed this seed",

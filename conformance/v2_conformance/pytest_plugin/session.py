@@ -106,7 +106,6 @@ class SessionHooks:
                 target,
                 server,
                 budget=self._budget,
-                directory=self._options.report_dir,
             )
         return self._engine
 

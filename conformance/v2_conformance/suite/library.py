@@ -113,12 +113,12 @@ def generated_case() -> GeneratedCase:
         level=requirement.level,
         profile=requirement.profile,
         expect={"outcome": "success"},
-        requests=tuple(map(_generated_entry, requests)),
+        requests=tuple(map(generated_entry, requests)),
     )
 
 
-def _generated_entry(written: Mapping[str, Any]) -> dict[str, Any]:
-    """A generated request as an entry of a case file."""
+def generated_entry(written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a generated request as an entry of a case file."""
     role = written["model"]
     return {
         "id": GENERATED,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,8 +17,10 @@ from v2_conformance.judging.survival import (
     skipped,
 )
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import RecordedExchange
+from v2_conformance.resources import fits
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, RequestCase, SentCase
 from v2_conformance.suite.causes.causes import COUNTEREXAMPLE, Cause, GeneratedFailure
 from v2_conformance.suite.causes.circumstances import (
@@ -30,6 +33,7 @@ from v2_conformance.suite.causes.circumstances import (
 )
 from v2_conformance.suite.causes.passes import GeneratedRequests
 from v2_conformance.suite.entries.case_files import make_case
+from v2_conformance.suite.library import generated_entry
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.exchanges import (
     problem_of_canary,
@@ -38,6 +42,11 @@ from v2_conformance.verifying.on_record import concluded
 from v2_conformance.verifying.recorded.beliefs import Belief
 from v2_conformance.verifying.recorded.transcripts import ReadExchange, RecordedError, read_exchange
 from v2_conformance.verifying.setting import Setting
+
+_DRAWN = {"delivery", "id", "inputs", "json", "outputs", "parameters"}
+_DRAWN_SPACE = (None, *({"indent": number} for number in range(5)))
+_DRAWN_INPUT = {"form", "shape", "tensor", "values"}
+_MOST_DRAWN = 64**3  # a cube of the largest dimension that is drawn
 
 
 def verdict_of(
@@ -119,13 +128,18 @@ def _of_generated(
         believed.extend(more)
         return came
 
-    requests = [_request_of(case, group[0].recorded, known) for group in groups]
+    requests = [_request_of(case, group[0].recorded, recorded, known) for group in groups]
     verdict = play(generated(case, requests), answer).verdict
     cause = recorded.cause
     if isinstance(verdict.cause, GeneratedFailure):
-        named = isinstance(cause, GeneratedFailure) and cause.file == COUNTEREXAMPLE
-        file = COUNTEREXAMPLE if named else None
-        return replace(verdict, cause=replace(verdict.cause, file=file)), believed
+        made = verdict.cause
+        if isinstance(cause, GeneratedFailure):
+            if cause.file == COUNTEREXAMPLE:
+                made = replace(made, file=COUNTEREXAMPLE)
+            if not made.number:  # drawn: only who has that version of Hypothesis can draw it again
+                number, seed, version = cause.number, cause.seed, cause.hypothesis
+                made = replace(made, number=number, seed=seed, hypothesis=version)
+        return replace(verdict, cause=made), believed
     if requests != list(sendable(case, known.claims)):
         raise RecordedError("the recorded requests are not all generated ones that the suite sends")
     if isinstance(verdict.cause, GeneratedRequests):
@@ -141,10 +155,12 @@ def _of_generated(
     return verdict, believed
 
 
-def _request_of(case: GeneratedCase, one: RecordedExchange, known: Setting) -> AskApart:
-    """Return the generated request that an exchange belongs to."""
+def _request_of(
+    case: GeneratedCase, one: RecordedExchange, recorded: CaseResult, known: Setting
+) -> AskApart:
+    """Return the generated request that an exchange of `recorded` belongs to."""
     entry = one.entry
-    if entry is None or entry not in case.requests:
+    if entry is None or not (entry in case.requests or _is_drawn(entry, recorded.cause, known)):
         raise RecordedError("the entry of a generated request is not one")
     made = make_case(entry)
     assert isinstance(made, RequestCase)
@@ -152,6 +168,26 @@ def _request_of(case: GeneratedCase, one: RecordedExchange, known: Setting) -> A
     if skip is not None:
         raise RecordedError(f"a generated request is recorded that is not sent: {skip.message}")
     return AskApart(made, entry)
+
+
+def _is_drawn(entry: Mapping[str, Any], cause: Cause | None, known: Setting) -> bool:
+    """Return True for an entry as they are drawn, in a failure with the seed of the run."""
+    seed = known.report.seed
+    if not isinstance(cause, GeneratedFailure) or seed is None or cause.seed != seed:
+        return False
+    try:
+        request = entry["request"]
+        again = {"model": entry["model"], "request": request, "answer": entry["expect"]["outputs"]}
+        return (
+            entry == generated_entry(again)
+            and request.keys() <= _DRAWN
+            and request.get("json") in _DRAWN_SPACE
+            and all(one.keys() <= _DRAWN_INPUT for one in request["inputs"])
+            and all(element_count(one["shape"]) <= _MOST_DRAWN for one in request["inputs"])
+            and fits("case", {"family": "M", "cases": [entry]})
+        )
+    except (AttributeError, KeyError, TypeError):
+        return False
 
 
 def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
@@ -166,7 +202,7 @@ def _needs_the_dead(case: Case, cause: Cause | None, known: Setting) -> Verdict:
     fresh = last is not None and last.purpose is Purpose.CANARY_FRESH
     blamed = fresh and killer.outcome is not Outcome.PASS
     if isinstance(named, GeneratedCase) and last is not None and blamed:
-        named = _request_of(named, last, known).case
+        named = _request_of(named, last, killer, known).case
     if last is None or not blamed or not isinstance(named, RequestCase):
         raise RecordedError(
             f"{killer.id}, which it blames, is not recorded as having killed anything"

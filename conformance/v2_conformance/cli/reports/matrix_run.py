@@ -18,7 +18,7 @@ from v2_conformance.errors import UnreachableError, UsageError, unwritable
 from v2_conformance.options.reports import MatrixRunOptions
 
 _SUFFIXES = (".yaml", ".yml", ".json")
-_OURS = ("--target", "--report-dir", "--fuzz")
+_OURS = ("--target", "--report-dir")
 _LOG = "run.log"
 _PAGE = "index.html"
 _LONGEST_LOG = 1 << 16

@@ -22,10 +22,9 @@ _EXAMPLES = {
 }
 _EXIT_CODES = {
     **exit_codes.OF_A_RUN,
-    0: f"{exit_codes.OF_A_RUN[0]} With --expect: every result is as expected. With --fuzz: every "
-    "answer is right.",
+    0: f"{exit_codes.OF_A_RUN[0]} With --expect: every result is as expected.",
     1: f"{exit_codes.OF_A_RUN[1]} With --strict: there are warnings. With --expect: a result is "
-    "not as expected. With --fuzz: an answer is wrong.",
+    "not as expected.",
 }
 
 

@@ -8,13 +8,10 @@ from v2_conformance.options.runs import RunOptions
 
 def check_options(options: RunOptions) -> None:
     """Raise UsageError for the first contradiction."""
-    fuzz = options.fuzz is not None
     embedded = not options.names_server
     own_cases = bool(options.case_files)
     contradictions: dict[str, object] = {
-        "--fuzz generates its own requests: remove --case and --cases": (
-            fuzz and (options.patterns or own_cases)
-        ),
+        "--generated adds to the suite's cases: remove --cases": options.generated and own_cases,
         "--start needs the URL that the server will have": (
             options.start_command is not None and embedded
         ),
@@ -33,8 +30,8 @@ def check_options(options: RunOptions) -> None:
                 ("--atol", options.atol),
             )
         },
-        "--model has cases of its own: remove --cases, --large and --fuzz": (
-            options.models and (own_cases or options.large or fuzz)
+        "--model has cases of its own: remove --cases, --large and --generated": (
+            options.models and (own_cases or options.large or options.generated)
         ),
     }
     for words, is_so in contradictions.items():

@@ -55,12 +55,7 @@ def run_server(options: RunOptions) -> int:
         stack.enter_context(masked_errors(target.mask))
         for line in warnings_about_secrets(target):
             print(line, file=sys.stderr)
-        if options.fuzz is None:
-            return _certify(options, target, recovery, stack)
-        from v2_conformance.cli.run.fuzz import fuzz_server
-
-        _serve(options, target, stack)
-        return fuzz_server(options, target, recovery)
+        return _certify(options, target, recovery, stack)
 
 
 def _serve(options: RunOptions, target: Target, stack: ExitStack) -> None:

@@ -36,11 +36,7 @@ from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.canary import Canary, DisturbedError
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.distance import round_trip_s
-from v2_conformance.runs.generated.counterexamples import (
-    remove_counterexample,
-    write_counterexample,
-)
-from v2_conformance.runs.generated.fuzzing import Exploration
+from v2_conformance.runs.generated import first_failure, usable_roles
 from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.live import Begun, Live
 from v2_conformance.runs.patience import Patience
@@ -84,13 +80,11 @@ class Engine:
         deaths: Deaths | None = None,
         patience: Patience | None = None,
         budget: Budget | None = None,
-        directory: Path | None = None,
     ) -> None:
         """Make an engine; `transport` is how to reach the target, its own by default.
 
         `patience` is how long it waits for a server that is unavailable, by default as long as for
-        an answer. `budget` is the time of the run, unlimited by default. `directory`, if given,
-        receives a generated request that fails, as a case file.
+        an answer. `budget` is the time of the run, unlimited by default.
         """
         self.target = target
         self.server = server
@@ -98,7 +92,6 @@ class Engine:
         self.out_of_time = False  # True if a case was not sent because the time was spent
         self.cuts_off = False  # True if a case was cut off that no other can have disturbed
         self._deaths = deaths or Deaths()
-        self._directory = directory
         self._claims = Claims(target.profiles, target.unsupported, server.present, server.absent)
         patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, patience)
@@ -185,8 +178,6 @@ class Engine:
         killed = (self._deaths.killer_of(role) == case.id for role in (None, *self.server.present))
         if fatal is not None and fatal.case is case and any(killed):
             return fatal
-        if self._directory:
-            remove_counterexample(self._directory)  # from an earlier run
         known = iter(answers)
 
         def answer(asked: AskApart) -> Concluded | None:
@@ -198,17 +189,28 @@ class Engine:
             return Concluded(result.verdict, result.exchanges)
 
         came = play(generated(case, sendable(case, self._claims)), answer)
-        verdict, cause = came.verdict, came.verdict.cause
-        if self._directory and isinstance(cause, GeneratedFailure):
-            failed = Result(case, replace(verdict, cause=cause.request))
-            found = Exploration(result=failed, entry=came.exchanges[0].entry)
-            how = f"generated request {cause.number}"
-            path = write_counterexample(found, self.target.mask, self._directory, how)
-            verdict = replace(verdict, cause=replace(cause, file=path.name))
-        result = Result(case, verdict, time.perf_counter() - started, came.exchanges)
+        if came.verdict.outcome is Outcome.PASS and self.target.generated:
+            came = self._drawn(case) or came
+        result = Result(case, came.verdict, time.perf_counter() - started, came.exchanges)
         if case.id in self._fatal:
             self._fatal[case.id] = result
         return result
+
+    def _drawn(self, case: GeneratedCase) -> Concluded | None:
+        """Send more requests, which are drawn from the run's seed, and return what the first that
+        fails comes to.
+        """
+        roles, seed = usable_roles(self.target, self.server), self.target.seed or 0
+        found = first_failure(self.run, roles, self.target.generated, seed)
+        if found is None:
+            return None
+        failed = Concluded(found.result.verdict, found.result.exchanges)
+        asked = AskApart(found.case, found.entry)
+        came = play(generated(case, [asked]), lambda _: failed)
+        cause = came.verdict.cause
+        if isinstance(cause, GeneratedFailure):
+            cause = replace(cause, number=found.number, seed=seed, hypothesis=found.hypothesis)
+        return Concluded(replace(came.verdict, cause=cause), came.exchanges)
 
     def without_extension(self, case: Case) -> Result:
         """Return the result of a case that is not sent because the server leaves the extension

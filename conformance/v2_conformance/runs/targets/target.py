@@ -35,7 +35,7 @@ class Target:
     it from the plan and the time limit. `cert` and `key` are the client's own certificate. If
     `authorized`, Authorization cannot be public.
     Values of requests follow from the `seed` and the edition of its `draws`; None for those that
-    are written in the cases.
+    are written in the cases. `generated` is how many requests are drawn besides those of M7's file.
     """
 
     url: str = field(repr=False)
@@ -52,6 +52,7 @@ class Target:
     key: str | None = None
     authorized: bool = False
     seed: int | None = None
+    generated: int = 0
     draws: int = DRAWS
 
     def binding(self, role: str) -> DeployedModel:

@@ -237,13 +237,14 @@ class NotDone(_AboutOthers, frozen=True):
 
 
 COUNTEREXAMPLE = "counterexample.yaml"
-"""The file that has a generated request which failed as a case."""
+"""The file in which older versions wrote a generated request that failed."""
 
 
 class GeneratedFailure(_AboutOthers, frozen=True):
-    """Generated request `number` failed; `file` has it as a case.
+    """Generated request `number` failed.
 
-    With a `seed`, it is in a report of an older version, which shrunk the request.
+    With a `seed`, which is the run's, this version of Hypothesis drew and shrunk it. `file` has it
+    as a case in a report of an older version.
     """
 
     stable = ("request",)

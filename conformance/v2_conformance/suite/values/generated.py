@@ -1,10 +1,10 @@
-"""Hypothesis strategies for well-formed requests, as entries in the form of case files.
+"""Hypothesis strategies for well-formed requests, in the form of generated_requests.yaml.
 
-An entry is planned, encoded and judged like one from a file. Only what a MUST requires is
+A request is planned, encoded and judged like one from that file. Only what a MUST requires is
 generated, so that a correct server passes all of it. Left out are what the documents dispute (O6)
 or leave open, tensors without elements (E1), NaNs (D4), white space around the JSON (P11), and as
-JSON 16-bit floats (D12), integers beyond 2^53 (D15) and floats of many digits (D11). Unknown
-parameters (S14) are generated only on demand, and lower the level of the entry to theirs.
+JSON 16-bit floats (D12), integers beyond 2^53 (D15) and floats of many digits (D11), and unknown
+parameters, which are a SHOULD (S14).
 """
 
 from __future__ import annotations
@@ -40,22 +40,17 @@ _PLAIN_CHARACTERS = "abcxyzABCXYZ0123456789-"
 _CORNER_CHARACTERS = 'a0 "\\/{}[],:\t\n\r\x01\x1f\x7f\x80\x85é߿ࠀ日\u2028\ufeff\uffff🙂\U0010ffff'
 
 
-def request_entries(
-    case_id: str, roles: Sequence[str], *, extras: bool
-) -> st.SearchStrategy[Entry]:
-    """Entries in the form of case files, each a request to the model in one of `roles`.
-
-    With `extras`, some have parameters that no server knows.
-    """
+def requests(roles: Sequence[str]) -> st.SearchStrategy[Entry]:
+    """Return requests, each to the model in one of `roles`, with the answer that must come."""
     several = [role for role in roles if len(contract()[role].inputs) > 1]
     single = [role for role in roles if role not in several]
     # Half of the requests go to the few models with several inputs, where most can go wrong.
     chosen = st.one_of([st.sampled_from(some) for some in (single, several) if some])
-    return chosen.flatmap(lambda role: _entry(case_id, role, extras))
+    return chosen.flatmap(_request)
 
 
 @st.composite
-def _entry(draw: Draw, case_id: str, role: str, extras: bool) -> Entry:
+def _request(draw: Draw, role: str) -> Entry:
     model = contract()[role]
     inputs: list[Entry] = []
     representable: dict[int, bool] = {}
@@ -66,10 +61,6 @@ def _entry(draw: Draw, case_id: str, role: str, extras: bool) -> Entry:
     request, forms = draw(_outputs(model, representable))
     if draw(st.booleans()):
         request["id"] = draw(_id())
-    unknown = draw(_parameters()) if extras and draw(st.booleans()) else {}
-    if unknown:
-        request["parameters"] = {**unknown, **request.get("parameters", {})}
-        inputs[0]["parameters"] = unknown
     request["inputs"] = inputs
     space = draw(_white_space())
     if space:
@@ -77,14 +68,8 @@ def _entry(draw: Draw, case_id: str, role: str, extras: bool) -> Entry:
     delivery = draw(_delivery(inputs))
     if delivery != "whole":
         request["delivery"] = delivery
-    return {
-        "id": case_id,
-        "why": f"Generated: a well-formed request to {role}, which every server must answer.",
-        **({"level": "SHOULD"} if unknown else {}),
-        "model": role,
-        "request": request,
-        "expect": {"outcome": "success", "outputs": {str(i): form for i, form in forms.items()}},
-    }
+    answer = {str(index): form for index, form in forms.items()}
+    return {"model": role, "request": request, "answer": answer}
 
 
 @st.composite
@@ -137,7 +122,7 @@ def _element(datatype: str, representable: bool) -> st.SearchStrategy[bytes]:
         return st.sampled_from([b"\x00", b"\x01"])
     if spec.size is None:
         if representable:
-            return _text(least=0).map(str.encode) | st.sampled_from([b"\x00", b"nul\x00", b"\x00x"])
+            return _text().map(str.encode) | st.sampled_from([b"\x00", b"nul\x00", b"\x00x"])
         awkward = [b"\xff\xfe", b"\xc3", b"\x00\x00", b"tail\x00", b"\xed\xa0\x80", b"x" * 258]
         return st.sampled_from(awkward) | st.binary(max_size=12)
     if representable and (spec.kind == "float" or spec.size == 8):
@@ -169,24 +154,16 @@ def _id() -> st.SearchStrategy[str]:
 
 
 @cache
-def _text(least: int = 1) -> st.SearchStrategy[str]:
+def _text() -> st.SearchStrategy[str]:
     """Text without NUL, and without `$`, which starts an axis in a case file."""
     # Not st.characters, which would compute a table of all of Unicode first.
     any_character = st.integers(0x20, 0x10FFFF).map(chr).filter(_writable)
     character = st.sampled_from(_CORNER_CHARACTERS) | any_character
-    return st.lists(character, min_size=least, max_size=12).map("".join)
+    return st.lists(character, max_size=12).map("".join)
 
 
 def _writable(character: str) -> bool:
     return character != "$" and not "\ud800" <= character <= "\udfff"
-
-
-@cache
-def _parameters() -> st.SearchStrategy[Entry]:
-    """Parameters that no server knows, with values of the types that OIP allows."""
-    names = st.sampled_from(["unknown_one", "unknown_two", "unknown three", "unknown-ü"])
-    values = st.booleans() | st.integers(-(2**31), 2**31) | _text()
-    return st.dictionaries(names, values, min_size=1, max_size=3)
 
 
 @st.composite

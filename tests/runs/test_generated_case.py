@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from unittest.mock import ANY
 
 import pytest
@@ -18,11 +17,10 @@ from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.causes.causes import COUNTEREXAMPLE, GeneratedFailure, died
+from v2_conformance.suite.causes.causes import GeneratedFailure, died
 from v2_conformance.suite.causes.circumstances import KilledBy, NoUsableModel
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.passes import GeneratedRequests
-from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.entries.case_files import make_case as case_of
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import ModelContract, contract
@@ -64,31 +62,23 @@ def test_a_server_gets_the_generated_requests_that_it_has_the_models_for() -> No
     assert "matrix/FP32" in sent
 
 
-def test_a_generated_request_that_fails_is_the_cases_failure_and_a_case_file(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / COUNTEREXAMPLE).write_text("an older run's")
+def test_a_generated_request_that_fails_is_the_failure_of_the_case() -> None:
     with (
         MutantServer(["request-blobs-in-model-order"]) as server,
-        engine_for(server.url, directory=tmp_path) as engine,
+        engine_for(server.url) as engine,
     ):
         result = engine.run(generated_case())
         assert result.outcome is Outcome.FAIL
         assert isinstance(result.cause, GeneratedFailure)
-        assert result.cause.file == COUNTEREXAMPLE
         assert REQUESTS[result.cause.number - 1] == result.exchanges[0].entry
-        told = (
-            f" (generated request {result.cause.number}; {COUNTEREXAMPLE} has it as a case) (sent "
-        )
-        assert told in result.message
+        assert f" (generated request {result.cause.number}) (sent " in result.message
         entries = [exchange.entry for exchange in result.exchanges]
         assert all(entry and isinstance(case_of(entry), RequestCase) for entry in entries)
-        (case,) = load_cases(tmp_path / COUNTEREXAMPLE)
-        alone = engine.run(case)
+        alone = engine.run(case_of(entries[0] or {}))
     assert (alone.outcome, alone.cause) == (Outcome.FAIL, result.cause.request)
 
 
-def test_without_a_folder_no_case_file_is_written(start: Start) -> None:
+def test_requests_that_all_fail_are_one_failure(start: Start) -> None:
     class Refuses(Behaviour):
         def infer(self, model: ModelContract, request: Request) -> Response:
             return self.error(500, "no")
@@ -97,18 +87,7 @@ def test_without_a_folder_no_case_file_is_written(start: Start) -> None:
         result = engine.run(generated_case())
     assert isinstance(result.cause, GeneratedFailure)
     assert result.cause.request == WrongStatus("200", 500, '{"error":"no"}')
-    assert result.cause.file is None
-    assert COUNTEREXAMPLE not in result.message
-
-
-def test_a_pass_removes_the_case_file_of_an_older_run(tmp_path: Path) -> None:
-    (tmp_path / COUNTEREXAMPLE).write_text("an older run's")
-    with (
-        ReferenceServer() as server,
-        engine_for(server.url, directory=tmp_path) as engine,
-    ):
-        assert engine.run(replace(generated_case(), requests=REQUESTS[:1])).outcome is Outcome.PASS
-    assert list(tmp_path.iterdir()) == []
+    assert result.cause.seed is None
 
 
 def test_a_server_without_usable_models_is_no_pass() -> None:

@@ -1,4 +1,5 @@
-"""Sends generated requests for --fuzz: up to the first failure, which is shrunk."""
+"""Requests drawn from the run's seed (`--generated`), sent up to the first failure, which is
+shrunk."""
 
 from __future__ import annotations
 
@@ -6,41 +7,34 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from msgspec.structs import replace
-
 from v2_conformance.conversations.generated import ANSWERED
-from v2_conformance.conversations.steps import Exchange
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.entries.case_files import make_case
-from v2_conformance.suite.library import GENERATED
+from v2_conformance.suite.library import generated_entry
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 
 _SHRINK_S = 10.0
 
 
-@dataclass
-class Exploration:
-    """Result of generated requests: the smallest failure with its entry, or the last pass.
+@dataclass(frozen=True)
+class Failure:
+    """The smallest request that failed, shrunk from the request `number`.
 
-    `sent` counts all. `exchanges` are those of the smallest failure, each with the entry it is for.
+    `hypothesis` is the version that drew it.
     """
 
-    sent: int = 0
-    result: Result | None = None
-    entry: Mapping[str, Any] | None = None
-    exchanges: tuple[Exchange, ...] = ()
-
-    @property
-    def failed(self) -> bool:
-        """True if some request was not answered as it had to be."""
-        return self.entry is not None
+    number: int
+    hypothesis: str
+    entry: Mapping[str, Any]
+    case: RequestCase
+    result: Result
 
 
 class _Wrong(Exception):
@@ -48,11 +42,11 @@ class _Wrong(Exception):
 
 
 class _Enough(BaseException):
-    """Ends an exploration at once. Hypothesis lets through exceptions that are not an Exception."""
+    """Ends everything at once. Hypothesis lets through exceptions that are not an Exception."""
 
 
 def usable_roles(target: Target, server: Server) -> list[str]:
-    """Return the models that generated requests can go to."""
+    """Return the models that drawn requests can go to."""
     return [
         role
         for role in server.present
@@ -66,33 +60,32 @@ def usable_roles(target: Target, server: Server) -> list[str]:
     ]
 
 
-def explore(
+def first_failure(
     run: Callable[[Case], Result],
     roles: Sequence[str],
-    examples: int,
+    count: int,
     seed: int,
     *,
-    extras: bool = False,
     shrink_s: float = _SHRINK_S,
-) -> Exploration:
-    """Send up to `examples` generated requests to `roles`, up to the first failure, and shrink it.
+) -> Failure | None:
+    """Send up to `count` requests to `roles`, and shrink the first that fails.
 
     `seed` decides all of them. Shrinking ends after `shrink_s` seconds, or as soon as the server no
     longer answers. A failure without a wrong answer (a time-out) is not shrunk.
     """
     import hypothesis
 
-    from v2_conformance.suite.values.generated import request_entries
+    from v2_conformance.suite.values.generated import requests
 
-    found = Exploration()
-    if not roles:
-        return found
-    smallest = 0
+    found: Failure | None = None
+    sent = 0
     deadline = 0.0
+    if not roles:
+        return None
 
     @hypothesis.seed(seed)
     @hypothesis.settings(
-        max_examples=examples,
+        max_examples=count,
         database=None,
         deadline=None,
         derandomize=False,  # the seed makes every failure reproducible
@@ -102,30 +95,27 @@ def explore(
         suppress_health_check=list(hypothesis.HealthCheck),
         verbosity=hypothesis.Verbosity.quiet,
     )
-    @hypothesis.given(request_entries(GENERATED, roles, extras=extras))
-    def answered_exactly(entry: dict[str, Any]) -> None:
-        nonlocal smallest, deadline
-        if found.failed and time.monotonic() > deadline:
+    @hypothesis.given(requests(roles))
+    def answered_exactly(drawn: dict[str, Any]) -> None:
+        nonlocal found, sent, deadline
+        if found is not None and time.monotonic() > deadline:
             raise _Enough
+        entry = generated_entry(drawn)
         case = make_case(entry)
+        assert isinstance(case, RequestCase)
         result = run(case)
         answered = result.case is case and result.outcome in ANSWERED
-        if found.failed and not answered:
-            raise _Enough  # the server is dead or away: nothing more can be learnt
-        found.sent += 1
-        shown = tuple(replace(exchange, entry=entry) for exchange in result.exchanges)
+        if not answered and (found is not None or not result.exchanges):
+            raise _Enough  # the server is dead or away, or the time is spent
+        sent += 1
         if result.outcome.harmless:
-            passed = result.outcome is Outcome.PASS
-            if not found.failed and (passed or found.result is None):
-                found.result = result
             return
-        size = len(json.dumps(entry))
-        if not found.failed:
+        if found is None:
             deadline = time.monotonic() + shrink_s
+            found = Failure(sent, hypothesis.__version__, entry, case, result)
         # Of two with equal size the later one is simpler: Hypothesis only ever simplifies.
-        if not found.failed or size <= smallest:
-            found.result, found.entry, smallest = result, entry, size
-            found.exchanges = shown
+        elif len(json.dumps(entry)) <= len(json.dumps(found.entry)):
+            found = replace(found, entry=entry, case=case, result=result)
         if result.outcome is not Outcome.FAIL:
             raise _Enough
         raise _Wrong

@@ -1,1 +1,0 @@
-"""Generated requests: sent, shrunk, and written as cases."""
