@@ -21,7 +21,7 @@ from v2_conformance.pytest_plugin.options import add_options
 from v2_conformance.suite.library import every_case
 from v2_conformance.wire.transcript import Limits
 
-COMMANDS = [*program.commands, "target init", "matrix run"]
+COMMANDS = [*program.commands, "target init"]
 
 
 @pytest.fixture(params=COMMANDS)

@@ -348,7 +348,6 @@ def test_a_report(
     check(cli, "diff", good, path)
     check(cli, "expect", path)
     check(cli, "expect", path, "--write")
-    check(cli, "matrix", good, path)
     made = {entry.name for entry in tmp_path.iterdir()}
     assert made <= {"hostile.json", "r"}
 

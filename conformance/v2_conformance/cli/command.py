@@ -78,7 +78,6 @@ def command(
     name: str,
     options: type[_Options],
     *,
-    cls: type[Command] = Command,
     examples: Mapping[str, str] | None = None,
     exit_codes: Mapping[int, str] | None = None,
 ) -> Callable[[Callable[[_Options], int]], Command]:
@@ -88,7 +87,7 @@ def command(
     """
 
     def made(function: Callable[[_Options], int]) -> Command:
-        return cls(
+        return Command(
             name,
             params=_parameters(options, name),
             callback=lambda **values: function(options(**values)),

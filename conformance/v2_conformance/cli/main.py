@@ -27,7 +27,6 @@ from v2_conformance.cli.completion import VARIABLE, answer_shell, completion
 from v2_conformance.cli.reports.badge import badge
 from v2_conformance.cli.reports.diff import diff
 from v2_conformance.cli.reports.expect import expect
-from v2_conformance.cli.reports.matrix import matrix
 from v2_conformance.cli.reports.publish import publish
 from v2_conformance.cli.reports.replay import replay
 from v2_conformance.cli.reports.report import report
@@ -63,7 +62,7 @@ _STOPPED = UnreachableError.exit_code
     sections=[
         cloup.Section("Test a server", [run, replay, target, kit]),
         cloup.Section("Test a client", [client]),
-        cloup.Section("Work with reports", [show, report, diff, expect, matrix, badge]),
+        cloup.Section("Work with reports", [show, report, diff, expect, badge]),
         cloup.Section("Publish reports", [verify, publish]),
         cloup.Section("About the suite", [listing, vectors, serve, selftest, completion]),
     ],

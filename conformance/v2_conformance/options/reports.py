@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from v2_conformance.options.kinds import file_path, folder_path, whole_number, words
+from v2_conformance.options.kinds import file_path, folder_path
 from v2_conformance.options.rows import argument, flag, option
 
 REPORT_HELP = "A report.json, packed with gzip or not, or the report.jsonl of a run."
@@ -103,57 +103,6 @@ class ShowOptions:
     replay: Path | None = option(
         "--replay DIR",
         "Write the request, and a script that sends it again, into this folder.",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class MatrixOptions:
-    """`matrix`."""
-
-    reports: tuple[Path, ...] = argument(
-        file_path,
-        "Reports, each a report.json, packed with gzip or not, or a report.jsonl, in the order of "
-        "the columns.",
-        metavar="REPORT...",
-        several=True,
-    )
-    output: Path = option(
-        "--output FILE", "Write the page to this file.", default=Path("matrix.html")
-    )
-    link_base: str = option(
-        "--link-base URL",
-        "URL where FILE's folder is published, if the page itself is shown elsewhere: links to "
-        "reports start with it.",
-        default="",
-        shown="relative links",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class MatrixRunOptions:
-    """`matrix run`."""
-
-    folder: Path = argument(
-        folder_path, "A folder of target files (YAML or JSON).", metavar="FOLDER"
-    )
-    options: tuple[str, ...] = argument(
-        words,
-        "Options of `run` for every target.",
-        metavar="[-- OPTION...]",
-        default=(),
-        several=True,
-    )
-    report_dir: Path = option(
-        "--report-dir DIR",
-        "Write each report to a folder inside this one, named like its target file, and the page "
-        "to index.html.",
-        default=Path("reports"),
-    )
-    jobs: int = option(
-        "--jobs N",
-        "Number of targets to test at the same time.",
-        kind=whole_number(least=1, most=256),
-        default=4,
     )
 
 

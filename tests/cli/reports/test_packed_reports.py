@@ -21,7 +21,6 @@ RESPONSE = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n"
         "verify {}",
         "show {} P2/x",
         "diff {} {}",
-        "matrix {} --output matrix.html",
         "report {}",
         "badge {} out",
         "expect --write {} -",

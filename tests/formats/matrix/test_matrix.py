@@ -5,17 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from pathlib import Path
 
 import msgspec
 import pytest
 
-from support.commands import Cli
 from support.pages import Page
-from support.reports import report_of, saved
+from support.reports import report_of
 from support.responses import HOSTILE
-from v2_conformance.cli.main import main
-from v2_conformance.cli.reports.matrix_page import write_matrix
 from v2_conformance.formats.matrix.columns import column_of
 from v2_conformance.formats.matrix.page import render
 from v2_conformance.report.document import Report
@@ -104,58 +100,19 @@ def test_reports_of_other_catalogues_are_marked_and_kept_apart() -> None:
     assert "Different catalogues" not in page_of(*usual).text
 
 
-def test_namesakes_are_told_apart(tmp_path: Path) -> None:
-    one = saved(report_of(), tmp_path / "one" / "report.json")
-    two = saved(report_of(outcomes={"P2": "fail"}), tmp_path / "two" / "report.json")
-    write_matrix([one, two, two], tmp_path / "index.html")
-    page = Page((tmp_path / "index.html").read_text())
-    for place in ("(one/report.json)", "(two/report.json)", "(two/report.json) #2"):
+def test_namesakes_are_told_apart() -> None:
+    page = page_of(report_of(), report_of(outcomes={"P2": "fail"}))
+    for place in ("(0/report.json)", "(1/report.json)"):
         assert f"Server 9.8.7 {place}" in page.text
-    assert page.cells("P2") == ["✓ pass", *["✗ fail 1 of 2 blocks conformant"] * 2]
-    assert str(tmp_path) not in page.text
+    assert page.cells("P2") == ["✓ pass", "✗ fail 1 of 2 blocks conformant"]
+    twice = column_of(report_of(), "")
+    assert "(a.json) #2" in Page(render([("a.json", twice), ("a.json", twice)])).text
 
 
-def test_links_lead_from_the_page_to_the_requirement_in_each_report(tmp_path: Path) -> None:
-    one = saved(report_of(server=("A", "1")), tmp_path / "in" / "a b#%" / "report.json")
-    two = saved(report_of(server=("B", "1")), tmp_path / "in" / "two.json")
-    (tmp_path / "out").mkdir()
-    write_matrix([one, two], tmp_path / "out" / "index.html")
-    links = Page((tmp_path / "out" / "index.html").read_text()).links
-    assert "../in/a%20b%23%25/report.html#req-P2" in links
-    assert "../in/two.html#req-P2" in links
-    write_matrix([two], tmp_path / "in" / "index.html", "https://h.example/reports/")
-    links = Page((tmp_path / "in" / "index.html").read_text()).links
-    assert "https://h.example/reports/two.html#req-P2" in links
-
-
-def test_no_link_to_a_missing_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = saved(report_of(), tmp_path / "report.json")
-    (tmp_path / "report.html").unlink()
-    output = tmp_path / "index.html"
-    assert main(["matrix", str(path), "--output", str(output)]) == 0
-    links = Page(output.read_text()).links
+def test_without_a_page_of_a_report_nothing_leads_there() -> None:
+    links = Page(render([("report.json", column_of(report_of(), ""))])).links
     assert "#matrix" in links
     assert all(link.startswith(("#", "?family=")) for link in links)
-    assert "no links to" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["report.json", "--link-base", "javascript:alert(1)//"],
-        ["report.json", "--output", "report.json"],
-        ["report.json", "missing.json"],
-        ["report.json", "--output", "no/folder/index.html"],
-    ],
-    ids=" ".join,
-)
-def test_wrong_use_is_one_line(
-    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    before = saved(report_of(), tmp_path / "report.json").read_text()
-    assert len(cli("matrix", *arguments, code=2).err.splitlines()) == 1
-    assert (tmp_path / "report.json").read_text() == before
 
 
 def test_the_page_loads_nothing_and_allows_its_own_script_alone() -> None:

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from support.browser import Browser, choose, in_view, opened, shown
-from support.reports import report_of, saved
+from support.reports import report_of
 from support.responses import HOSTILE
-from v2_conformance.cli.reports.matrix_page import write_matrix
 from v2_conformance.formats.html.page import render
+from v2_conformance.formats.matrix.columns import column_of
+from v2_conformance.formats.matrix.page import render as render_matrix
+from v2_conformance.report.document import Report
 from v2_conformance.suite.requirements import catalogue
+
+
+def written(reports: Mapping[str, Report], folder: Path) -> str:
+    """The URL of a matrix of reports, whose pages have these names."""
+    columns = [(name, column_of(report, name)) for name, report in reports.items()]
+    (folder / "index.html").write_text(render_matrix(columns), "utf-8")
+    return (folder / "index.html").as_uri()
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a matrix of two servers: P2 fails on both, B4 on the second only."""
     folder = tmp_path_factory.mktemp("matrix")
-    places: list[Path] = []
+    reports: dict[str, Report] = {}
     for name, outcomes in (("One", {"P2": "fail"}), (HOSTILE, {"P2": "fail", "B4": "fail"})):
         report = report_of(outcomes=outcomes, server=(name, "1"), message=HOSTILE)
-        place = saved(report, folder / str(len(places)) / "report.json")
-        place.with_suffix(".html").write_text(render(report), "utf-8")
-        places.append(place)
-    write_matrix(places, folder / "index.html")
-    return (folder / "index.html").as_uri()
+        place = folder / str(len(reports)) / "report.html"
+        place.parent.mkdir()
+        place.write_text(render(report), "utf-8")
+        reports[f"{len(reports)}/report.html"] = report
+    return written(reports, folder)
 
 
 ROWS = "tr[data-holds]"
@@ -107,18 +117,15 @@ def flooded(tmp_path_factory: pytest.TempPathFactory) -> str:
     everything that needs it, all of which is one fold."""
     folder = tmp_path_factory.mktemp("flooded")
     bad = dict.fromkeys(["P12", *catalogue()["P12"].prerequisite_of], "fail")
-    places = [
-        saved(
-            report_of(outcomes=outcomes, server=(name, version)), folder / f"{name}{version}.json"
-        )
+    reports = {
+        f"{name}{version}.html": report_of(outcomes=outcomes, server=(name, version))
         for name, version, outcomes in (
             ("Good", "1", {"H6": "fail"}),
             ("Good", "2", {}),
             ("Bad", "1", bad),
         )
-    ]
-    write_matrix(places, folder / "index.html")
-    return (folder / "index.html").as_uri()
+    }
+    return written(reports, folder)
 
 
 def typed(browser: Browser, text: str) -> None:
