@@ -12,7 +12,6 @@ import pytest
 
 from support.commands import Cli
 from support.snapshots import Texts
-from v2_conformance.cli.known_values import SHELLS
 from v2_conformance.cli.main import main, program
 from v2_conformance.cli.suite.listings import LISTINGS
 from v2_conformance.kits import KITS
@@ -108,7 +107,6 @@ def test_names_in_the_help_are_those_that_exist(capsys: pytest.CaptureFixture[st
     assert "besides binary: raw, compression, compression-responses or bf16." in text("run")
     assert all(name in text("kit") for name in KITS)
     assert all(name in text("list") for name in LISTINGS)
-    assert all(name in text("completion") for name in SHELLS)
 
 
 @pytest.mark.parametrize("option", ["--version", "-h", "--help"])

@@ -6,7 +6,6 @@ import inspect
 
 import pytest
 
-from v2_conformance.cli import known_values
 from v2_conformance.cli.main import program
 from v2_conformance.options import others, reports, runs, selection, targets
 from v2_conformance.options.kinds import (
@@ -69,8 +68,7 @@ def test_a_member_has_the_type_of_its_option(placed: Placed) -> None:
         assert JSON_TYPES.get(row.kind, "string") in kinds
 
 
-def test_rows_name_commands_and_completions_that_exist() -> None:
+def test_rows_name_commands_that_exist() -> None:
     names = {*program.commands, "init"}
     for row in every_row():
         assert set(row.on or ()) <= names
-        assert row.complete is None or hasattr(known_values, row.complete)

@@ -21,7 +21,6 @@ SAMPLED = {
     "tests/cli/reports/": 8,
     "tests/cli/run/": 5,
     "tests/cli/test_client_command.py": 4,
-    "tests/cli/test_completion.py": 3,
     "tests/cli/test_full_disk.py": 8,
     "tests/cli/test_hostile_files.py": 60,
     "tests/cli/test_main.py": 3,

@@ -11,7 +11,6 @@ import click
 import cloup
 from cloup.formatting import HelpSection, ensure_is_cloup_formatter
 
-from v2_conformance.cli.known_values import completion
 from v2_conformance.cli.usage import unknown
 from v2_conformance.options import kinds
 from v2_conformance.options.rows import Placed, Row, rows
@@ -127,7 +126,6 @@ def _option(placed: Placed, group: cloup.OptionGroup | None) -> click.Option:
             "type": _type(row),
             "metavar": None if row.choices else row.metavar,
             "multiple": row.several,
-            "shell_complete": completion(row.complete),
         }
         if placed.default not in (None, ()):
             values["default"] = placed.default
@@ -146,7 +144,6 @@ def _argument(placed: Placed) -> click.Argument:
         metavar=row.metavar,
         nargs=-1 if row.several else 1,
         required=row.required,
-        shell_complete=completion(row.complete),
         **more,
     )
 

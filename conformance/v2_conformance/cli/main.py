@@ -18,12 +18,12 @@ from typing import TextIO, cast
 
 import click
 import cloup
+from click.shell_completion import shell_complete
 
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.broken_pipe import PatientOutput
 from v2_conformance.cli.client import client
 from v2_conformance.cli.command import HELP_SETTINGS, PROGRAM, CommandGroup
-from v2_conformance.cli.completion import VARIABLE, answer_shell, completion
 from v2_conformance.cli.reports.badge import badge
 from v2_conformance.cli.reports.diff import diff
 from v2_conformance.cli.reports.expect import expect
@@ -47,6 +47,7 @@ from v2_conformance.terminal_safe_text import defused, for_people
 from v2_conformance.version import __version__
 
 _STOPPED = UnreachableError.exit_code
+_COMPLETE = "_V2_CONFORMANCE_COMPLETE"
 
 
 @cloup.group(
@@ -64,7 +65,7 @@ _STOPPED = UnreachableError.exit_code
         cloup.Section("Test a client", [client]),
         cloup.Section("Work with reports", [show, report, diff, expect, badge]),
         cloup.Section("Publish reports", [verify, publish]),
-        cloup.Section("About the suite", [listing, vectors, serve, selftest, completion]),
+        cloup.Section("About the suite", [listing, vectors, serve, selftest]),
     ],
 )
 @cloup.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
@@ -82,6 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The terminal went away; a command under nohup is to outlive it.
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, _interrupt)
+    question = os.environ.get(_COMPLETE)
+    if question:  # a shell asks, whose script click has made
+        return shell_complete(program, {}, PROGRAM, _COMPLETE, question)
     with _patient_output():
         code = _code(list(arguments))
     # A failure to flush when the interpreter exits would make the exit code 120.
@@ -122,9 +126,6 @@ def _code(arguments: list[str]) -> int:
 
 def _call(arguments: list[str]) -> int:
     # Not click's own `main`, which handles interrupts and broken pipes differently.
-    question = os.environ.get(VARIABLE)
-    if question:
-        return answer_shell(program, question)
     try:
         given = defaults(program, arguments)
         with program.make_context(PROGRAM, arguments, default_map=given) as context:

@@ -22,7 +22,6 @@ class ScenarioOptions:
         "--scenario PATTERN",
         "Run only the scenarios of this requirement, such as K3, or whose id matches this pattern, "
         "such as 'K3/*'. A run that leaves scenarios out is never conformant.",
-        complete="scenarios",
     )
     profiles: tuple[str, ...] = repeated("--profile NAME", "Claim a profile besides client: bf16.")
     lacks: tuple[str, ...] = repeated(
@@ -108,7 +107,6 @@ class KitOptions:
         str,
         "The server: kserve, mlserver, onnx (any server of ONNX models), openvino or triton; or "
         "clients.",
-        complete="kits",
     )
     directory: Path = argument(
         folder_path,
@@ -151,13 +149,11 @@ class ServeOptions:
     faults: tuple[str, ...] = repeated(
         "--fault NAME",
         "Break the server in this way; `v2-conformance list faults` lists the names.",
-        complete="faults",
     )
     variants: tuple[str, ...] = repeated(
         "--variant NAME",
         "Make the server behave in this way, which is also legal; `v2-conformance list variants` "
         "lists the names.",
-        complete="variants",
     )
 
 
@@ -171,7 +167,6 @@ class ListOptions:
         "server), client-faults, client-variants (of the plain client), variations (of "
         "requests), relations (which `run --model` tests), models (that a server must have) and "
         "traceability (the text of docs/traceability.md).",
-        complete="listings",
     )
 
 
@@ -196,10 +191,3 @@ class SelftestOptions:
         "--any-model",
         "Instead, show which faults `run --model` notices, on models that are not identity models.",
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class CompletionOptions:
-    """`completion`."""
-
-    shell: str = argument(str, "The shell: bash (4.4 or newer), fish or zsh.", complete="shells")

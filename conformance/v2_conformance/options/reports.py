@@ -97,7 +97,6 @@ class ShowOptions:
     case: str = argument(
         str,
         "The id of a case, or a pattern or requirement that only one case of the report matches.",
-        complete="cases_of_report",
     )
     full: bool = flag("--full", "Show every body in full, however long it is.")
     replay: Path | None = option(

@@ -34,8 +34,7 @@ class Row:
     kind of the value, None for a flag. `shown` describes a default that is not a constant. `on`
     names the commands that have it, if not every command that uses its class. `pytest` is its help
     in the pytest plugin, where it is called --v2-NAME; None if it is not there. `member` is what it
-    sets in a target file, such as "auth.bearer.env". `complete` names the function of
-    cli/known_values.py that a shell asks.
+    sets in a target file, such as "auth.bearer.env".
     """
 
     name: str | None
@@ -50,7 +49,6 @@ class Row:
     on: Sequence[str] | None = None
     pytest: str | None = None
     member: str | None = None
-    complete: str | None = None
 
     @property
     def is_flag(self) -> bool:

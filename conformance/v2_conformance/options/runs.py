@@ -102,7 +102,6 @@ class EmbeddedOptions:
     faults: tuple[str, ...] = repeated(
         "--fault NAME",
         "Break the embedded server in this way; `v2-conformance list faults` lists the names.",
-        complete="faults",
     )
 
 
@@ -138,7 +137,6 @@ class ReplayOptions(TargetOptions, ExecutionOptions):
         "--case PATTERN",
         "Send only the failed cases of this requirement, such as H6, or those whose id matches "
         "this pattern, such as 'H6/*'.",
-        complete="cases_of_report",
     )
     target_file: Path | None = option(
         "--target FILE",

@@ -22,7 +22,6 @@ class SelectionOptions:
         "--case PATTERN",
         "Run only the cases of this requirement, such as H6, or whose id matches this pattern, "
         "such as 'H6/*'. A run that leaves cases out is never conformant.",
-        complete="cases",
     )
     large: bool = flag(
         "--large",

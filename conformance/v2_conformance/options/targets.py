@@ -91,7 +91,6 @@ class TargetOptions(AccessOptions):
         on=_RUN,
         pytest="claim this profile besides binary",
         member="profiles",
-        complete="profiles",
     )
     headers: tuple[str, ...] = repeated(
         "--header 'NAME: VALUE'",
