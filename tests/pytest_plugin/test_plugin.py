@@ -175,7 +175,6 @@ class TestReports:
             assert [case.id for case in report.cases] == ids
         for name in ("serial", "two"):
             assert verify(pytester.path / name / "report.json").exit_code == 0
-            assert not (pytester.path / name / "run.lock").exists()
         outcomes = [{c.id: c.outcome for c in report.cases} for report in reports]
         assert outcomes[0] == outcomes[1]
         failed = [c for c in reports[0].cases if c.outcome is Outcome.FAIL and c.level != "MAY"]
