@@ -25,7 +25,6 @@ PACKAGES: Mapping[str, str] = {
     "java": "default-jdk-headless",
     "javac": "default-jdk-headless",
     "node": "nodejs",
-    "ssh-keygen": "openssh-client",
 }
 """Debian's packages of each program, and of what tests need with it."""
 _OTHER_NAMES = {"chromium": ("chromium-browser", "google-chrome")}
