@@ -63,7 +63,7 @@ class TestRun:
     def test_the_report_is_returned_and_written_and_nothing_is_printed(
         self, target: Target, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        plan = plan_of(SelectionOptions(patterns=("P2", "R3")))
+        plan = plan_of(SelectionOptions(patterns=("P2", "R3/survives*")))
         events: list[CaseFinished] = []
         report = start(target, plan, tmp_path).finish(workers=2, on_case=events.append)
         assert report == load_report(tmp_path / REPORT)
@@ -80,7 +80,7 @@ class TestRun:
         def recorded(event: CaseFinished) -> None:
             assert f'"id":"{event.result.case.id}"' in (tmp_path / RECORD).read_text()
 
-        start(target, plan_of(SelectionOptions(patterns=("R3",))), tmp_path).finish(
+        start(target, plan_of(SelectionOptions(patterns=("R3/survives*",))), tmp_path).finish(
             on_case=recorded
         )
 
