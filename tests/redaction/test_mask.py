@@ -88,6 +88,30 @@ def test_a_body_whose_coding_cannot_be_removed_is_withheld(coding: bytes) -> Non
     assert Mask().data(head + b"whatever") == (head + b"whatever", False)
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\\" * (1 << 20),
+        b'\\"' * (1 << 19),
+        delivered("in chunks of a byte", SECRET.encode() + bytes(1 << 18)),
+        b"HTTP/1.1 103 Early Hints\r\nSet-Cookie: a=b\r\n\r\n" * 20_000,
+    ],
+    ids=["backslashes", "quotes", "chunks", "heads"],
+)
+def test_much_of_what_takes_long_to_look_at_is_masked_in_time(data: bytes) -> None:
+    for mask in (MASK, MASKS[SECRETS[1]], Mask(("\\" * 30 + "end",))):
+        assert len(mask.data(data).data) == len(data)
+        assert len(mask.excerpt(data)) == len(data)
+
+
+def test_all_bodies_of_an_exchange_unpack_to_no_more_than_the_limit() -> None:
+    sent = delivered("in gzip", bytes(1 << 16))
+    kept, hidden = MASK.data(sent + sent, limit=1 << 16)
+    assert hidden
+    assert kept.startswith(sent)
+    assert not kept.endswith(sent)
+
+
 def test_a_harmless_body_in_chunks_and_gzip_is_kept() -> None:
     sent = delivered("in gzip in chunks", b'{"error": "no"}')
     assert MASK.data(sent) == (sent, False)

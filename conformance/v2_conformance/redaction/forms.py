@@ -7,6 +7,9 @@ import re
 
 _SHORT_ESCAPES = {"\b": "b", "\t": "t", "\n": "n", "\f": "f", "\r": "r", '"': '"', "'": "'"}
 _BASE64 = rb"[A-Za-z0-9+/_-]"
+# As many backslashes as an escape in JSON in JSON in JSON has. Without a bound, a long row of them
+# would take time that grows with its square.
+_BACKSLASHES = rb"\\{1,8}"
 
 
 def forms(secret: str) -> list[list[bytes]]:
@@ -14,30 +17,32 @@ def forms(secret: str) -> list[list[bytes]]:
     three alignments, hex."""
     raw = secret.encode()
     return [
-        [_escaped(character) for character in secret],
+        [_escaped(part) for part in re.findall(r"(?s)\\+|.", secret)],
         *(_base64(raw, offset) for offset in range(3)),
         [_hex(raw[at : at + 1]) for at in range(len(raw))],
     ]
 
 
 def _escaped(character: str) -> bytes:
-    """A character as it is, or escaped as in JSON (RFC 8259, section 7), a URL (RFC 3986, section
-    2.1) or a Python literal; backslashes may be escaped again."""
+    """A character, or a row of backslashes, as it is, or escaped as in JSON (RFC 8259, section 7),
+    a URL (RFC 3986, section 2.1) or a Python literal; backslashes may be escaped again."""
     raw, units = character.encode(), character.encode("utf-16-be")
+    plain = rb"\\{0,8}" + raw if character in "\"'/" else re.escape(raw)
     written = [
-        rb"\\*" + re.escape(raw) if character in "\"'\\/" else re.escape(raw),
-        b"".join(rb"\\+u" + _hex(units[at : at + 2]) for at in range(0, len(units), 2)),
+        *(rb"\\{%d}" % (times * len(raw)) for times in (8, 4, 2) if character[0] == "\\"),
+        plain,
+        b"".join(_BACKSLASHES + b"u" + _hex(units[at : at + 2]) for at in range(0, len(units), 2)),
         b"".join(b"%" + _hex(raw[at : at + 1]) for at in range(len(raw))),
-        b"".join(rb"\\+x" + _hex(raw[at : at + 1]) for at in range(len(raw))),
+        b"".join(_BACKSLASHES + b"x" + _hex(raw[at : at + 1]) for at in range(len(raw))),
     ]
     if character in _SHORT_ESCAPES:
-        written.append(rb"\\+" + _SHORT_ESCAPES[character].encode())
+        written.append(_BACKSLASHES + _SHORT_ESCAPES[character].encode())
     if character == " ":
         written.append(rb"\+")
     if character > "\uffff":
-        written.append(rb"\\+U" + _hex(ord(character).to_bytes(4, "big")))
+        written.append(_BACKSLASHES + b"U" + _hex(ord(character).to_bytes(4, "big")))
     if "\x7f" < character <= "\xff":
-        written.append(rb"\\+x" + _hex(character.encode("latin-1")))
+        written.append(_BACKSLASHES + b"x" + _hex(character.encode("latin-1")))
     return b"(?:" + b"|".join(written) + b")"
 
 

@@ -68,25 +68,29 @@ class Mask:
         if self._pattern is None:
             return Masked(masked)
         masked = self._hidden(masked)
-        withheld = [one for one in found if self._withholds(raw, one, limit)]
-        for start, end in (span for message in withheld for span in message.body):
-            masked = masked[:start] + b"*" * (end - start) + masked[end:]
-        return Masked(masked, bool(withheld))
+        withheld: list[Span] = []
+        for message in found:
+            inner = self._without_codings(raw, message, limit)
+            if inner is None or self._finds(inner):
+                withheld += message.body
+            limit -= len(inner or b"")  # however many messages there are
+        return Masked(_starred(masked, withheld), bool(withheld))
 
-    def _withholds(self, raw: bytes, message: Message, limit: int) -> bool:
-        """Return True if the body may have a secret that cannot be masked byte for byte."""
+    def _without_codings(self, raw: bytes, message: Message, limit: int) -> bytes | None:
+        """Return the body without its chunks and codings, b"" if it has neither; None if the
+        codings cannot be removed."""
         if len(message.body) < 2 and not message.codings:
-            return False
+            return b""
         body = b"".join(raw[start:end] for start, end in message.body)
         for name in reversed(message.codings):
             coding = known(name)
             if coding is None:
-                return True
+                return None
             try:
                 body = decode(coding, body, limit)
             except CodingError:
-                return True
-        return self._finds(body)
+                return None
+        return body
 
     def sent(self, data: bytes | bytearray | memoryview) -> bytes:
         """Return what was sent in an exchange, without the secrets. Except for heads it is the
@@ -112,9 +116,7 @@ class Mask:
     def excerpt(self, data: bytes) -> bytes:
         """Return bytes that may be cut off in the middle of a secret, without what they show."""
         masked = self._hidden(data)
-        for start, end in self._cut_off(masked):
-            masked = masked[:start] + b"*" * (end - start) + masked[end:]
-        return masked
+        return _starred(masked, self._cut_off(masked))
 
     def document(self, value: Any) -> Any:
         """Return a JSON document without the secrets."""
@@ -182,12 +184,12 @@ class Mask:
 
     def _heads(self, data: bytes, heads: Iterable[Span]) -> bytes:
         """Return `data` with the values of cookies and of `fields` hidden in every head."""
+        pieces: list[bytes] = []
+        at = 0
         for start, end in heads:
-            head = data[start:end]
-            masked = self._head(head)
-            if masked != head:
-                data = data[:start] + masked + data[end:]
-        return data
+            pieces += (data[at:start], self._head(data[start:end]))
+            at = end
+        return b"".join((*pieces, data[at:])) if pieces else data
 
     def _head(self, head: bytes) -> bytes:
         return self._field.sub(lambda m: m[1] + b"*" * len(m[2]), head)
@@ -196,6 +198,14 @@ class Mask:
     def _field(self) -> re.Pattern[bytes]:
         names = b"|".join(re.escape(name.encode()) for name in (*_COOKIES, *self.fields))
         return re.compile(rb"(?im)^((?:" + names + rb")" + _VALUE)
+
+
+def _starred(data: bytes, spans: Iterable[Span]) -> bytes:
+    """Return `data` with asterisks for these spans."""
+    result = bytearray(data)
+    for start, end in spans:
+        result[start:end] = b"*" * (end - start)
+    return bytes(result)
 
 
 class MaskedStream:
