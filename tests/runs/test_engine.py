@@ -275,7 +275,13 @@ class TestClaims:
             chosen("P", "H", "S", "O", "R", "M6/", "D11/"),
             workers=2,
         )
-        sent = {name: out for name, out in outcomes(found).items() if "/observed" not in name}
+        # Such a server may refuse a long body for its size, which is no failure.
+        left_out = ("/observed", "/long-body-typed-as-form")
+        sent = {
+            name: out
+            for name, out in outcomes(found).items()
+            if not any(map(name.__contains__, left_out))
+        }
         assert set(sent.values()) == {Outcome.PASS, Outcome.FAIL}
         assert cause_of("M6/", found) == WrongForm("OUTPUT0", "binary", "json")
         request = found["P2/blob-follows-json[INT32]"]
