@@ -77,17 +77,16 @@ class TestBookkeeping:
         deaths.clear(None)
         assert {deaths.killer_of(role) for role in (None, "mixed", "matrix/INT32")} == {None}
 
-    def test_engines_that_share_their_deaths_leave_out_what_another_one_found_dead(self) -> None:
-        deaths = Deaths()
-        deaths.add("identity/INT32", "S8/x")
+    def test_a_case_of_a_dead_model_is_not_sent(self) -> None:
         case = make_case(outputs=[{"tensor": 0, "binary_data": True}])
         with ReferenceServer() as server:
             target = target_of(server.url)
-            engine = Engine(target, discover(target), deaths=deaths)
+            engine = Engine(target, discover(target))
+            engine.deaths.add("identity/INT32", "S8/x")
             result = engine.run(case)
             assert result.outcome is Outcome.NOT_RUN
             assert result.cause == KilledBy("S8/x", "identity/INT32")
-            deaths.clear("identity/INT32")
+            engine.deaths.clear("identity/INT32")
             assert engine.run(case).outcome is Outcome.PASS
             engine.close()
 
@@ -159,13 +158,12 @@ class TestBlame:
     def test_a_killer_is_not_sent_again_while_what_it_killed_is_dead(self) -> None:
         with MutantServer(["rejection-kills-model"]) as server:
             target = target_of(server.url)
-            deaths = Deaths()
-            engine = Engine(target, discover(target), deaths=deaths)
+            engine = Engine(target, discover(target))
             killer = REJECTED[0]
             first = engine.run(killer)
             death(first)
             assert engine.run(killer) is first
-            deaths.clear(killer.role)
+            engine.deaths.clear(killer.role)
             assert engine.run(killer) is not first
             engine.close()
 

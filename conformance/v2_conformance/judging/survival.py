@@ -67,8 +67,6 @@ NO_USABLE_MODEL = Verdict(Outcome.NOT_RUN, NoUsableModel())
 class Claims:
     """Claims of a target, and the roles it was found to have; `absent` has the reasons for the
     others.
-
-    `binding` is that of its endpoint, None for an ordinary one.
     """
 
     profiles: Collection[str]

@@ -39,7 +39,7 @@ class RequestCase(CaseBase):
     pipelined one. `foreign_ids` are the ids of `first` and `members`.
     `variations` are names of cases/variations.yaml, in the order in which they apply; `request` has
     what they change of it already. `last_negative` is false if another negative case of its
-    requirement comes after it that is thorough if it is, ordinary if not.
+    requirement comes after it.
     """
 
     model: str

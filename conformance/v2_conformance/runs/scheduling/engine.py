@@ -77,7 +77,6 @@ class Engine:
         *,
         transport: Transport | None = None,
         recovery: Recovery | None = None,
-        deaths: Deaths | None = None,
         patience: Patience | None = None,
         budget: Budget | None = None,
     ) -> None:
@@ -91,7 +90,7 @@ class Engine:
         self.round_trip_s = round_trip_s(server.asked)
         self.out_of_time = False  # True if a case was not sent because the time was spent
         self.cuts_off = False  # True if a case was cut off that no other can have disturbed
-        self._deaths = deaths or Deaths()
+        self.deaths = Deaths()
         self._claims = Claims(target.profiles, target.unsupported, server.present, server.absent)
         patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, patience)
@@ -104,7 +103,7 @@ class Engine:
             self._hangs,
         )
         self.repeats = Repeats(self._canary)
-        self._blame = Blame(target, self._canary, self._deaths, recovery or Recovery(), budget)
+        self._blame = Blame(target, self._canary, self.deaths, recovery or Recovery(), budget)
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
         self._ahead: _Ahead | None = None
@@ -132,7 +131,7 @@ class Engine:
         result = self._guarded(moved, lambda: self._alone(moved, begun))
         result = replace(result, duration_s=time.perf_counter() - started)
         self._count(result)
-        if self._deaths.killer_of(moved.role) == moved.id:
+        if self.deaths.killer_of(moved.role) == moved.id:
             self._fatal[moved.id] = result
         return result
 
@@ -175,7 +174,7 @@ class Engine:
         """
         started = time.perf_counter() - sum(answer.duration_s for answer in answers)
         fatal = self._fatal.get(case.id)
-        killed = (self._deaths.killer_of(role) == case.id for role in (None, *self.server.present))
+        killed = (self.deaths.killer_of(role) == case.id for role in (None, *self.server.present))
         if fatal is not None and fatal.case is case and any(killed):
             return fatal
         known = iter(answers)
@@ -275,7 +274,7 @@ class Engine:
         """Forget what was learned of the server, as if no case had run. Return False if a case has
         killed something, which stays dead.
         """
-        if self._deaths.killer_of(None) or any(map(self._deaths.killer_of, self.server.present)):
+        if self.deaths.killer_of(None) or any(map(self.deaths.killer_of, self.server.present)):
             return False
         self.live.hang_up()
         self._canary.forget()
@@ -331,7 +330,7 @@ class Engine:
 
     def _still_fatal(self, case: RequestCase | GetCase) -> Result | None:
         """Return the result showing that the case killed what is still dead; one try is enough."""
-        killed = case.id in self._fatal and self._deaths.killer_of(case.role) == case.id
+        killed = case.id in self._fatal and self.deaths.killer_of(case.role) == case.id
         return self._fatal[case.id] if killed else None
 
     def _note_hang(self, result: Result) -> None:
@@ -360,7 +359,7 @@ class Engine:
 
     def _lost(self, case: RequestCase | GetCase) -> Iterator[Verdict]:
         for role in case.roles or (None,):
-            killer = self._deaths.killer_of(role)
+            killer = self.deaths.killer_of(role)
             if killer is not None:
                 yield needs_the_dead(case, killer)
         if self._surplus > MOST_SURPLUS:
