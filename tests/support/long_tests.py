@@ -49,7 +49,6 @@ SAMPLED = {
     "tests/runs/test_learning.py": 3,
     "tests/verifying/": 12,
     "tests/verifying/test_honest_reports.py": 100,
-    "tests/verifying/test_short_records.py": 1,
 }
 """Of these modules and folders an ordinary run tries one test of so many: whole runs, browsers and
 long tables."""

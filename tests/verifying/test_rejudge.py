@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from support.reports import Document, case_of
-from support.runs import BAD, GOOD, cases_that_differ, changed, of_faulty, said
+from support.runs import BAD, GOOD, cases_that_differ, changed, of_faulty
 from v2_conformance.report.document import Report
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, SeveralWrong
-
-STATUS = {"kind": "wrong_status", "expected": "200", "got": 500, "body": "no"}
 
 
 @pytest.mark.parametrize(
@@ -39,34 +36,6 @@ def test_a_cause_or_a_message_that_the_bytes_do_not_show_is_named(
     assert found.exit_code == 0  # the verdict holds
     assert f"same outcome, but for another cause: {BAD}: rejected with status 400" in text
     assert "EDITED" not in text
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda cause: STATUS,
-        lambda cause: None,
-        lambda cause: {**cause, "difference": {**cause["difference"], "element": 7}},
-        lambda cause: {**cause, "difference": {**cause["difference"], "offset": 1}},
-        lambda cause: {**cause, "difference": {**cause["difference"], "body_offset": None}},
-        lambda cause: {**cause, "difference": {**cause["difference"], "got": "00"}},
-        lambda cause: {**cause, "difference": {**cause["difference"], "got_value": "1"}},
-    ],
-    ids=["status", "none", "element", "offset", "body_offset", "got", "got_value"],
-)
-@pytest.mark.long
-def test_another_first_difference_is_a_difference_of_the_report(
-    without_secrets: Path, tmp_path: Path, change: Callable[[Document], Document | None]
-) -> None:
-    def forge(report: Document) -> None:
-        case = case_of(report, GOOD)
-        give_cause(case, change(case["cause"]))
-
-    assert said(without_secrets)[0].exit_code == 0
-    found, text = changed(without_secrets, tmp_path, forge)
-    assert found.exit_code == 1
-    assert cases_that_differ(found) == [GOOD]
-    assert "the first difference in its `cause` is not what the recorded bytes show" in text
 
 
 def test_another_number_of_differing_elements_is_another_cause(

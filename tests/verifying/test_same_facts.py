@@ -15,7 +15,10 @@ from v2_conformance.redaction import Mask
 from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.recording.results import recorded_exchange
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.verifying.recorded.transcripts import read_exchange
+from v2_conformance.verifying.record import Record
+from v2_conformance.verifying.setting import Whereabouts
+from v2_conformance.wire.encode.deployment import Address
+from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.transcript import Ending, Response, Transcript
 from v2_conformance.wire.transport import Parting
 
@@ -28,7 +31,9 @@ def read_back(came: Transcript) -> Transcript:
     written = recorded_exchange(Exchange(came, Purpose.CASE, Purpose.CASE.note), Mask())
     kept = msgspec.json.decode(msgspec.json.encode(written), type=RecordedExchange)
     assert (kept.first_byte_ms is None) == (not kept.response)
-    return read_exchange(kept).transcript
+    asked = Prepared(request_of(bytes(came.request)))
+    record = Record([kept], Whereabouts(Address("h"), Mask(), False))
+    return record.take("it", (Purpose.CASE,), asked).transcript
 
 
 def is_read_back(came: Transcript) -> bool:

@@ -79,29 +79,6 @@ def test_what_is_no_entry_of_a_generated_request_is_noticed(
     assert "the entry of a generated request is not one" in text
 
 
-@pytest.mark.parametrize(
-    ("members", "words"),
-    [
-        (
-            {"count": 7},
-            "54 generated requests are recorded that passed, its cause has another number",
-        ),
-        (None, "54 generated requests are recorded that passed, its cause has another number"),
-    ],
-)
-def test_another_number_of_generated_requests_is_noticed(
-    generated: Path, tmp_path: Path, members: Document | None, words: str
-) -> None:
-    def change(report: Document) -> None:
-        case = case_of(report, "M7/generated")
-        case["cause"] = members and {**case["cause"], **members}
-
-    assert said(generated)[0].exit_code == 0
-    found, text = changed(generated, tmp_path, change)
-    assert cases_that_differ(found) == ["M7/generated"]
-    assert words in text
-
-
 class _Silent(Behaviour):
     """It answers no inference request."""
 
@@ -139,15 +116,10 @@ class _Dies(Behaviour):
 
 
 @pytest.mark.parametrize(
-    ("server", "outcome", "believed"),
-    [
-        (_Silent, "inconclusive", "answered no known-good request"),
-        (_Raw, "not_run", "taken on trust: nothing"),
-        (_Dies, "not_run", "what another case killed did not recover"),
-    ],
+    ("server", "outcome"), [(_Silent, "inconclusive"), (_Raw, "not_run"), (_Dies, "not_run")]
 )
-def test_generated_requests_that_were_not_sent_are_believed(
-    server: type[Behaviour], outcome: str, believed: str, tmp_path: Path, start: Start
+def test_generated_requests_that_were_not_sent_are_taken_as_recorded(
+    server: type[Behaviour], outcome: str, tmp_path: Path, start: Start
 ) -> None:
     names = ["M7/generated", "H1/honoured[long,INT32]", *(["W1/*"] if server is _Raw else [])]
     chosen = [argument for name in names for argument in ("--case", name)]
@@ -156,7 +128,6 @@ def test_generated_requests_that_were_not_sent_are_believed(
     main(["run", start(server).url, *chosen, *options])
     found, text = said(tmp_path / "report.json")
     assert found.exit_code == 0, text
-    assert believed in text
     report = read_document(tmp_path / "report.json")
     assert case_of(report, "M7/generated")["outcome"] == outcome
 
@@ -187,10 +158,3 @@ def test_cases_hold_whose_model_a_generated_request_killed(
     assert found.exit_code == 0, text
     case = case_of(read_document(path), victim.id)
     assert case["cause"] == {"kind": "killed_by", "case": "M7/generated", "role": KILLED}
-
-    def answered(report: Document) -> None:
-        good = case_of(report, "M7/generated")
-        good["exchanges"] = good["exchanges"][:1]
-
-    found, text = changed(path, tmp_path, answered)
-    assert victim.id in cases_that_differ(found)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
+from v2_conformance.certifying.failures import Failure
 from v2_conformance.errors import ReportFileError
 from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.protocol.datatypes import ElementError
@@ -24,10 +25,9 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.verifying.failures import Failure
 from v2_conformance.verifying.learned import asked_model, tolerance_of
 from v2_conformance.verifying.plan import cases_of
-from v2_conformance.verifying.recorded.transcripts import RecordedError
+from v2_conformance.verifying.record import RecordedError
 
 
 class Now(Enum):

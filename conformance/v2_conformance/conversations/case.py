@@ -43,10 +43,6 @@ from v2_conformance.wire.encode.parting import times
 from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
 from v2_conformance.wire.transcript import Transcript
 
-MOST_EXCHANGES = 6
-"""The most exchanges of a case that are not together: the first request, the case's own, the
-known-good ones, and the retries that a gateway can cause."""
-
 _Survival = Generator[Step, Any, Verdict]
 
 

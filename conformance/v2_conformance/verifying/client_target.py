@@ -9,16 +9,10 @@ from v2_conformance.bench.listener import BENCH
 from v2_conformance.report.document import Report, with_client_name
 from v2_conformance.report.tested import ServerInfo
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
-from v2_conformance.verifying.discovered import Discovered
 
 
-def client_discovered(report: Report) -> Discovered:
-    """Return what cannot be true of the target of a client's report. Never raises."""
-    return Discovered(tuple(_edits(report)))
-
-
-def client_claim_edits(report: Report) -> Iterator[str]:
-    """Yield what no client can claim."""
+def client_edits(report: Report) -> Iterator[str]:
+    """Yield what cannot be true of a client, or does not follow from what it said."""
     profiles = report.target.profiles
     allowed = set(profiles) <= set(CLIENT_PROFILES) and profiles[:1] == CLIENT_PROFILES[:1]
     if not allowed or len(set(profiles)) < len(profiles) or report.target.unsupported:
@@ -26,9 +20,6 @@ def client_claim_edits(report: Report) -> Iterator[str]:
     lacks = () if report.target.client is None else report.target.client.lacks
     if not set(lacks) <= set(FEATURES):
         yield "the client lacks what no run knows"
-
-
-def _edits(report: Report) -> Iterator[str]:
     target = report.target
     elsewhere = (target.url, target.host) != (BENCH, BENCH.partition("//")[2])
     of_a_server = (

@@ -1,206 +1,142 @@
-"""Result of discovery, derived again from its recorded answers and compared with the report."""
+"""Discovery and the first answers of models, derived again from their recorded exchanges."""
 
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from urllib.parse import urlsplit
+from collections.abc import Iterator
+from typing import get_args
 
-from v2_conformance.conversations.discovery import SERVER, Found, Look, Wanted, discovery
+from v2_conformance.conversations.calibration import calibration
+from v2_conformance.conversations.discovery import Found, Look, Wanted, discovery
 from v2_conformance.conversations.steps import play
-from v2_conformance.judging.metadata import (
-    ServerName,
-    server_name,
-)
+from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.known_good import Form, known_good
+from v2_conformance.judging.observed.cases import observe_first_answer
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
-from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.suite.cases import GetCase
+from v2_conformance.report.evidence import Calibration
 from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.circumstances import AnswersDiffer
 from v2_conformance.suite.models import ModelContract, models_of_use
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.verifying.exchanges import matching
-from v2_conformance.verifying.recorded.transcripts import (
-    ReadExchange,
-    RecordedError,
-    read_exchange,
-    same_as_masked,
-)
+from v2_conformance.verifying.record import Record, RecordedError
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.encode.requests import Prepared, get_request
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.transcript import Response, Transcript
 
 _SHOWN = 120
+_FORMS: tuple[Form, ...] = get_args(Form)
 _MODEL = re.compile(
     rb"GET [!-~]*?/v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))? "
     rb"HTTP/1\.1\r\n"
 )
 
 
-@dataclass(frozen=True)
-class Discovered:
-    """Differences between a report's target and discovery's recorded answers.
+def discovery_edits(known: Setting) -> Iterator[str]:
+    """Yield how the target of a report of this very catalogue differs from its recorded answers.
 
-    `edits` cannot be true of any run. `unclear` cannot be shown either way. `believed` has to be
-    taken on trust, worded to follow "believed: ".
+    Raises UnconfirmedError if the report does not have all of them.
     """
+    try:
+        yield from _differences(_found(known), known)
+    except (Finding, MessageError, RecordedError) as error:
+        yield f"the record of discovery: {printable(str(error), 300)}"
 
-    edits: tuple[str, ...]
-    unclear: tuple[str, ...] = ()
-    believed: tuple[str, ...] = ()
 
-
-def discovered(known: Setting) -> Discovered:
-    """Compare the target of a report of this very suite. Never raises for a report's content."""
-    edits = list(_address_edits(known))
-    unclear: list[str] = []
-    left = deque(known.report.discovery)
-    statuses: dict[str, int] = {}
+def _found(known: Setting) -> Found:
+    """Hold the conversation of discovery with its record."""
+    record = Record(known.report.discovery, known.where)
 
     def answer(look: Look) -> Response:
-        if not left:
-            raise RecordedError("not every model of the claimed profiles was asked for")
-        read = _read(left.popleft())
-        path_matches(look.path, read, known)
-        response = read.transcript.response
-        assert response is not None
-        if look.wanted is not None:
-            statuses[look.wanted.model.role] = response.status
+        asked = Prepared(get_request(known.where.address, look.path))
+        what = f"the request for {printable(look.path, _SHOWN)}"
+        response = record.take(what, (Purpose.DISCOVERY,), asked).transcript.response
+        if response is None:
+            raise RecordedError(f"{what} was not answered")
         return response
 
-    try:
-        found = play(discovery(_wanted(known, left)), answer)
-        if left:
-            raise RecordedError("more was asked for than the models of the claimed profiles")
-        edits += _server_edits(found.server, known)
-        for role, status in statuses.items():
-            edit, doubt = _of_model(role, found, status, known)
-            edits += [edit] if edit else []
-            unclear += [doubt] if doubt else []
-    except (Finding, MessageError) as error:
-        edits.append(f"the record of discovery: the answer to GET /v2 is not metadata: {error}")
-    except RecordedError as error:
-        edits.append(f"the record of discovery: {error}")
-    unclear += _other_answers(known)
-    believed: tuple[str, ...] = ()
-    if known.report.relations is not None and known.claims.absent:
-        names = ", ".join(printable(role, _SHOWN) for role in known.claims.absent)
-        believed = (f"that these models could not be tested: {names}",)
-    if known.report.target.host_given:
-        url = printable(known.report.target.url, _SHOWN)
-        host = printable(known.report.target.host, _SHOWN)
-        believed = (
-            *believed,
-            f"that {url} is where requests with the Host {host} went",
-        )
-    return Discovered(tuple(edits), tuple(unclear), believed)
+    found = play(discovery(_wanted(known, record)), answer)
+    record.end()
+    return found
 
 
-def _wanted(known: Setting, left: Sequence[RecordedExchange]) -> Iterator[Wanted]:
-    """Yield each model that the run asked for, as the report or the next of `left` names it."""
+def _wanted(known: Setting, record: Record) -> Iterator[Wanted]:
+    """Yield each model that the run asked for, as the report or the next exchange names it."""
     if known.report.relations is not None:
-        return  # its models were learned differently
-    target = known.report.target
+        return  # its models were learned
     for role, model in models_of_use(known.claims.profiles, known.claims.unsupported).items():
-        if (role in target.models) == (role in target.absent):
-            raise RecordedError(f"the model for {role} is not either there or absent")
-        stated = known.claims.present.get(role)
-        if role in target.absent:
-            stated = _usual(model, left, known)
+        absent = role in known.report.target.absent
+        stated = _asked_for(model, record) if absent else known.claims.present.get(role)
         if stated is None:
-            raise RecordedError(f"the model for {role} has other numbers of tensors than the role")
+            raise RecordedError(f"the model for {role} is not named")
         yield Wanted(model, stated)
 
 
-def _read(exchange: RecordedExchange) -> ReadExchange:
-    read = read_exchange(exchange)
-    if exchange.purpose is not Purpose.DISCOVERY or read.transcript.response is None:
-        raise RecordedError("an exchange is not an answered request of discovery")
-    return read
+def _asked_for(model: ModelContract, record: Record) -> DeployedModel | None:
+    """Return the model that the next request is about, with the contract's tensors."""
+    asked = _MODEL.match(record.left[0].request) if record.left else None
+    if asked is None:
+        return None
+    name, version = (None if part is None else part.decode() for part in asked.groups())
+    inputs, outputs = (tuple(one.name for one in s) for s in (model.inputs, model.outputs))
+    return DeployedModel(model.role, str(name), inputs, outputs, version, version is not None)
 
 
-def _address_edits(known: Setting) -> Iterator[str]:
-    """Yield an edit for a URL to which requests with the report's Host would not go."""
+def _differences(found: Found, known: Setting) -> Iterator[str]:
+    """Yield how the report's target differs from what discovery found."""
     target = known.report.target
-    if known.address.scheme not in ("http", "https"):
-        yield "the URL of the target is not one of HTTP"
-    if not target.host_given and urlsplit(target.url).netloc != target.host:
-        yield "the URL of the target is not the one that its requests went to"
-
-
-def _server_edits(found: ServerName, known: Setting) -> Iterator[str]:
-    stated = known.report.target.server
-    for name in ServerName.__struct_fields__:
-        if not _same(getattr(stated, name), getattr(found, name), known):
+    for name in ("name", "version", "extensions"):
+        if getattr(target.server, name) != getattr(found.server, name):
             yield f"the server's {name} is not that of its recorded answer to GET /v2"
+    if known.report.relations is not None:
+        return
+    present = {role: known.claims.present.get(role) for role in target.models}
+    roles = {*present, *found.present, *target.absent, *found.absent}
+    other = [
+        role
+        for role in sorted(roles)
+        if present.get(role) != found.present.get(role)
+        or (role in target.absent) != (role in found.absent)
+    ]
+    if other:
+        names = ", ".join(printable(role, 40) for role in other[:5])
+        yield f"these models are not what their recorded metadata says: {names}"
 
 
-def path_matches(path: str, exchange: ReadExchange, known: Setting) -> None:
-    """Raise RecordedError unless the request is the suite's GET of `path`."""
-    asked = Prepared(get_request(known.address, path))
-    matching([asked], exchange, known, f"the request for {printable(path, _SHOWN)}")
+def first_answers(known: Setting) -> Iterator[Observation]:
+    """Yield what calibrations show about the first answers of models that repeat theirs.
 
-
-def _of_model(
-    role: str, found: Found, status: int, known: Setting
-) -> tuple[str | None, str | None]:
-    """Return what cannot be true of the model in a role, and what cannot be shown to be."""
-    absent = known.report.target.absent
-    stated = absent[role] if role in absent else known.claims.present[role]
-    shown = found.absent[role] if role in found.absent else found.present[role]
-    if _same(stated, shown, known):
-        return None, None
-    if (
-        isinstance(stated, str)
-        and isinstance(shown, str)
-        and (status == 200 or not known.same_words)
-    ):
-        # Its tensors may have had names other than the contract's, which a report does not record,
-        # or another build may word the reason differently.
-        return None, f"why the model for {role} was taken to be absent"
-    return f"the model for {role} is not what its recorded metadata says", None
-
-
-def _usual(model: ModelContract, left: Sequence[RecordedExchange], known: Setting) -> DeployedModel:
-    """Return the binding of a model that was considered absent, with the contract's tensors."""
-    found = _asked_for(left[0].request) if left else None
-    if found is None:
-        raise RecordedError(f"the model for {model.role} was not asked for")
-    names = [tuple(spec.name for spec in specs) for specs in (model.inputs, model.outputs)]
-    given = found.groupdict().get("version")
-    version = None if given is None else given.decode("ascii")
-    name = found["name"].decode("ascii")
-    return DeployedModel(model.role, name, names[0], names[1], version, version is not None)
-
-
-def _asked_for(request: bytes) -> re.Match[bytes] | None:
-    """Return the name and the version of the model that a request of discovery is about."""
-    return _MODEL.match(request)
-
-
-def _other_answers(known: Setting) -> Iterator[str]:
-    """Return the cases whose answer to GET /v2 differs from the one that names the
-    report's server.
+    Raises RecordedError for one that no run leaves, and UnconfirmedError.
     """
-    for recorded in known.report.cases:
-        case = known.cases.get(recorded.id)
-        if not isinstance(case, GetCase) or case.path != SERVER:
-            continue
-        for exchange in recorded.exchanges:
-            try:
-                response = read_exchange(exchange).transcript.response
-                found = None if response is None else server_name(response)
-            except (Finding, MessageError, RecordedError):
-                continue  # the case says what is wrong with it
-            if found is not None and any(_server_edits(found, known)):
-                yield f"which server answered {recorded.id}: it gave another name, version or list"
+    causes = (case.cause for case in known.report.cases)
+    differing = {cause.role for cause in causes if isinstance(cause, AnswersDiffer)}
+    wrong: dict[tuple[str, str], Cause | None] = {}
+    for one in known.report.calibration:
+        if one.role not in differing:
+            first = _wrong_first(one, known)
+            wrong[one.role, one.form] = wrong.get((one.role, one.form)) or first
+    for (role, form), cause in wrong.items():
+        yield observe_first_answer(role, form, cause)
 
 
-def _same(stated: object, found: object, known: Setting) -> bool:
-    """Return True if they are equal, as far as masks show."""
-    if stated == found:
-        return True
-    return known.masks and same_as_masked(stated, found)
+def _wrong_first(one: Calibration, known: Setting) -> Cause | None:
+    """Hold the conversation of a calibration with its record."""
+    binding = known.claims.present.get(one.role)
+    form = next((form for form in _FORMS if form == one.form), None)
+    if binding is None or form is None:
+        raise RecordedError("a calibration has no such model or form")
+    record = Record(one.exchanges, known.where)
+
+    def answer(way: Prepared) -> Transcript:
+        return record.take("a calibration", (Purpose.CALIBRATION,), way).transcript
+
+    try:
+        ways = known_good(one.role, known.where.address, binding, form)
+    except CaseFileError as error:
+        raise RecordedError(f"a calibration cannot be made again: {error}") from error
+    first = play(calibration(ways), answer)
+    record.end()
+    return first.wrong

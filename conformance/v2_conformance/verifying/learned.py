@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from v2_conformance.conversations.learning import learn
@@ -15,7 +15,6 @@ from v2_conformance.judging.relations.learning import (
     unknown_model,
 )
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
-from v2_conformance.redaction import Mask
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
 from v2_conformance.report.kept_bytes import unpacked
@@ -23,12 +22,9 @@ from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.verifying.recorded.transcripts import (
-    RecordedError,
-    check_sent,
-    read_exchange,
-)
-from v2_conformance.wire.encode.deployment import Address, Tolerance, model_path
+from v2_conformance.verifying.record import Record, RecordedError, UnconfirmedError
+from v2_conformance.verifying.setting import Whereabouts
+from v2_conformance.wire.encode.deployment import Tolerance, model_path
 from v2_conformance.wire.encode.requests import Prepared, get_request
 from v2_conformance.wire.relations.cases import special_sets
 from v2_conformance.wire.transcript import Transcript
@@ -36,19 +32,17 @@ from v2_conformance.wire.transcript import Transcript
 
 @dataclass(frozen=True)
 class LearnedAgain:
-    """The models of a report, and why no run can have produced it. Empty for any other report."""
+    """The models of a report, why no run can have produced it, and which could not be learned again
+    for lack of bytes. Empty for any other report.
+    """
 
     models: tuple[Learned, ...] = ()
     edits: tuple[str, ...] = ()
+    unconfirmed: tuple[str, ...] = ()
 
 
 def learned_again(
-    report: Report,
-    address: Address,
-    mask: Mask,
-    *,
-    masks: bool,
-    cases: Sequence[Case] | None = None,
+    report: Report, where: Whereabouts, *, cases: Sequence[Case] | None = None
 ) -> LearnedAgain:
     """Learn the models of a report again. `cases` are those that the run began with, None if
     another suite made it. Never raises for a report's content.
@@ -57,36 +51,29 @@ def learned_again(
         return LearnedAgain()
     found: list[Learned] = []
     edits: list[str] = []
+    unconfirmed: list[str] = []
     for asked in report.relations.models:
+        what = f"how {printable(asked.role, 80)} was learned"
         try:
-            found.append(_learned(asked, report.relations, address, mask, cases, masks=masks))
+            found.append(_learned(asked, report.relations, where, cases))
         except (CaseFileError, ElementError, RecordedError, ReportFileError) as error:
-            edits.append(f"the record of how {printable(asked.role, 80)} was learned: {error}")
-    return LearnedAgain(tuple(found), tuple(edits))
+            edits.append(f"the record of {what}: {error}")
+        except UnconfirmedError as error:
+            unconfirmed.append(f"{what}: {error}")
+    return LearnedAgain(tuple(found), tuple(edits), tuple(unconfirmed))
 
 
 def _learned(
-    asked: AskedModel,
-    relations: Relations,
-    address: Address,
-    mask: Mask,
-    cases: Sequence[Case] | None,
-    *,
-    masks: bool,
+    asked: AskedModel, relations: Relations, where: Whereabouts, cases: Sequence[Case] | None
 ) -> Learned:
     model = asked_model(asked)
     name, inputs, special = model.model, model.inputs, model.special
-    answers = iter(asked.learned)
+    record = Record(asked.learned, where)
 
     def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Transcript:
-        exchange = next(answers, None)
-        if exchange is None or exchange.purpose is not purpose:
-            raise RecordedError("an exchange is missing or has another purpose")
-        transcript = read_exchange(exchange).transcript
-        check_sent(transcript, prepared.request, mask, masks=masks)
-        return transcript
+        return record.take("a request", (purpose,), prepared).transcript
 
-    metadata = Prepared(get_request(address, model_path(name)))
+    metadata = Prepared(get_request(where.address, model_path(name)))
     response = ask(metadata, Purpose.DISCOVERY).response
     said = "nothing was answered" if response is None else described(response, name)
     if isinstance(said, str):
@@ -97,13 +84,11 @@ def _learned(
     free = {one.name for one in asked.inputs if not one.chosen}
     if cases is not None and special != special_sets(cases, plain, free):
         raise RecordedError("its special values are not those of the suite's cases")
-    model = replace(plain, special=special)
     given = tolerance_of(relations)
-    learned = play(learn(model, said.version, address, given), ask)
+    learned = play(learn(replace(plain, special=special), said.version, where.address, given), ask)
     if learned.problem is not None:
         raise RecordedError(f"it does not answer its plain request: {learned.problem}")
-    if next(answers, None) is not None:
-        raise RecordedError("there are more exchanges than it takes")
+    record.end()
     compared = learned.json_rtol(given)
     if asked.json_rtol != compared:
         raise RecordedError(f"its floats were compared within rtol {compared:g}")
@@ -151,14 +136,3 @@ def _check_samples(inputs: tuple[TensorSpec, ...], samples: tuple[tuple[Sample, 
             if spec.datatype not in DATATYPES:
                 raise RecordedError("it has an input of an unknown datatype")
             check_blob(spec.datatype, value.shape, value.blob)
-
-
-def relation_edits(report: Report, again: LearnedAgain, bound: dict[str, str]) -> Iterator[str]:
-    """Yield what a report says of its models that does not follow from how they were learned.
-
-    `bound` has the roles that follow from it, with the names of their models.
-    """
-    yield from again.edits
-    stated = {role: model.model for role, model in report.target.models.items()}
-    if not again.edits and stated != bound:
-        yield "the models of the target are not those that were learned"

@@ -1,21 +1,21 @@
-"""Plays the conversation of a case with its record: each step gets the exchange that
-was recorded.
-"""
+"""Plays the conversation of a case with its record, and that of generated requests."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
+
+import msgspec
 
 from v2_conformance.conversations.case import conversation
+from v2_conformance.conversations.generated import generated, sendable
 from v2_conformance.conversations.steps import (
     Answer,
-    Ask,
+    AskApart,
     AskTogether,
     Calibrate,
     Concluded,
-    Exchange,
     Heard,
     KnownGood,
     Step,
@@ -23,177 +23,145 @@ from v2_conformance.conversations.steps import (
     play,
 )
 from v2_conformance.errors import CaseFileError
-from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.judging.known_good import known_good, problem_with
+from v2_conformance.judging.survival import skipped
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.protocol.datatypes import element_count
+from v2_conformance.report.document import CaseResult
+from v2_conformance.report.evidence import RecordedExchange
+from v2_conformance.resources import fits
+from v2_conformance.suite.cases import GeneratedCase, GetCase, RequestCase
+from v2_conformance.suite.causes.causes import COUNTEREXAMPLE, Cause, GeneratedFailure
+from v2_conformance.suite.entries.case_files import make_case
+from v2_conformance.suite.library import generated_entry
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.verifying.exchanges import (
-    beliefs_of,
-    check_liveness,
-    matching,
-    may_be_closed,
-    problem_of_canary,
-)
-from v2_conformance.verifying.recorded.beliefs import Belief
-from v2_conformance.verifying.recorded.transcripts import ReadExchange, RecordedError
+from v2_conformance.verifying.record import Record, RecordedError
 from v2_conformance.verifying.setting import Setting
+from v2_conformance.wire.encode.requests import LIVE, Prepared, get_request
 from v2_conformance.wire.transcript import Ending, Transcript
 
-OWN = (Purpose.CASE, Purpose.REPEATED, Purpose.RETRIED)
-"""The purposes with which a case's own exchange can be recorded."""
-
+_OWN = (Purpose.CASE, Purpose.REPEATED, Purpose.RETRIED)
 _NOTHING = exchange_of(Transcript(b"", 0, b"", Ending.LEFT), Purpose.CANARY_FRESH)
+_MOST_DRAWN = 64**3  # a cube of the largest dimension that is drawn
 
 
-def concluded(
-    case: RequestCase | GetCase, outcome: Outcome, exchanges: Sequence[ReadExchange], known: Setting
-) -> tuple[Concluded, list[Belief]]:
-    """Return the result of the conversation of a case that was recorded with this `outcome`, and
-    what had to be believed for it.
+def concluded(case: RequestCase | GetCase, record: Record, known: Setting) -> Concluded:
+    """Return the result of the conversation of a case with `record`.
 
-    Raises RecordedError for a record that contradicts itself or the case, and UnconfirmedError.
+    Raises RecordedError for a record that does not fit the case, and UnconfirmedError.
     """
     if isinstance(case, RequestCase) and not known.same_suite:
         # Which negative case of a requirement is its last depends on the other cases.
-        fresh = any(one.recorded.purpose is Purpose.CANARY_FRESH for one in exchanges)
+        fresh = any(one.purpose is Purpose.CANARY_FRESH for one in record.left)
         case = replace(case, last_negative=fresh)
-    record = _OnRecord(outcome, exchanges, known)
+    driver = _Driver(record, known)
     try:
-        came = play(conversation(case, known.known), record.answer)
+        found = play(conversation(case, known.known), driver.answer)
     except CaseFileError as error:
         raise RecordedError(f"its request cannot be made again: {error}") from error
-    record.check_end(came.verdict.outcome)
-    return came, record.believed
+    if driver.lacks_canary and found.verdict.outcome is not Outcome.FAIL:
+        raise RecordedError("a known-good request on a fresh connection is not recorded")
+    return found
 
 
-class _OnRecord:
-    def __init__(self, outcome: Outcome, exchanges: Sequence[ReadExchange], known: Setting) -> None:
-        self._outcome = outcome
-        self._left = deque(exchanges)
+class _Driver:
+    def __init__(self, record: Record, known: Setting) -> None:
+        self._record = record
         self._known = known
-        self._last: ReadExchange | None = None  # on the connection
-        self._stays = False  # True if the connection was left open, and no canary used it
-        self._missing: RecordedError | None = None
-        self.believed: list[Belief] = []
+        self.lacks_canary = False
 
     def answer(self, step: Step) -> Answer:
         """Return the record of a step. Raises RecordedError and UnconfirmedError."""
         if isinstance(step, Calibrate):
             return ""
-        if isinstance(step, Ask):
-            return self._asked(step)
+        if isinstance(step, KnownGood):
+            return self._heard(step)
         if isinstance(step, AskTogether):
-            return self._together(step)
-        try:
-            return self._heard_on_fresh(step) if step.fresh else self._heard_on_kept(step)
-        except RecordedError as error:
-            # If the case's own exchange fails it, no canary can make that better.
-            if self._outcome is Outcome.FAIL:
-                raise
-            self._missing = self._missing or error
-            self._left.clear()
-            return Heard(_NOTHING, None) if step.fresh else None
+            one = self._record.take("the request", (Purpose.SAMPLE,), *step.prepared)
+            return [(step.prepared.index(one.prepared), one.transcript)]
+        before = step.purpose is Purpose.BEFORE
+        what = "the request before the case" if before else "the request"
+        one = self._record.take(what, (Purpose.BEFORE,) if before else _OWN, step.prepared)
+        return exchange_of(one.transcript, one.recorded.purpose)
 
-    def check_end(self, outcome: Outcome) -> None:
-        """Raise RecordedError unless the record has all that led to `outcome`, and no more."""
-        if self._missing is not None and outcome is not Outcome.FAIL:
-            raise self._missing
-        if self._stays:
-            self.believed.append(Belief.KEPT)
-        if self._left:
-            raise RecordedError(
-                f"{self._purposes()} is recorded, but the suite sends nothing more in this case"
-            )
-
-    def _asked(self, step: Ask) -> Exchange:
-        exchange = self._next()
-        purpose = exchange.recorded.purpose
-        if step.purpose is Purpose.BEFORE:
-            if purpose is not Purpose.BEFORE:
-                raise RecordedError("the request before the case is not recorded first")
-            matching([step.prepared], exchange, self._known, "the request before the case")
-            return exchange_of(exchange.transcript, purpose)
-        if purpose is Purpose.BEFORE:
-            raise RecordedError("a request before the case is recorded, but the suite sends none")
-        matching([step.prepared], exchange, self._known, "the request")
-        if purpose not in OWN:
-            raise RecordedError("its first exchange is not marked as its own")
-        return self._of_case(exchange)
-
-    def _together(self, step: AskTogether) -> list[tuple[int, Transcript]]:
-        """Return the only recorded exchange of many."""
-        exchange = self._next()
-        prepared = matching(step.prepared, exchange, self._known, "the request")
-        if exchange.recorded.purpose is not Purpose.SAMPLE:
-            raise RecordedError("its first exchange is not marked as its own")
-        transcript = self._of_case(exchange).transcript
-        self.believed.append(Belief.OTHERS)
-        return [(step.prepared.index(prepared), transcript)]
-
-    def _of_case(self, exchange: ReadExchange) -> Exchange:
-        self._last = exchange
-        self.believed += beliefs_of(exchange)
-        return exchange_of(exchange.transcript, exchange.recorded.purpose)
-
-    def _heard_on_kept(self, step: KnownGood) -> Heard | None:
-        last = self._last
-        left_open = last is not None and last.transcript.open
-        if self._upcoming is not Purpose.CANARY_SAME:
-            self._stays = left_open
-            return None
-        if not left_open:
-            raise RecordedError("a canary is recorded on the same connection, which was closed")
-        exchange = self._next()
-        if last is not None and not exchange.transcript.reused:
-            if self._known.same_suite and not may_be_closed(last, exchange, self._known):
-                raise RecordedError(
-                    "a canary is recorded on the same connection, but a fresh one was used"
-                )
-            self.believed.append(Belief.KEPT)
-        return self._heard(exchange, step)
-
-    def _heard_on_fresh(self, step: KnownGood) -> Heard:
+    def _heard(self, step: KnownGood) -> Heard | None:
         liveness = None
-        if self._upcoming is Purpose.LIVENESS:
-            asked = self._next()
-            check_liveness(asked, self._known)
-            liveness = asked.transcript
-        if self._upcoming is not Purpose.CANARY_FRESH:
-            raise RecordedError(
-                "the known-good request on a fresh connection is left out; recorded instead: "
-                f"{self._purposes() or 'nothing'}"
-            )
-        exchange = self._next()
-        if exchange.transcript.reused:
-            raise RecordedError(
-                "a canary is recorded on a fresh connection, but the one before was used"
-            )
-        heard = self._heard(exchange, step)
-        if self._stays and self._last is not None:
-            closed = may_be_closed(self._last, exchange, self._known)
-            if self._known.same_suite and heard.problem is None and not closed:
-                raise RecordedError(
-                    "the connection was left open, but no known-good request is recorded on it"
-                )
-            self.believed.append(Belief.KEPT)
-        self._last, self._stays = exchange, False
-        return Heard(heard.exchange, heard.problem, liveness)
+        if not step.fresh and not self._record.comes(Purpose.CANARY_SAME):
+            return None  # the connection was closed before
+        if step.fresh and self._record.comes(Purpose.LIVENESS):
+            alive = Prepared(get_request(self._known.where.address, LIVE))
+            liveness = self._record.take("the liveness", (Purpose.LIVENESS,), alive).transcript
+        purpose = Purpose.CANARY_FRESH if step.fresh else Purpose.CANARY_SAME
+        if not self._record.comes(purpose):
+            self.lacks_canary = True  # a case that fails without it fails in any event
+            return Heard(_NOTHING, None)
+        one = self._record.take("a known-good request", (purpose,), *self._known_good(step))
+        expected = one.recorded.expected
+        problem = problem_with(one.prepared, expected, one.transcript)
+        return Heard(exchange_of(one.transcript, purpose, expected), problem, liveness)
 
-    def _heard(self, exchange: ReadExchange, step: KnownGood) -> Heard:
-        expected = exchange.recorded.expected
-        self.believed += beliefs_of(exchange)
-        if expected is not None:
-            self.believed.append(Belief.AS_AT_FIRST)
-        problem = problem_of_canary(step.role, exchange, self._known, *step.forms)
-        told = exchange_of(exchange.transcript, exchange.recorded.purpose, expected)
-        return Heard(told, problem)
+    def _known_good(self, step: KnownGood) -> list[Prepared]:
+        binding = self._known.claims.present.get(step.role)
+        if binding is None:
+            raise RecordedError(f"a known-good request needs {step.role}, which is not there")
+        address = self._known.where.address
+        return [way for form in step.forms for way in known_good(step.role, address, binding, form)]
 
-    @property
-    def _upcoming(self) -> Purpose | None:
-        return self._left[0].recorded.purpose if self._left else None
 
-    def _next(self) -> ReadExchange:
-        if not self._left:
-            raise RecordedError("an exchange of the case is not recorded")
-        return self._left.popleft()
+def of_generated(
+    case: GeneratedCase, recorded: CaseResult, record: Record, known: Setting
+) -> Verdict:
+    """Return the verdict on generated requests: each is a case of its own, made of its entry."""
+    asked: list[AskApart] = []
 
-    def _purposes(self) -> str:
-        return ", ".join(one.recorded.purpose.value for one in self._left)
+    def requests() -> Iterator[AskApart]:
+        while record.left:
+            asked.append(_request_of(case, record.left[0], recorded.cause, known))
+            yield asked[-1]
+
+    def answer(apart: AskApart) -> Concluded:
+        return concluded(apart.case, record, known)
+
+    verdict = play(generated(case, requests()), answer).verdict
+    made, cause = verdict.cause, recorded.cause
+    if isinstance(made, GeneratedFailure):
+        if isinstance(cause, GeneratedFailure):
+            if cause.file == COUNTEREXAMPLE:
+                made = msgspec.structs.replace(made, file=COUNTEREXAMPLE)
+            if not made.number:  # drawn: only who has that version of Hypothesis can draw it again
+                drawn = {"seed": cause.seed, "hypothesis": cause.hypothesis}
+                made = msgspec.structs.replace(made, number=cause.number, **drawn)
+        return msgspec.structs.replace(verdict, cause=made)
+    if asked != list(sendable(case, known.claims)):
+        raise RecordedError("the recorded requests are not all generated ones that the suite sends")
+    return verdict
+
+
+def _request_of(
+    case: GeneratedCase, one: RecordedExchange, cause: Cause | None, known: Setting
+) -> AskApart:
+    """Return the generated request that a recorded exchange belongs to."""
+    entry = one.entry
+    drawn = isinstance(cause, GeneratedFailure) and cause.seed == known.report.seed
+    if entry is None or not (entry in case.requests or (drawn and _is_drawn(entry))):
+        raise RecordedError("the entry of a generated request is not one")
+    made = make_case(entry)
+    assert isinstance(made, RequestCase)
+    skip = skipped(made, known.claims)
+    if skip is not None:
+        raise RecordedError(f"a generated request is recorded that is not sent: {skip.message}")
+    return AskApart(made, entry)
+
+
+def _is_drawn(entry: Mapping[str, Any]) -> bool:
+    """Return True for an entry with the form and the size of those that are drawn."""
+    try:
+        request = entry["request"]
+        again = {"model": entry["model"], "request": request, "answer": entry["expect"]["outputs"]}
+        return (
+            entry == generated_entry(again)
+            and fits("case", {"family": "M", "cases": [entry]})
+            and all(element_count(one["shape"]) <= _MOST_DRAWN for one in request["inputs"])
+        )
+    except (AttributeError, KeyError, TypeError):
+        return False

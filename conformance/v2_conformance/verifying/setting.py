@@ -18,7 +18,6 @@ from v2_conformance.report.tested import Model
 from v2_conformance.report.verdict.extension import left_out_of
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
-from v2_conformance.verifying.calibrated import FirstAnswers, first_answers
 from v2_conformance.verifying.plan import DerivedPlan
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.stand_ins import stood_in
@@ -29,44 +28,47 @@ _MOST_CHARACTERS = 1 << 20
 
 
 @dataclass(frozen=True)
+class Whereabouts:
+    """Where the requests of a report went, whether secrets are masked in them, and in which header
+    fields (`mask`).
+    """
+
+    address: Address
+    mask: Mask
+    masks: bool
+
+
+@dataclass(frozen=True)
 class Setting:
     """Facts about the whole run from its report, and the cases of this installation by id.
 
     `same_suite` says whether the catalogue of the run asks and expects what this one does, and
     `same_words` whether this very build made the report. `plan` is that of the run, made again,
-    None if this installation cannot make it. `masks` says
-    whether secrets are masked in its exchanges, `mask` in which header fields.
+    None if this installation cannot make it.
     """
 
-    address: Address
+    where: Whereabouts
     claims: Claims
-    mask: Mask
-    masks: bool
     same_suite: bool
     same_words: bool
     report: Report
     cases: Mapping[str, Case]
     plan: DerivedPlan | None
-    first: FirstAnswers
 
     @property
     def known(self) -> Known:
         """Facts that the conversations of its cases need."""
-        return Known(self.address, self.claims)
+        return Known(self.where.address, self.claims)
+
+    @property
+    def masks(self) -> bool:
+        """True if the report masks secrets."""
+        return self.where.masks
 
     @cached_property
     def left_out(self) -> bool:
         """True if the report shows that the server leaves the extension out."""
         return bool(left_out_of(self.report))
-
-
-@dataclass(frozen=True)
-class Whereabouts:
-    """Where the requests of a report went, and what it masks in them."""
-
-    address: Address
-    mask: Mask
-    masks: bool
 
 
 def whereabouts(report: Report) -> Whereabouts:
@@ -85,14 +87,8 @@ def whereabouts(report: Report) -> Whereabouts:
             f"the report cannot be judged again: its target has no URL ({error})"
         ) from error
     hidden = tuple(name for name, value in target.headers if value and not value.strip("*"))
-    address = Address(
-        target.host,
-        parts.path.rstrip("/"),
-        target.headers,
-        parts.scheme,
-        report.seed,
-        report.draws,
-    )
+    path, draws = parts.path.rstrip("/"), report.draws
+    address = Address(target.host, path, target.headers, parts.scheme, report.seed, draws)
     return Whereabouts(address, Mask(fields=hidden), bool(hidden) or target.masked)
 
 
@@ -122,30 +118,19 @@ def setting(
     Raises ReportFileError if it lacks what judging needs.
     """
     target = report.target
-    where = whereabouts(report)
-    address, mask, masks = where.address, where.mask, where.masks
     bindings = {
-        role: DeployedModel(
-            role, model.model, model.inputs, model.outputs, model.version, model.pinned
-        )
-        for role, model in target.models.items()
-        if _plays(role, model)
+        role: DeployedModel(role, one.model, one.inputs, one.outputs, one.version, one.pinned)
+        for role, one in target.models.items()
+        if plays(role, one)
     } | bindings_of(models)
-    return Setting(
-        address,
-        Claims(target.profiles, frozenset(target.unsupported), bindings, target.absent),
-        mask,
-        masks,
-        same_suite,
-        same_words,
-        report,
-        {case.id: stood_in(case, target.unsupported) for case in cases},
-        plan,
-        first_answers(report, address, bindings, mask, masks=masks),
-    )
+    claims = Claims(target.profiles, frozenset(target.unsupported), bindings, target.absent)
+    known = {case.id: stood_in(case, target.unsupported) for case in cases}
+    where = whereabouts(report)
+    return Setting(where, claims, same_suite, same_words, report, known, plan)
 
 
-def _plays(role: str, model: Model) -> bool:
+def plays(role: str, model: Model) -> bool:
+    """Return True if the contract has this role, with as many tensors."""
     known = contract().get(role)
     return known is not None and (len(model.inputs), len(model.outputs)) == (
         len(known.inputs),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -27,9 +28,10 @@ from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.runs.targets.target import check_url
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.verifying.client_target import client_claim_edits, client_discovered
-from v2_conformance.verifying.discovered import Discovered, discovered
-from v2_conformance.verifying.learned import learned_again, relation_edits
+from v2_conformance.suite.models import contract
+from v2_conformance.verifying.client_target import client_edits
+from v2_conformance.verifying.discovered import discovery_edits
+from v2_conformance.verifying.learned import LearnedAgain, learned_again
 from v2_conformance.verifying.plan import (
     DerivedPlan,
     cases_of,
@@ -37,9 +39,9 @@ from v2_conformance.verifying.plan import (
     named,
     plan_edits,
 )
-from v2_conformance.verifying.recorded.consistency import time_edits
-from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge, rejudge_observed
-from v2_conformance.verifying.setting import Setting, setting, whereabouts
+from v2_conformance.verifying.record import UnconfirmedError
+from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge
+from v2_conformance.verifying.setting import Setting, plays, setting, whereabouts
 
 _GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT})
 """What every build means by these words."""
@@ -49,27 +51,23 @@ _GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT})
 class Verification:
     """Result of judging a report again.
 
-    `edits` cannot be true of an unedited report whatever its cases show; `unclear` may be true or
-    forged. `again` is the report as its cases make it now, in the words of this installation.
-    `foreign` says whether its catalogue asks or expects something else, `other_build` whether
-    another build of the suite made it, and `unsealed` whether it is the record of a run, which has
-    no digest. `believed` is
-    what has to be believed of the whole run, in clauses. `digest` is computed from the content, ""
-    for a record. `masks` says whether secrets are masked in it.
+    `edits` cannot be true of an unedited report whatever its cases show, `unconfirmed` cannot be
+    judged again for lack of bytes. `again` is the report as its cases make it now, in the words of
+    this installation. `foreign` says whether its catalogue asks or expects something else,
+    `other_build` whether another build of the suite made it, and `unsealed` whether it is the
+    record of a run, which has no digest. `digest` is computed from the content, "" for a record.
     """
 
     path: Path
     report: Report
     cases: tuple[Rejudged, ...]
     edits: tuple[str, ...]
-    unclear: tuple[str, ...]
+    unconfirmed: tuple[str, ...]
     again: Report
     foreign: bool
     other_build: bool
     unsealed: bool
-    believed: tuple[str, ...]
     digest: str
-    masks: bool
 
     @property
     def verdict(self) -> OverallVerdict:
@@ -103,22 +101,7 @@ class Verification:
         if self.edits or any(case.problem is not None for case in self.cases):
             return 1
         judged = all(case.unjudged is None for case in self.cases)
-        return 0 if judged and not self.unclear and not self.foreign else 2
-
-    @property
-    def on_belief_alone(self) -> tuple[str, ...]:
-        """The MUST requirements with a case that did not fail, but has only belief to
-        show for it.
-        """
-        return tuple(
-            dict.fromkeys(
-                recorded.requirement
-                for recorded, case in zip(self.report.cases, self.cases, strict=True)
-                if recorded.level == "MUST"
-                and case.outcome.harmless
-                and any(belief.alone for belief in case.believed)
-            )
-        )
+        return 0 if judged and not self.unconfirmed and not self.foreign else 2
 
 
 def verify(path: Path, cases: Sequence[Case]) -> Verification:
@@ -132,9 +115,8 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     cases = [case for case in cases if case.of_clients is of_client]
     here = this_suite()
     foreign, other_build = suite.catalogue != here.catalogue, suite != here
-    where = whereabouts(report)
     begun = None if foreign else cases_of(report, cases)
-    again = learned_again(report, where.address, where.mask, masks=where.masks, cases=begun)
+    again = learned_again(report, whereabouts(report), cases=begun)
     plan, edits = (None, []) if foreign else plan_edits(report, cases, again.models)
     if report.relations is not None:
         cases = relation_plan(again.models, cases)
@@ -148,52 +130,77 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     )
     if not file.is_intact:
         edits.insert(0, "the report was edited: its digest is not that of its content")
-    edits += [*time_edits(report), *_url_edits(report)]
-    found = Discovered(())
+    unconfirmed = list(again.unconfirmed)
     if not foreign:
         edits += _version_edits(suite.catalogue_version, here.catalogue_version)
-        claimed = client_claim_edits if of_client else claim_edits
-        edits += [*claimed(report), *known.first.edits]
-        found = client_discovered(report) if of_client else discovered(known)
-        if report.relations is not None:
-            bound = {role: one.model for role, one in bindings_of(again.models).items()}
-            edits += relation_edits(report, again, bound)
+        edits += again.edits
+        try:
+            edits += client_edits(report) if of_client else _server_edits(known, again)
+        except UnconfirmedError as error:
+            unconfirmed.append(f"the record of discovery: {error}")
     judged = _rejudged(report, known)
     outcomes = tuple(map(_as_judged, report.cases, judged))
     planned = report.planned if plan is None else dict(plan.counts)
     now = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
     if not foreign:
-        edits += [*found.edits, *_edits(report, now, same_words=known.same_words)]
+        edits += _edits(report, now, same_words=known.same_words)
     return Verification(
         path,
         report,
         judged,
         tuple(edits),
-        found.unclear,
+        tuple(unconfirmed),
         _in_present_words(now, judged, plan),
         foreign,
         other_build,
         file.is_record,
-        found.believed,
         file.digest,
-        known.masks,
     )
+
+
+def _server_edits(known: Setting, again: LearnedAgain) -> Iterator[str]:
+    """Yield what is wrong with the target and the claims. Raises UnconfirmedError."""
+    report = known.report
+    yield from claim_edits(report)
+    if report.relations is not None and not (again.edits or again.unconfirmed):
+        stated = {role: model.model for role, model in report.target.models.items()}
+        if stated != {role: one.model for role, one in bindings_of(again.models).items()}:
+            yield "the models of the target are not those that were learned"
+    yield from _target_edits(report)
+    yield from discovery_edits(known)
+
+
+def _target_edits(report: Report) -> Iterator[str]:
+    """Yield what no target of a server has."""
+    target = report.target
+    try:
+        check_url(target.url)
+    except UsageError as error:
+        yield f"no run can have this target: {printable(str(error))}"
+    if not target.host_given and urlsplit(target.url).netloc != target.host:
+        yield "the URL of the target is not the one that its requests went to"
+    roles = () if report.relations is not None else (*target.models, *target.absent)
+    for role in roles:
+        model = target.models.get(role)
+        if role not in contract() or (model is not None and not plays(role, model)):
+            yield f"the contract has no model for {printable(role, 80)} with such tensors"
 
 
 def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
     """Judge every case again, each once, with those about all other exchanges last."""
     seen: set[str] = set()
-    sent: list[Rejudged | None] = []
-    for case in report.cases:
+    found: dict[int, Rejudged] = {}
+    for number, case in enumerate(report.cases):
         if case.id in seen:
-            sent.append(Rejudged(case.id, case.outcome, case.outcome, "the report has it twice"))
-            continue
+            twice = "the report has it twice"
+            found[number] = Rejudged(case.id, case.outcome, case.outcome, twice)
+        elif not is_observed(case, known):
+            found[number] = rejudge(case, known)
         seen.add(case.id)
-        sent.append(None if is_observed(case, known) else rejudge(case, known))
-    others = [case for case in sent if case is not None]
+    others = list(found.values())
     return tuple(
-        rejudge_observed(recorded, known, others) if case is None else case
-        for recorded, case in zip(report.cases, sent, strict=True)
+        found[number] if number in found else rejudge(case, known, others)
+        for number, case in enumerate(report.cases)
     )
 
 
@@ -201,16 +208,6 @@ def _as_judged(recorded: CaseResult, again: Rejudged) -> CaseResult:
     """Return a case with what its bytes show: a verdict also follows from causes."""
     cause = recorded.cause if again.verdict is None else again.verdict.cause
     return msgspec.structs.replace(recorded, outcome=again.outcome, cause=cause)
-
-
-def _url_edits(report: Report) -> Iterator[str]:
-    """Yield why no run goes to the URL of the target, if it is that of a server."""
-    if report.target.client is not None:
-        return
-    try:
-        check_url(report.target.url)
-    except UsageError as error:
-        yield f"no run can have this target: {printable(str(error))}"
 
 
 def _version_edits(stated: str, here: str) -> Iterator[str]:

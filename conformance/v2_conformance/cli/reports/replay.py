@@ -38,6 +38,7 @@ def replay(options: ReplayOptions) -> int:
     Sends only the cases that failed, judges the answers anew and prints a line for each: fixed, or
     still failing and why. Writes no report: only a whole run has a verdict.
     """
+    from v2_conformance.certifying.failures import failures
     from v2_conformance.certifying.progress import warnings_about_secrets
     from v2_conformance.certifying.reported_target import reported_target, shown_url
     from v2_conformance.certifying.resending import Now, resend
@@ -49,7 +50,6 @@ def replay(options: ReplayOptions) -> int:
     from v2_conformance.runs.targets.make import target_of
     from v2_conformance.suite.library import every_case
     from v2_conformance.terminal_safe_text import wrapped
-    from v2_conformance.verifying.failures import failures
 
     document = load_report(options.report)
     failed = failures(document, every_case(), options.patterns)

@@ -18,14 +18,14 @@ from v2_conformance.options.reports import VerifyOptions
         1: "The verdict does not hold: the report was edited, or a case or the verdict comes "
         "out differently.",
         2: "The verdict cannot be confirmed here: the report cannot be read, or another version or "
-        "catalogue made it.",
+        "catalogue made it, or a body in it is cut or withheld.",
     },
 )
 def verify(options: VerifyOptions) -> int:
     """Judge a report again from its recorded bytes, without a server.
 
-    Prints every case that comes out differently, and what had to be taken on trust because the
-    bytes cannot show it.
+    Makes each request again and compares it, judges each response again, and derives the plan, the
+    requirements and the verdict again. Prints what differs.
     """
     from v2_conformance.formats.text.verification import verification_lines
     from v2_conformance.suite.library import every_case

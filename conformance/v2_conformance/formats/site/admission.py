@@ -84,7 +84,7 @@ def _what_is_wrong(found: Verification) -> str:
 
 def _what_is_open(found: Verification) -> str:
     unjudged = [f"{case.id}: {case.unjudged}" for case in found.cases if case.unjudged is not None]
-    left = [*found.unclear, *unjudged]
+    left = [*found.unconfirmed, *unjudged]
     more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
     return f"it cannot be confirmed: {short(printable(left[0]), _LONGEST_REASON)}{more}"
 

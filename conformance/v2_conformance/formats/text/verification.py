@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from v2_conformance.report.document import CONFORMANT, CONSISTENT, NOT_ROBUST, Report
 from v2_conformance.report.tested import SuiteInfo, this_suite
 from v2_conformance.report.verdict.standing import server_name
-from v2_conformance.suite.causes.base import counted, printable
+from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.observations import AllKept, NothingObserved
 from v2_conformance.terminal_safe_text import wrapped
@@ -44,10 +43,8 @@ def verification_lines(found: Verification) -> list[str]:
     if found.unsealed:
         said.append("a record has no digest, so changes that no judgment depends on go unnoticed")
     said += _counts(found)
-    said += _beliefs(found)
-    said += _masks(found)
-    said += _named("cannot be shown either way", [("the report", words) for words in found.unclear])
-    unjudged = [(case.id, case.unjudged) for case in found.cases if case.unjudged]
+    unjudged = [("the report", words) for words in found.unconfirmed]
+    unjudged += [(case.id, case.unjudged) for case in found.cases if case.unjudged]
     said += _named("not judged again", unjudged)
     others = [(case.id, case.other_cause) for case in found.cases if case.other_cause]
     said += _named("same outcome, but for another cause", others)
@@ -93,35 +90,6 @@ def _counts(found: Verification) -> list[str]:
     return wrapped(text, "  ")
 
 
-def _beliefs(found: Verification) -> list[str]:
-    """Return what had to be believed, in all and with the number of cases for each."""
-    counts = Counter(belief for case in found.cases for belief in case.believed)
-    some = sum(bool(case.believed) for case in found.cases)
-    if not counts and not found.believed:
-        return ["taken on trust: nothing, except that the recorded bytes are those of the server"]
-    alone = sum(any(one.alone for one in case.believed) for case in found.cases)
-    said = wrapped(
-        f"taken on trust, because bytes cannot show it: a part of {counted(some, 'case')}, of "
-        "which "
-        f"{alone or 'none'} {'rests' if alone == 1 else 'rest'} on trust alone",
-        "  ",
-    )
-    for belief, count in counts.most_common():
-        said += wrapped(f"  {counted(count, 'case')}: {belief.value}", "    ")
-    for words in found.believed:
-        said += wrapped(f"  the run: {words}", "    ")
-    return said
-
-
-def _masks(found: Verification) -> list[str]:
-    """Return how many cases rest on masked responses, if the report masks any."""
-    if not found.masks:
-        return []
-    count = sum(case.hidden for case in found.cases)
-    cases = {0: "no case rests", 1: "1 case rests"}.get(count, f"{count} cases rest")
-    return [f"masked secrets: {cases} on masked bytes of responses"]
-
-
 def _named(title: str, entries: Sequence[tuple[str, str]]) -> list[str]:
     said = [f"{title}:"] if entries else []
     for name, words in entries[:_SHOWN]:
@@ -142,9 +110,7 @@ def _conclusion(found: Verification) -> str:
 def _verdict(found: Verification) -> str:
     stated, now = found.stated.upper(), found.now.upper()
     if found.exit_code == 0:
-        rest = found.on_belief_alone
-        trust = f"; of these MUST requirements, on trust alone: {' '.join(rest)}" if rest else ""
-        return f"the verdict holds: {stated}{trust}"
+        return f"the verdict holds: {stated}"
     if found.exit_code == 1:
         if found.now in _GOOD:  # what was edited or left out says nothing good of a server
             return f"the report does NOT hold: with the problems above it cannot be {stated}"

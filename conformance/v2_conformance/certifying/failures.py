@@ -55,8 +55,7 @@ def failures(
     cases = [case for case in cases if not case.of_clients]
     models: tuple[Learned, ...] = ()
     if report.relations is not None:
-        where = whereabouts(report)
-        models = learned_again(report, where.address, where.mask, masks=where.masks).models
+        models = learned_again(report, whereabouts(report)).models
         cases = relation_plan(models, cases_of(report, cases))
     known = {case.id: case for case in cases}
     found = [_failure(recorded, report, known) for recorded in _failed(report, patterns)]

@@ -1,1 +1,0 @@
-"""Recorded exchanges read back as transcripts, and whether they can be true."""
