@@ -110,28 +110,30 @@ class Observations:
     """
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, str], Observation] = {}
+        self._seen: dict[str, dict[str, Observation]] = {}  # by what was seen, then by case
 
     def add(self, seen: Iterable[Observation]) -> None:
         """Add what `observe` found in a case."""
         for one in seen:
-            known = self._seen.get((one.what, one.case))
-            if one.what != "first_answers" or known is None or not known.wrong:
-                self._seen[one.what, one.case] = one
+            known = self._seen.setdefault(one.what, {})
+            before = known.get(one.case)
+            if one.what != "first_answers" or before is None or not before.wrong:
+                known[one.case] = one
 
     def replace(self, case: str, seen: Iterable[Observation]) -> None:
         """Put what is now found in a case in the place of all that was added for it."""
-        self._seen = {key: one for key, one in self._seen.items() if one.case != case}
+        for known in self._seen.values():
+            known.pop(case, None)
         self.add(seen)
 
     def verdict(self, case: ObservedCase) -> Verdict:
         """Return the verdict on the observed `case`, from everything that was added."""
-        found = [one for (what, _), one in self._seen.items() if what == case.observed]
+        found = list(self._seen.get(case.observed, {}).values())
         judged = sum(one.judged for one in found)
         wrong = sorted((one for one in found if one.first is not None), key=_by_weight)
         count = sum(one.wrong for one in wrong)
         if not judged or (case.observed in OF_ABILITIES and count == judged):
-            answers = sum(s.judged for (what, _), s in self._seen.items() if what == "status_lines")
+            answers = sum(one.judged for one in self._seen.get("status_lines", {}).values())
             outcome = Outcome.UNSUPPORTED if answers else Outcome.INCONCLUSIVE
             return Verdict(outcome, NothingObserved(answers))
         if not wrong or wrong[0].first is None:
