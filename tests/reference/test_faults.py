@@ -1,7 +1,7 @@
 """Every fault is caught by a case of its requirement, and a server without faults by none.
 
-Here a sample of the faults is tried; with --whole-runs (`tox -e variants`) all of them.
-`v2-conformance selftest` tries all of them with all cases.
+Each fault meets the cases of its requirement in test_oracle.py; `v2-conformance selftest` tries all
+of them over sockets.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from functools import cache, partial
 
 import pytest
 
-from support import long_tests
 from v2_conformance.maintenance.selftest.servers import (
     SLOW_REQUIREMENTS,
     SLOW_TIMEOUT_S,
@@ -31,8 +30,6 @@ from v2_conformance.suite.requirements import catalogue
 from v2_mutants.faults import FAULTS
 from v2_mutants.servers import MutantServer
 
-# How many faults there are for each one that an ordinary run of the tests tries.
-_SAMPLED = 24
 _LEFT_OUT = SLOW_REQUIREMENTS - {"M7"}
 
 
@@ -71,18 +68,6 @@ def is_must(case: Case) -> bool:
     requirement = catalogue()[case.requirement]
     own = case.level == requirement.level
     return (requirement.level_for(SERVER_PROFILES) if own else case.level) == "MUST"
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "one_of_the_faults" in metafunc.fixturenames:
-        one_in = 1 if metafunc.config.getoption("--whole-runs") else _SAMPLED
-        metafunc.parametrize("one_of_the_faults", long_tests.sample(FAULTS, one_in))
-
-
-def test_a_fault_is_caught_by_a_case_of_its_requirement(one_of_the_faults: str) -> None:
-    failures = caught(one_of_the_faults)
-    assert failures, f"no case of {FAULTS[one_of_the_faults].requirement} fails"
-    assert all(failures.values()), "a failure says nothing"
 
 
 def test_a_server_without_faults_passes_every_case_every_time(
