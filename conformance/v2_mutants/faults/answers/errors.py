@@ -181,7 +181,7 @@ fault("compressed-errors-unlabeled", "R2", Behaviour.finish)(
         lambda finished, request, response: (
             finished
             if finished.status < 400 or "gzip" not in ",".join(request.values("Accept-Encoding"))
-            else replace(finished, body=(gzip.compress(b"".join(finished.body)),))
+            else replace(finished, body=(gzip.compress(b"".join(finished.body), mtime=0),))
         )
     ),
 )

@@ -124,7 +124,7 @@ fault("json-compressed-without-a-name", "P9", Behaviour.infer)(
         lambda response, model, request: (
             response
             if HEADER_LENGTH in dict(response.headers)
-            else replace(response, body=(gzip.compress(b"".join(response.body)),))
+            else replace(response, body=(gzip.compress(b"".join(response.body), mtime=0),))
         )
     ),
 )
