@@ -21,6 +21,7 @@ from v2_conformance.runs.learning import learn_models
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RelationCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract, Sample
@@ -77,20 +78,24 @@ def try_relation_fault(name: str) -> RelationTrial:
         slow = requirement in SLOW_REQUIREMENTS
         timeout = SLOW_TIMEOUT_S if slow else TIMEOUT_S
         target = make_target(server.url, profiles=SERVER_PROFILES, timeout=timeout)
-        try:
-            learned = learn_models(target, list(ORDINARY_MODELS), Choice(), None, _special)
-        except ConformanceError as error:
-            return RelationTrial(name, requirement, str(error))
-        different = [one.learned for one in learned.models if one.learned.differing is not None]
-        if different or learned.server.absent:
-            return RelationTrial(name, requirement, "a model that does not repeat its answers")
-        models = tuple(one.learned.model for one in learned.models)
-        cases = relation_sample(_cases(models), requirement)
-        engine = Engine(target, learned.server)
-        for event in run(engine, cases):
-            if event.result.outcome is Outcome.FAIL:
-                return RelationTrial(name, requirement, event.result.case.id)
-    return RelationTrial(name, requirement, None)
+        return RelationTrial(name, requirement, noticed_by(target, requirement))
+
+
+def noticed_by(target: Target, requirement: str) -> str | None:
+    """Return what notices a fault of the `requirement` in a target: see `RelationTrial`."""
+    try:
+        learned = learn_models(target, list(ORDINARY_MODELS), Choice(), None, _special)
+    except ConformanceError as error:
+        return str(error)
+    different = [one.learned for one in learned.models if one.learned.differing is not None]
+    if different or learned.server.absent:
+        return "a model that does not repeat its answers"
+    models = tuple(one.learned.model for one in learned.models)
+    cases = relation_sample(_cases(models), requirement)
+    for event in run(Engine(target, learned.server), cases):
+        if event.result.outcome is Outcome.FAIL:
+            return event.result.case.id
+    return None
 
 
 @cache

@@ -1,0 +1,1 @@
+"""What must not change, frozen in small files: see README.md."""

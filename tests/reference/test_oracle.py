@@ -1,0 +1,40 @@
+"""What the suite shows is as frozen in tests/oracle: here what takes seconds, in memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from oracle.parts import FILES, PARTS, names_of, read
+from oracle.servers import NOTHING, in_full, own_row
+from support.memory import in_memory, run_in_memory
+from v2_conformance.suite.library import suite_cases
+from v2_mutants.faults import FAULTS
+
+REQUIREMENTS = tuple(dict.fromkeys(fault.requirement for fault in FAULTS.values()))
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS)
+def test_each_fault_of_a_requirement_fails_its_cases_as_before(requirement: str) -> None:
+    frozen = read("own")
+    faults = [name for name, fault in FAULTS.items() if fault.requirement == requirement]
+    assert {name: own_row(name) for name in faults} == {name: frozen[name] for name in faults}
+
+
+def test_each_fault_is_caught_in_memory_or_over_sockets() -> None:
+    unseen = [name for name, row in read("own").items() if row == NOTHING]
+    assert read("sockets") == dict.fromkeys(unseen, "caught")
+
+
+def test_the_reference_server_does_in_memory_what_it_did_over_sockets() -> None:
+    frozen = read("embedded")
+    found = {one.case.id: in_full(one) for one in run_in_memory(in_memory(suite_cases()))}
+    assert found == {id: frozen[id] for id in found}
+
+
+@pytest.mark.parametrize("part", sorted(PARTS.keys() - {"reports"}))
+def test_the_oracle_has_a_row_for_each_name(part: str) -> None:
+    assert list(read(part)) == names_of(part)
+
+
+def test_the_oracle_is_small() -> None:
+    assert sum(file.stat().st_size for file in FILES.glob("*.txt")) <= 1_000_000
