@@ -296,10 +296,10 @@ class Once:
         key = tuple(one for one in members if not isinstance(one, Response))
         return self._kept(key, None, lambda: transcript)  # type: ignore[no-any-return]
 
-    def prepare(self, case: Case, address: object, binding: object, *, variant: int = 0) -> Any:
+    def prepare(self, case: Case, address: object, model: object, *, variant: int = 0) -> Any:
         """See `prepare`, which this calls once."""
-        key = (id(case), address, binding, variant)
-        return self._kept(key, case, lambda: _PREPARE(case, address, binding, variant=variant))
+        key = (id(case), address, model, variant)
+        return self._kept(key, case, lambda: _PREPARE(case, address, model, variant=variant))
 
     def judge(self, case: Case, prepared: object, transcript: Transcript) -> Any:
         """See `judge`, which this calls once."""
