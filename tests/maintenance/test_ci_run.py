@@ -18,7 +18,7 @@ STUBS = (
 )
 # Says what it is asked for, and if a missing program is an error. Fails for the word $FAILING.
 TOX = 'echo "tox $* $V2_REQUIRE_TOOLS"\n[[ " $* " != *" $FAILING "* ]]\n'
-WEEKLY = ["kits", "templates", "triton236", "kserve015", "kserve014", "selftest"]
+WEEKLY = ["kits", "templates", "triton236", "kserve015", "kserve014", "selftest", "oracle"]
 
 if not all(map(shutil.which, REAL)):
     pytest.skip(f"needs {', '.join(REAL)}", allow_module_level=True)
