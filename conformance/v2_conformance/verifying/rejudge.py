@@ -18,16 +18,8 @@ from v2_conformance.suite.cases import Case, ClientCase, GeneratedCase, Observed
 from v2_conformance.suite.causes.causes import FailedAtFirst, FailedBesideOthers, wrong_output
 from v2_conformance.suite.causes.circumstances import (
     AnswersDiffer,
-    ExtensionLeftOut,
-    Flooded,
-    InvalidCase,
     KilledBy,
-    NoKnownGoodAnswer,
-    NoUsableModel,
-    OutOfTime,
-    SuiteError,
 )
-from v2_conformance.suite.causes.client_findings import ClientKeptHanging
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.discovered import first_answers
 from v2_conformance.verifying.on_record import concluded, of_generated
@@ -37,10 +29,6 @@ from v2_conformance.verifying.setting import Setting
 
 _MASKED = "what the report masks may be what was judged"
 _UNSENT = (Outcome.NOT_RUN, Outcome.INCONCLUSIVE, Outcome.ERROR)
-_WHY_UNSENT = (
-    *(ClientKeptHanging, ExtensionLeftOut, Flooded, InvalidCase, KilledBy),
-    *(NoKnownGoodAnswer, NoUsableModel, OutOfTime, SuiteError),
-)
 
 
 @dataclass(frozen=True)
@@ -146,7 +134,7 @@ def _unsent(recorded: CaseResult, known: Setting) -> Verdict:
     """Return the verdict on a case without exchanges, as recorded: none of these is a good one."""
     cause = recorded.cause
     verdict = Verdict(recorded.outcome, cause)
-    if recorded.outcome not in _UNSENT or not isinstance(cause, _WHY_UNSENT):
+    if recorded.outcome not in _UNSENT or cause is None or not cause.unsent:
         raise RecordedError("no exchange is recorded")
     if verdict == LEFT_OUT and not known.left_out:
         raise RecordedError("the report does not show that the server leaves the extension out")

@@ -26,7 +26,6 @@ from v2_conformance.suite.causes.circumstances import (
     DatatypesUnsupported,
     RoleAbsent,
 )
-from v2_conformance.suite.causes.client_findings import ClientLacks
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import (
@@ -237,7 +236,7 @@ def _lacked(cases: Iterable[CaseResult]) -> Iterable[_Reason]:
     lacking = [
         case
         for case in cases
-        if case.level == "MUST" and isinstance(case.cause, ClientLacks) and case.cause.basic
+        if case.level == "MUST" and case.cause is not None and case.cause.lacks_basics
     ]
     for blocks in BLOCKS:
         found = [case for case in lacking if case.blocks == blocks]

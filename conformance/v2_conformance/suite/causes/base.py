@@ -76,6 +76,9 @@ class CauseBase(
     """True if failures that read alike are one defect whatever their cases are about: it names what
     is missing from a client's request, or is in the client's own words."""
 
+    unsent: ClassVar[bool] = False
+    """True if it is why a case was not sent, or got no answer that could be judged."""
+
     misleads: ClassVar[bool] = False
     """True if a client that relies on the answer continues with it and gets no error."""
 
@@ -99,6 +102,11 @@ class CauseBase(
         """The requirement that this alone shows to be broken, whichever case finds it; None if
         several might be. It is what the cause of an arbitrary model's failures is told by."""
         return None
+
+    @property
+    def lacks_basics(self) -> bool:
+        """True if a client has no way to do what asks for no option."""
+        return False
 
     @property
     def first_difference(self) -> FirstDifference | None:

@@ -44,6 +44,7 @@ class TimedOutEarly(CauseBase, frozen=True):
 class OutOfTime(CauseBase, frozen=True):
     """Not sent: the run had taken all of its `limit_s` seconds."""
 
+    unsent = True
     says = "not sent: the time limit of the run, {limit_s:g} s (--max-time), was reached"
     limit_s: float
 
@@ -51,6 +52,7 @@ class OutOfTime(CauseBase, frozen=True):
 class ExtensionLeftOut(CauseBase, frozen=True):
     """Not sent: the cases before it showed that the server does not implement the extension."""
 
+    unsent = True
     says = "not sent: the server does not implement the extension"
 
 
@@ -91,6 +93,7 @@ class WasDown(CauseBase, frozen=True):
 class KilledBy(CauseBase, frozen=True):
     """Another case killed what this one needs; `role` is None for the whole server."""
 
+    unsent = True
     case: str
     role: str | None
 
@@ -188,6 +191,7 @@ class Flooded(CauseBase, frozen=True):
     was cut off as too large counts as several MiB.
     """
 
+    unsent = True
     says = "not sent: too many answers of the server are far longer than they can need"
     limit: int
 
@@ -202,6 +206,7 @@ class ReadsNoDeeper(CauseBase, frozen=True):
 class NoKnownGoodAnswer(CauseBase, frozen=True):
     """Not sent: the model answers no known-good request at all."""
 
+    unsent = True
     says = "not sent: {role} answered no known-good request: {detail}"
     role: str
     detail: str
@@ -210,6 +215,7 @@ class NoKnownGoodAnswer(CauseBase, frozen=True):
 class NoUsableModel(CauseBase, frozen=True):
     """The server has no model that generated requests can go to."""
 
+    unsent = True
     says = "the server has no model to which generated requests can be sent"
 
 
@@ -219,6 +225,7 @@ class NoUsableModel(CauseBase, frozen=True):
 class InvalidCase(CauseBase, frozen=True):
     """The case cannot be encoded: its author's mistake."""
 
+    unsent = True
     says = "{problem}"
     problem: str
 
@@ -226,6 +233,7 @@ class InvalidCase(CauseBase, frozen=True):
 class SuiteError(CauseBase, frozen=True):
     """A mistake of the suite: the exception and where it was raised."""
 
+    unsent = True
     says = "error in the suite: {error} at {where}"
     error: str
     where: str

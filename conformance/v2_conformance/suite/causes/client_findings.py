@@ -284,6 +284,10 @@ class ClientLacks(CauseBase, frozen=True, omit_defaults=True):
     what: str
     basic: bool = False
 
+    @property
+    def lacks_basics(self) -> bool:
+        return self.basic
+
 
 class ClientTimedOut(CauseBase, frozen=True):
     """The client did not end within its time."""
@@ -295,6 +299,7 @@ class ClientTimedOut(CauseBase, frozen=True):
 class ClientKeptHanging(CauseBase, frozen=True):
     """Not run: the client had hung in so many scenarios in a row."""
 
+    unsent = True
     says = "not run: the client had hung in {number} scenarios in a row"
     number: Count
 
