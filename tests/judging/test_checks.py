@@ -34,6 +34,7 @@ from v2_conformance.suite.causes.findings import (
     WrongModelName,
     WrongStatus,
 )
+from v2_conformance.suite.causes.observed_findings import NoErrorToJudge
 from v2_conformance.suite.causes.output_findings import (
     DataAndSize,
     MixedForms,
@@ -41,7 +42,6 @@ from v2_conformance.suite.causes.output_findings import (
     WrongValue,
 )
 from v2_conformance.suite.causes.transport_findings import NoContentLength
-from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 

@@ -23,6 +23,7 @@ from v2_conformance.suite.causes.findings import (
     SchemaViolation,
     WrongStatus,
 )
+from v2_conformance.suite.causes.observed_findings import NoErrorToJudge
 from v2_conformance.suite.causes.output_findings import (
     MissingOutput,
     WrongForm,
@@ -44,7 +45,6 @@ from v2_conformance.suite.causes.transport_findings import (
     ResponseTooLarge,
     TimedOut,
 )
-from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.transcript import Ending
 

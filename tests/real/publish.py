@@ -38,10 +38,10 @@ from support.browser import browsing
 from support.tools import find
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.kits import write_kit
-from v2_conformance.report.causes.words import priced
 from v2_conformance.report.document import Report, RequirementResult
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
 from v2_conformance.report.verdict.judged import blocking, judged
+from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import FAILED, Outcome
 
 REPORTS = Path(__file__).parents[2] / "reports"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import chain
 from math import prod
 
-from v2_conformance.report.causes.words import listed
 from v2_conformance.report.document import Report
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import missing, to_go
+from v2_conformance.report.words import listed
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.circumstances import (
     CodingsUnsupported,

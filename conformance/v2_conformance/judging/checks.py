@@ -36,9 +36,9 @@ from v2_conformance.suite.causes.findings import (
     WrongModelName,
     WrongStatus,
 )
+from v2_conformance.suite.causes.observed_findings import NoErrorToJudge
 from v2_conformance.suite.causes.output_findings import MixedForms, UnrequestedOutputs
 from v2_conformance.suite.causes.transport_findings import NoContentLength
-from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.transcript import Response
 

@@ -32,6 +32,7 @@ from v2_conformance.suite.causes.findings import (
     HeaderLengthNotJson,
     WrongStatus,
 )
+from v2_conformance.suite.causes.observed_findings import NoErrorToJudge
 from v2_conformance.suite.causes.output_findings import MissingOutput, WrongForm
 from v2_conformance.suite.causes.passes import (
     Accepted,
@@ -52,7 +53,6 @@ from v2_conformance.suite.causes.transport_findings import (
     TimedOut,
     VariationDeclined,
 )
-from v2_conformance.suite.observations import NoErrorToJudge
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Expected, Prepared
 from v2_conformance.wire.transcript import Ending, Response, Transcript

@@ -17,11 +17,11 @@ import msgspec
 from v2_conformance.formats.templates import base
 from v2_conformance.formats.text.plain_exchanges import exchange_lines
 from v2_conformance.pytest_plugin.items import NODE
-from v2_conformance.report.causes.words import priced
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.shown.fold import BRIEF, FULL
 from v2_conformance.report.shown.visible_text import short, visible
 from v2_conformance.report.verdict.standing import claimed, standing
+from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import Outcome
 
 _LONGEST = 200

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Literal, get_args
+
+Harm = Literal["wrong-numbers", "breaks-clients", "dies", "connection", "hygiene"]
+"""What a user loses by a failure."""
+HARMS: tuple[Harm, ...] = get_args(Harm)
+"""The worst first."""
 
 
 class Word(str, Enum):

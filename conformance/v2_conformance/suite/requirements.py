@@ -14,20 +14,18 @@ from v2_conformance.own_files import own_document
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import folder, schema
 from v2_conformance.suggestions import did_you_mean
+from v2_conformance.suite.outcomes import Harm
 
 if TYPE_CHECKING:
     from v2_conformance.yaml_files import YamlFile
 
 Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
 Blocks = Literal["conformant", "robust"]
-Harm = Literal["wrong-numbers", "breaks-clients", "dies", "connection", "hygiene"]
 Basis = Literal["text", "oip", "http", "derived"]
 Layer = Literal["http"]
 # The strictest first, and what blocks most.
 LEVELS: tuple[Level, ...] = get_args(Level)
 BLOCKS: tuple[Blocks, ...] = get_args(Blocks)
-# The worst first.
-HARMS: tuple[Harm, ...] = get_args(Harm)
 
 _FILE = "requirements.yaml"
 

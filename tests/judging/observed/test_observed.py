@@ -35,22 +35,19 @@ from v2_conformance.suite.causes.findings import (
     WrongId,
     WrongStatus,
 )
-from v2_conformance.suite.causes.output_findings import DataAndSize
-from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
-from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.observations import (
-    OBSERVED,
-    OF_CLIENTS,
-    OF_VERDICTS,
+from v2_conformance.suite.causes.observed_findings import (
     AllKept,
     HttpRule,
     InvalidHttp,
     NotContinued,
     NothingObserved,
-    Observed,
     StrayBytes,
     UnannouncedClose,
 )
+from v2_conformance.suite.causes.output_findings import DataAndSize
+from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
+from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.observations import OBSERVED, OF_CLIENTS, OF_VERDICTS, Observed
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.transcript import Ending, Transcript
 

@@ -14,6 +14,7 @@ from v2_conformance.suite.cases import ObservedCase
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, NotKept
 from v2_conformance.suite.causes.circumstances import Hung, NoResponse
 from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.observed_findings import NothingObserved
 from v2_conformance.suite.causes.output_findings import WrongElementCount, WrongShape
 from v2_conformance.suite.causes.passes import Accepted, Rejected
 from v2_conformance.suite.causes.transport_findings import (
@@ -22,7 +23,6 @@ from v2_conformance.suite.causes.transport_findings import (
     TimedOut,
 )
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.observations import NothingObserved
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 

@@ -9,8 +9,8 @@ import pytest
 from support.first_mistakes import FIRST_MISTAKES, FirstMistake, Small
 from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
-from v2_conformance.report.causes.words import shown_causes
 from v2_conformance.report.document import Report
+from v2_conformance.report.words import shown_causes
 from v2_conformance.runs.targets.make import make_target
 
 BY_NAME = {f"{row.behaviour.__name__}-{row.model}": row for row in FIRST_MISTAKES}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.reports import case, passes, report_of
-from v2_conformance.report.causes.words import lost, lost_by, must_words, priced, shown_causes
+from v2_conformance.report.words import lost, lost_by, must_words, priced, shown_causes
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, NotKept, SeveralWrong
 from v2_conformance.suite.causes.circumstances import Hung, KilledBy
@@ -15,9 +15,9 @@ from v2_conformance.suite.causes.findings import (
     HeaderLengthNotJson,
     WrongStatus,
 )
+from v2_conformance.suite.causes.observed_findings import InvalidHttp
 from v2_conformance.suite.causes.output_findings import WrongShape, WrongValue
 from v2_conformance.suite.causes.transport_findings import ConnectionClosed
-from v2_conformance.suite.observations import InvalidHttp
 
 REFUSED = WrongStatus("200", 500, "no")
 DIED = DidNotSurvive(None, REFUSED, REFUSED, False)

@@ -28,9 +28,9 @@ from v2_conformance.suite.causes.findings import (
     WrongId,
     WrongStatus,
 )
+from v2_conformance.suite.causes.observed_findings import UnannouncedClose
 from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongForm, WrongValue
 from v2_conformance.suite.causes.transport_findings import TimedOut
-from v2_conformance.suite.observations import UnannouncedClose
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 

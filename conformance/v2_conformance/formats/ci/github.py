@@ -16,17 +16,17 @@ from v2_conformance.formats.ci.markdown import inert
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.registry import PAGE, Check, unchecked
 from v2_conformance.formats.trust import TITLE, cautions
-from v2_conformance.report.causes.words import (
+from v2_conformance.report.document import CaseResult, Report, RequirementResult
+from v2_conformance.report.shown.visible_text import on_one_line, short
+from v2_conformance.report.verdict.judged import by_level, judged
+from v2_conformance.report.verdict.standing import Standing, claimed, standing
+from v2_conformance.report.words import (
     ShownCause,
     headline,
     must_words,
     priced,
     shown_causes,
 )
-from v2_conformance.report.document import CaseResult, Report, RequirementResult
-from v2_conformance.report.shown.visible_text import on_one_line, short
-from v2_conformance.report.verdict.judged import by_level, judged
-from v2_conformance.report.verdict.standing import Standing, claimed, standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES
 from v2_conformance.terminal_safe_text import in_github_actions

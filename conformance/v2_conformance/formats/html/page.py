@@ -28,7 +28,6 @@ from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.formats.templates import environment
 from v2_conformance.formats.trust import TITLE, cautions
-from v2_conformance.report.causes.words import headline, lost, lost_by, must_words, shown_causes
 from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
@@ -48,6 +47,7 @@ from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.claims import claims
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import claim, standing
+from v2_conformance.report.words import headline, lost, lost_by, must_words, shown_causes
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES, LEVELS, Basis, families
 

@@ -11,11 +11,11 @@ from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.replay.commands import replay_command, show_command
 from v2_conformance.formats.text.terminal_exchanges import LIMITS, in_ascii, message_lines
-from v2_conformance.report.causes.words import lost_by
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.shown.fold import WHOLE, canary_answers, folded_exchanges
 from v2_conformance.report.shown.said import said_lines
+from v2_conformance.report.words import lost_by
 from v2_conformance.suggestions import closest, question
 from v2_conformance.terminal_safe_text import WIDTH, matches, plain
 

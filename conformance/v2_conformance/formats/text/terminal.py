@@ -8,13 +8,6 @@ from pathlib import Path
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
-from v2_conformance.report.causes.words import (
-    ShownCause,
-    headline,
-    must_words,
-    priced,
-    shown_causes,
-)
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations.known import UNWRITTEN, Judgement
 from v2_conformance.report.verdict.claims import library_share
@@ -25,6 +18,13 @@ from v2_conformance.report.verdict.standing import (
     is_whole,
     server_name,
     tested_nothing,
+)
+from v2_conformance.report.words import (
+    ShownCause,
+    headline,
+    must_words,
+    priced,
+    shown_causes,
 )
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.models import ROLE

@@ -23,17 +23,16 @@ from v2_conformance.suite.causes.base import Count, excerpt, printable
 from v2_conformance.suite.causes.causes import Cause, NotKept
 from v2_conformance.suite.causes.circumstances import ReadsNoDeeper
 from v2_conformance.suite.causes.findings import HeaderLengthUnexpected, WrongId, WrongStatus
-from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
-from v2_conformance.suite.observations import (
-    OF_ABILITIES,
+from v2_conformance.suite.causes.observed_findings import (
     AllKept,
     HttpRule,
     NotContinued,
     NothingObserved,
-    Observed,
     StrayBytes,
     UnannouncedClose,
 )
+from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
+from v2_conformance.suite.observations import OF_ABILITIES, Observed
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.transcript import Ending, Transcript
 

@@ -18,8 +18,8 @@ from v2_conformance.maintenance.site.first_bytes import first_case, ranges
 from v2_conformance.maintenance.site.published import Published
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.public_address import REPOSITORY, is_known
-from v2_conformance.report.causes.words import losses
 from v2_conformance.report.cited import cited_documents
+from v2_conformance.report.words import losses
 from v2_conformance.suite.cases import Case, ClientCase, RequestCase
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import FAILED

@@ -28,8 +28,8 @@ from v2_conformance.suite.causes.findings import (
     WrongStatus,
 )
 from v2_conformance.suite.causes.passes import Rejected
-from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Harm, Requirement, catalogue
+from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
+from v2_conformance.suite.requirements import BLOCKS, GRADES, Requirement, catalogue
 
 # Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
 _BROKEN = Fraction(1, 3)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
-from v2_conformance.suite.requirements import Harm
+from v2_conformance.suite.outcomes import Harm
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 

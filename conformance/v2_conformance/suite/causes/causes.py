@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, Union
 
-from v2_conformance.suite import observations  # noqa: F401
 from v2_conformance.suite.causes import (
     circumstances,
     client_findings,  # noqa: F401
     findings,
+    observed_findings,  # noqa: F401
     output_findings,  # noqa: F401
     passes,  # noqa: F401
     transport_findings,  # noqa: F401
@@ -28,7 +28,7 @@ from v2_conformance.suite.causes.base import (
     counted,
     describe,
 )
-from v2_conformance.suite.requirements import Harm
+from v2_conformance.suite.outcomes import Harm
 
 
 class _AboutOthers(CauseBase, frozen=True):

@@ -16,8 +16,8 @@ from v2_conformance.report.verdict.standing import is_decided, verdict_words
 from v2_conformance.suite.causes.base import body_words, counted, describe
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
-from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.suite.requirements import BLOCKS, GRADES, HARMS, Blocks, Harm, catalogue
+from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
+from v2_conformance.suite.requirements import BLOCKS, GRADES, Blocks, catalogue
 
 _IDS = 6
 _NAME = 120
