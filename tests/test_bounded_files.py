@@ -110,10 +110,9 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path)
 
 
 WRITERS = {"write_text", "write_bytes", "copy2", "copyfile", "copytree", "FileIO"}
-# A folder that is new, empty or private, a file that the user's CI service names, and maintenance.
+# A folder that is new, empty or private, and a file that the user's CI service names.
 FREE = (
     "kits/",
-    "maintenance/",
     "bench/clients.py",
     "formats/ci/github.py",
 )

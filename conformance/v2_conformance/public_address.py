@@ -1,6 +1,6 @@
 """Where the project is public. This file alone says it; edit it with
 
-    python -m v2_conformance.maintenance.release address SOMEONE/NAME
+    python -m tools.release address SOMEONE/NAME
 
 which also writes the pages, workflows and templates that have to spell the address out. As long as
 the placeholder is here, pages link to nothing outside, and `release check` refuses a release.

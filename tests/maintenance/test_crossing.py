@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from support.runs import engine_for
-from v2_conformance.maintenance import crossing_factors
-from v2_conformance.maintenance.crossing import (
+from tools import crossing_factors
+from tools.crossing import (
     FILE,
     can_be,
     committed,
@@ -19,7 +19,7 @@ from v2_conformance.maintenance.crossing import (
     uncovered,
     within,
 )
-from v2_conformance.maintenance.crossing_factors import (
+from tools.crossing_factors import (
     SIXTEEN_BIT,
     combination,
     factors,

@@ -22,8 +22,8 @@ from support.document_models import (
     stems,
 )
 from support.servers import Start
+from tools.examples import main
 from v2_conformance.errors import CaseFileError
-from v2_conformance.maintenance.examples import main
 from v2_conformance.protocol.datatypes import check_blob, from_json
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
@@ -39,11 +39,11 @@ STRUCT = {"UINT32": "I", "BOOL": "?", "FP16": "e", "FP32": "f"}
 def test_the_files_are_what_the_data_file_says(tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "examples.yaml", tmp_path)
     (tmp_path / "gone.request.bin").write_bytes(b"of an example that was taken out")
-    command = [sys.executable, "-m", "v2_conformance.maintenance.examples", str(tmp_path)]
+    command = [sys.executable, "-m", "tools.examples", str(tmp_path)]
     subprocess.run(command, check=True)
     made = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     kept = {path.name: path.read_bytes() for path in EXAMPLES.iterdir() if path.suffix != ".md"}
-    assert sorted(made) == sorted(kept), "write them anew: see v2_conformance.maintenance.examples"
+    assert sorted(made) == sorted(kept), "run: python -m tools.examples examples"
     for name, data in kept.items():
         assert made[name] == data, name
 

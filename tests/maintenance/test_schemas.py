@@ -10,8 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from support.runs import FEW, of_faulty
+from tools import schemas
 from v2_conformance.bench.tasks import task_of
-from v2_conformance.maintenance import schemas
 from v2_conformance.resources import fits, folder, schema
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import KINDS
@@ -39,13 +39,12 @@ LINES: list[dict[str, object]] = [
 ]
 
 
-def test_the_files_are_what_the_types_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schemas, "folder", lambda _: tmp_path)
-    schemas.main()
+def test_the_files_are_what_the_types_say(tmp_path: Path) -> None:
+    schemas.main(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {f"{n}.schema.json" for n in schemas.MADE}
     for path in tmp_path.iterdir():
         there = (folder("schemas") / path.name).read_text(encoding="utf-8")
-        assert path.read_text(encoding="utf-8") == there, "see v2_conformance.maintenance.schemas"
+        assert path.read_text(encoding="utf-8") == there, "run: python -m tools.schemas"
 
 
 @pytest.mark.parametrize("name", schemas.MADE)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from v2_conformance.maintenance.traceability.gaps import find_gaps
-from v2_conformance.maintenance.traceability.links import Trace, suite_trace
-from v2_conformance.maintenance.traceability.page import traceability_page
+from tools.traceability.gaps import find_gaps
+from tools.traceability.links import Trace, suite_trace
+from tools.traceability.page import traceability_page
 from v2_conformance.resources import schema
 from v2_conformance.suite.requirements import Citation, catalogue, documents
 from v2_conformance.suite.statements import (
@@ -58,7 +58,7 @@ def test_the_suite_has_no_gaps() -> None:
 
 def test_traceability_is_up_to_date() -> None:
     path = DOCS / "traceability.md"
-    hint = "run: v2-conformance list traceability > docs/traceability.md"
+    hint = "run: python -m tools.traceability"
     assert path.read_text(encoding="utf-8") == page(), hint
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tools import release
 from v2_conformance import public_address
-from v2_conformance.maintenance import release
 from v2_conformance.version import __version__
 
 ROOT = Path(__file__).parents[2]

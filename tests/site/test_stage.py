@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from v2_conformance.maintenance.site.stage import NAV, configuration
+from tools.site.stage import NAV, configuration
 
 
 def test_pages_that_nothing_names_come_last() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.tools import missing, tool
-from v2_conformance.vectors.folder import INDEX
+from tools.vectors.folder import INDEX
 
 FOLDER = Path(__file__).parents[2] / "vectors"
 RUNNERS: Mapping[str, Sequence[str]] = {

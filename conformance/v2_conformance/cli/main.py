@@ -38,7 +38,6 @@ from v2_conformance.cli.suite.kit import kit
 from v2_conformance.cli.suite.listing import listing
 from v2_conformance.cli.suite.selftest import selftest
 from v2_conformance.cli.suite.serve import serve
-from v2_conformance.cli.suite.vectors import vectors
 from v2_conformance.cli.target import target
 from v2_conformance.cli.usage import problem
 from v2_conformance.errors import FULL, ConformanceError, UnreachableError, UsageError
@@ -65,7 +64,7 @@ _COMPLETE = "_V2_CONFORMANCE_COMPLETE"
         cloup.Section("Test a client", [client]),
         cloup.Section("Work with reports", [show, report, diff, expect, badge]),
         cloup.Section("Publish reports", [verify, publish]),
-        cloup.Section("About the suite", [listing, vectors, serve, selftest]),
+        cloup.Section("About the suite", [listing, serve, selftest]),
     ],
 )
 @cloup.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")

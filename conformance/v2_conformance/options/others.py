@@ -116,27 +116,6 @@ class KitOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class VectorsOptions:
-    """`vectors`."""
-
-    directory: Path = argument(
-        folder_path,
-        "The folder to write. If it has older vectors, those not written again are removed.",
-        metavar="DIR",
-    )
-    family: str | None = option(
-        "--family LETTER",
-        "Write only the vectors of this family of requirements, such as S.",
-    )
-    seed: int | None = option(
-        "--seed N",
-        "Draw other values: the same ones for the same seed.",
-        kind=whole_number(least=0, most=LARGEST_SEED),
-        shown="the values that the cases name",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class ServeOptions:
     """`serve`."""
 
@@ -165,8 +144,7 @@ class ListOptions:
         str,
         "One of requirements, cases, scenarios (for clients), faults and variants (of the embedded "
         "server), client-faults, client-variants (of the plain client), variations (of "
-        "requests), relations (which `run --model` tests), models (that a server must have) and "
-        "traceability (the text of docs/traceability.md).",
+        "requests), relations (which `run --model` tests) and models (that a server must have).",
     )
 
 

@@ -1,6 +1,6 @@
 """report.json as types: what a run found, with every byte that it sent and received.
 
-schemas/report.schema.json is generated from these types (`maintenance.schemas`), and a test
+schemas/report.schema.json is generated from these types (`tools.schemas`), and a test
 keeps the two equal. Members that are not here are errors, and so are members that are missing.
 """
 

@@ -1,6 +1,6 @@
 """index.json of a site of reports, as types: what other programs read of it.
 
-schemas/site.schema.json is generated from these types (`maintenance.schemas`), and a test keeps
+schemas/site.schema.json is generated from these types (`tools.schemas`), and a test keeps
 the two equal. Members and what they mean stay; new members may be added at any time.
 """
 

@@ -2,7 +2,7 @@
 it read.
 
 schemas/client-task.schema.json and schemas/client-line.schema.json are generated from these types
-(`maintenance.schemas`). A tensor's `data` is its raw bytes: row-major, little-endian, BYTES
+(`tools.schemas`). A tensor's `data` is its raw bytes: row-major, little-endian, BYTES
 elements each after a 4-byte length, BF16 as two bytes; as JSON they are base64.
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from v2_conformance.maintenance.generated_requests import COUNT, features_of, in_short
+from tools.generated_requests import COUNT, features_of, in_short
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.resources import fits
 from v2_conformance.suite.cases import RequestCase

@@ -20,8 +20,7 @@ def listing(options: ListOptions) -> int:
     """List what the suite has: requirements, cases, scenarios, faults and more."""
     if options.what not in LISTINGS:
         raise unknown("listing", options.what, LISTINGS)
-    # A program that reads this wants one item a line, and Markdown has lines of its own.
-    fitted = sys.stdout.isatty() and options.what != "traceability"
+    fitted = sys.stdout.isatty()  # a program that reads this wants one item a line
     for line in LISTINGS[options.what]():
         print(for_people(line, "      ") if fitted else line)
     return 0

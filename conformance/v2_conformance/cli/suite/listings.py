@@ -99,13 +99,6 @@ def _tensors(specs: tuple[TensorSpec, ...]) -> str:
     return ", ".join(f"{s.name} {s.datatype} {list(s.dims)}".replace(" ,", ",") for s in specs)
 
 
-def _traceability() -> Iterator[str]:
-    from v2_conformance.maintenance.traceability.links import suite_trace
-    from v2_conformance.maintenance.traceability.page import traceability_page
-
-    yield from traceability_page(suite_trace()).splitlines()
-
-
 LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "requirements": _requirements,
     "cases": _cases,
@@ -117,5 +110,4 @@ LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "variations": _variations,
     "relations": _relations,
     "models": _models,
-    "traceability": _traceability,
 }

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from v2_conformance.bench.answers import Answer, make_answer
-from v2_conformance.bench.tasks import Asked as AskedOfClient
-from v2_conformance.bench.tasks import asked_of
-from v2_conformance.protocol.message import Tensor
-from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT
-from v2_conformance.suite.cases import ClientCase
-from v2_conformance.vectors.made import (
+from tools.vectors.made import (
     DELIVERY,
     NoVectorError,
     common,
@@ -22,8 +16,8 @@ from v2_conformance.vectors.made import (
     of_success,
     tensor_of,
 )
-from v2_conformance.vectors.packed_bytes import packed
-from v2_conformance.vectors.types import (
+from tools.vectors.packed_bytes import packed
+from tools.vectors.types import (
     Asked,
     AskedOutput,
     DecodeResponse,
@@ -34,6 +28,12 @@ from v2_conformance.vectors.types import (
     Should,
     VectorTensor,
 )
+from v2_conformance.bench.answers import Answer, make_answer
+from v2_conformance.bench.tasks import Asked as AskedOfClient
+from v2_conformance.bench.tasks import asked_of
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT
+from v2_conformance.suite.cases import ClientCase
 from v2_conformance.wire.encode.inputs import declared_part
 
 _HTTP = frozenset({"then", "sends", "claims", "lacks", "when", "again", "interim", "spelling"})

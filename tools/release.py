@@ -1,8 +1,8 @@
 """Releases: what has to be true before one, where the project's address stands, and its notes.
 
-    python -m v2_conformance.maintenance.release check v1.0.0    # exit code 1, and what is missing
-    python -m v2_conformance.maintenance.release notes v1.0.0    # the section of CHANGELOG.md
-    python -m v2_conformance.maintenance.release address SOMEONE/NAME
+    python -m tools.release check v1.0.0    # exit code 1, and what is missing
+    python -m tools.release notes v1.0.0    # the section of CHANGELOG.md
+    python -m tools.release address SOMEONE/NAME
 
 In a checkout, whose root is the current folder. docs/releasing.md says when to use which.
 """

@@ -6,8 +6,8 @@ import base64
 import zlib
 from functools import lru_cache
 
+from tools.vectors.types import Bytes, Piece
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.vectors.types import Bytes, Piece
 
 LONGEST = 12 * 1024
 """Bytes of base64 that one text of a vector may have; what is longer after packing is left out."""

@@ -6,14 +6,14 @@ import base64
 import json
 from collections.abc import Iterator, Sequence
 
+from tools.vectors.made import common, flags_of, has_nan
+from tools.vectors.packed_bytes import TooLongError, packed
+from tools.vectors.servers import MadeRequest
+from tools.vectors.types import Datatypes
 from v2_conformance.bench.tasks import asked_of
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.cases import Case, ClientCase
-from v2_conformance.vectors.made import common, flags_of, has_nan
-from v2_conformance.vectors.packed_bytes import TooLongError, packed
-from v2_conformance.vectors.servers import MadeRequest
-from v2_conformance.vectors.types import Datatypes
 
 _MOST_BYTES = 2048
 

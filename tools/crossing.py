@@ -2,7 +2,7 @@
 
 After a change of the factors, write the file again in a checkout, with the extra `authoring`:
 
-    python -m v2_conformance.maintenance.crossing
+    python -m tools.crossing
 
 The rows of the file are kept and only those are added that are still missing, so that no case
 loses its id.
@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from v2_conformance.maintenance.crossing_factors import (
+from tools import ROOT
+from tools.crossing_factors import (
     AFTER_RAW,
     EMPTY,
     RAW,
@@ -28,7 +29,6 @@ from v2_conformance.maintenance.crossing_factors import (
     label,
     row_of,
 )
-from v2_conformance.resources import folder
 from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.models import contract
 
@@ -37,8 +37,8 @@ Levels = Mapping[str, Sequence[str]]
 FILE = "crossing.yaml"
 _SALTS = 24  # tries, of which the one with the fewest rows is taken
 _ABOUT = """\
-# Written by maintenance/crossing.py, which keeps the rows that are here: change the factors in
-# maintenance/crossing_factors.py, not this file.
+# Written by tools/crossing.py, which keeps the rows that are here: change the factors in
+# tools/crossing_factors.py, not this file.
 #
 # The label of a case has the levels of its factors, without those that every request has anyway:
 # a whole JSON document that is written plainly, blobs in and out, and some elements in one tensor.
@@ -159,7 +159,7 @@ def _added(present: Sequence[Row], levels: Levels) -> list[Row]:
 
 def committed(directory: Path | None = None) -> list[Row]:
     """The rows of the file; none if there is no file."""
-    path = (directory or folder("cases")) / FILE
+    path = (directory or ROOT / "cases") / FILE
     cases = load_cases(path) if path.exists() else []
     return [row_of(case.id.partition("[")[2].removesuffix("]")) for case in cases]
 
@@ -213,7 +213,7 @@ def _flow(value: Any) -> str:
 def main() -> None:
     """Write the file."""
     text = page(extended(committed()))
-    (folder("cases") / FILE).write_text(text, encoding="utf-8", newline="\n")
+    (ROOT / "cases" / FILE).write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import escape
 
+from tools.site.first_bytes import first_case, ranges
+from tools.site.published import Published
 from v2_conformance.formats.html.page import requirement_anchor
 from v2_conformance.formats.outcomes_shown import LOOKS
-from v2_conformance.maintenance.site.first_bytes import first_case, ranges
-from v2_conformance.maintenance.site.published import Published
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.public_address import REPOSITORY, is_known
 from v2_conformance.report.cited import cited_documents

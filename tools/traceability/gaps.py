@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from v2_conformance.maintenance.traceability.links import BASE_DOCUMENTS, Trace
+from tools.traceability.links import BASE_DOCUMENTS, Trace
 from v2_conformance.suite.requirements import Citation, documents
 
 

@@ -2,7 +2,7 @@
 
 After a change of the types, write them anew in a checkout:
 
-    python -m v2_conformance.maintenance.schemas
+    python -m tools.schemas
 
 Other programs rely on the members of a report and of a site's index: an incompatible change needs
 another `report.document_part.REPORT_FORMAT` or `report.site_index.SITE_FORMAT`.
@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from tools import ROOT
+from tools.vectors.types import Index, VectorFile
 from v2_conformance.report.document import Report
 from v2_conformance.report.site_index import SiteIndex
-from v2_conformance.resources import folder
 from v2_conformance.suite.causes.causes import CAUSES
 from v2_conformance.suite.tasks import ONE_OF, Line, Task
-from v2_conformance.vectors.types import Index, VectorFile
 
 MADE: Mapping[str, tuple[type, str]] = {
     "client-line": (Line, "What a client says of one request: one line of JSON on its output"),
@@ -91,10 +92,10 @@ def _tidied(value: Any, causes: Sequence[Any]) -> Any:
     return found
 
 
-def main() -> None:
+def main(folder: Path = ROOT / "schemas") -> None:
     """Write the files."""
     for name in MADE:
-        path = folder("schemas") / f"{name}.schema.json"
+        path = folder / f"{name}.schema.json"
         path.write_text(printed(made_schema(name)) + "\n", encoding="utf-8")
 
 

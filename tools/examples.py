@@ -2,7 +2,7 @@
 
 They are made of examples.yaml, which says what its members mean. In a checkout:
 
-    python -m v2_conformance.maintenance.examples examples
+    python -m tools.examples examples
 
 This writes NAME.request.bin and NAME.response.bin, each of them one HTTP body, and beside each a
 .json with its head and its tensors; examples/README.md describes these.
@@ -19,9 +19,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from tools.json_styles import STYLES, styled_json
+from tools.schemas import printed
 from v2_conformance.errors import CaseFileError
-from v2_conformance.maintenance.json_styles import STYLES, styled_json
-from v2_conformance.maintenance.schemas import printed
 from v2_conformance.protocol.datatypes import from_json, from_values, to_values
 from v2_conformance.protocol.message import Part, compose, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH

@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
+from tools.site.published import published
+from tools.site.standard import Standard
 from v2_conformance.formats.site.names import IN_A_FOLDER
 from v2_conformance.formats.templates import base
-from v2_conformance.maintenance.site.published import published
-from v2_conformance.maintenance.site.standard import Standard
 from v2_conformance.public_address import REPOSITORY, SITE, is_known
 from v2_conformance.version import __version__
 

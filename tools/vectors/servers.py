@@ -7,15 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from v2_conformance.errors import CaseFileError
-from v2_conformance.protocol.datatypes import ElementError, from_values
-from v2_conformance.protocol.message import Tensor
-from v2_conformance.protocol.names import TOKEN
-from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
-from v2_conformance.suite.entries.case_files import make_case
-from v2_conformance.suite.models import ModelContract, contract
-from v2_conformance.suite.values.draws import draw_for
-from v2_conformance.vectors.made import (
+from tools.vectors.made import (
     DELIVERY,
     NoVectorError,
     common,
@@ -26,8 +18,8 @@ from v2_conformance.vectors.made import (
     of_success,
     tensor_of,
 )
-from v2_conformance.vectors.packed_bytes import packed
-from v2_conformance.vectors.types import (
+from tools.vectors.packed_bytes import packed
+from tools.vectors.types import (
     Asked,
     AskedOutput,
     DecodeRequest,
@@ -38,6 +30,14 @@ from v2_conformance.vectors.types import (
     Spec,
     VectorTensor,
 )
+from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.datatypes import ElementError, from_values
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import TOKEN
+from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
+from v2_conformance.suite.entries.case_files import make_case
+from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.values.draws import draw_for
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.inputs import (
     Values,
@@ -89,7 +89,7 @@ def model_of(role: str) -> tuple[str, Model]:
 class MadeRequest:
     """A case with its request as bytes. Raises NoVectorError for what is no message."""
 
-    def __init__(self, case: RequestCase, seed: int | None) -> None:
+    def __init__(self, case: RequestCase) -> None:
         if case.first or case.members or case.together > 1:
             raise NoVectorError("company")
         given = case.request
@@ -105,13 +105,12 @@ class MadeRequest:
             tuple(spec.name for spec in specs) for specs in (model.inputs, model.outputs)
         )
         binding = DeployedModel(case.model, model.model, inputs, outputs, version="1")
-        self.prepared: Prepared = prepare(case, Address(_HOST, seed=seed), binding)
+        self.prepared: Prepared = prepare(case, Address(_HOST), binding)
         self.fields = message_fields(self.prepared.request.head.fields)
         if not all(_TOKEN.fullmatch(name) for name, _ in self.fields):
             raise NoVectorError("http")
         self.body = b"".join(map(bytes, self.prepared.request.body))
-        draw = draw_for(seed, case.id)
-        encoded = encode_inputs(given, model, inputs, Values(0, draw))
+        encoded = encode_inputs(given, model, inputs, Values(0, draw_for(None, case.id)))
         self.inputs = tuple(one.tensor for one in encoded)
 
     @property

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tools import ROOT
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.resources import folder
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import Citation, Requirement, catalogue
@@ -105,7 +105,7 @@ def suite_trace() -> Trace:
 
 
 def _case_files() -> dict[str, str]:
-    cases = folder("cases")
+    cases = ROOT / "cases"
     return {
         entry["id"]: path.relative_to(cases).as_posix()
         for path in sorted(cases.rglob("*.yaml"))

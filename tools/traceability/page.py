@@ -8,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from v2_conformance.maintenance.traceability.links import BASE_DOCUMENTS, Trace
+from tools.traceability.links import BASE_DOCUMENTS, Trace
 from v2_conformance.suite.requirements import (
     Citation,
     Document,

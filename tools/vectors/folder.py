@@ -10,24 +10,19 @@ from typing import get_args
 
 import msgspec
 
-from v2_conformance.bounded_files import write_whole
-from v2_conformance.errors import UsageError
-from v2_conformance.suite.cases import ClientCase, GetCase, ObservedCase, RequestCase
-from v2_conformance.suite.library import client_cases, digest, suite_cases
-from v2_conformance.suite.models import contract
-from v2_conformance.suite.requirements import catalogue, catalogue_version, families
-from v2_conformance.vectors.clients import decode_response, encode_request
-from v2_conformance.vectors.datatypes import elements_of_request, elements_of_scenario
-from v2_conformance.vectors.made import FLAGS, REASONS, NoVectorError, cited
-from v2_conformance.vectors.packed_bytes import TooLongError
-from v2_conformance.vectors.servers import (
+from tools import ROOT
+from tools.vectors.clients import decode_response, encode_request
+from tools.vectors.datatypes import elements_of_request, elements_of_scenario
+from tools.vectors.made import FLAGS, REASONS, NoVectorError, cited
+from tools.vectors.packed_bytes import TooLongError
+from tools.vectors.servers import (
     MadeRequest,
     decode_request,
     encode_response,
     model_of,
     requests_of,
 )
-from v2_conformance.vectors.types import (
+from tools.vectors.types import (
     Counts,
     Index,
     IndexFile,
@@ -36,8 +31,14 @@ from v2_conformance.vectors.types import (
     Vector,
     VectorFile,
 )
+from v2_conformance.bounded_files import write_whole
+from v2_conformance.suite.cases import ClientCase, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.library import client_cases, digest, suite_cases
+from v2_conformance.suite.models import contract
+from v2_conformance.suite.requirements import catalogue, catalogue_version, families
 
 KINDS: tuple[KindName, ...] = get_args(KindName)
+FOLDER = ROOT / "vectors"
 INDEX = "index.json"
 _SCHEMA = "https://v2-conformance.invalid/schemas/{name}.schema.json"
 _WORDS = frozenset({"id", "requirement", "comment", "also", "flags", "level", "blocks"})
@@ -83,20 +84,17 @@ class VectorSet:
         return False
 
 
-def make_vectors(*, family: str | None = None, seed: int | None = None) -> VectorSet:
-    """Return all vectors, or those of one family of requirements. Raises UsageError."""
-    if family is not None and family not in families():
-        raise UsageError(f"unknown family {family!r}: expected one of {', '.join(families())}")
+def make_vectors() -> VectorSet:
+    """Return the vectors of all cases."""
     made = VectorSet()
     cases = suite_cases()
     for case in requests_of(cases):
-        if family in (None, case.requirement[0]):
-            _add(made, partial(_of_request, case, seed))
+        _add(made, partial(_of_request, case))
     for scenario in client_cases():
-        if isinstance(scenario, ClientCase) and family in (None, scenario.requirement[0]):
+        if isinstance(scenario, ClientCase):
             _add(made, partial(_of_scenario, scenario))
     for other in (*cases, *client_cases()):
-        if isinstance(other, ObservedCase | GetCase) and family in (None, other.requirement[0]):
+        if isinstance(other, ObservedCase | GetCase):
             made.left_out["observed"] += 1
     return made
 
@@ -125,8 +123,8 @@ def _add(made: VectorSet, make: Callable[[], _Made]) -> None:
         made.left_out[why[0]] += 1
 
 
-def _of_request(case: RequestCase, seed: int | None) -> _Made:
-    made = MadeRequest(case, seed)
+def _of_request(case: RequestCase) -> _Made:
+    made = MadeRequest(case)
     yield lambda: [decode_request(made)]
     if case.requirement[0] not in _ABOUT_REQUESTS:
         yield lambda: [encode_response(made)]
@@ -140,7 +138,7 @@ def _of_scenario(case: ClientCase) -> _Made:
     yield lambda: elements_of_scenario(case)
 
 
-def files_of(made: VectorSet, seed: int | None) -> Mapping[str, bytes]:
+def files_of(made: VectorSet) -> Mapping[str, bytes]:
     """Return the files of a folder by their paths, which are the same for the same vectors."""
     files: dict[str, bytes] = {}
     listed = []
@@ -160,7 +158,7 @@ def files_of(made: VectorSet, seed: int | None) -> Mapping[str, bytes]:
         schema=_SCHEMA.format(name="vectors-index"),
         catalogue_version=catalogue_version(),
         catalogue=digest(),
-        seed=seed,
+        seed=None,
         counts={kind: _counts(vectors) for kind, vectors in everything.items()},
         files=tuple(listed),
         flags=dict(FLAGS),

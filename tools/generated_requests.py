@@ -3,7 +3,7 @@
 Hypothesis makes many, and those are kept that together have the most different things in them. To
 replace them, which changes what M7 sends, in a checkout:
 
-    python -m v2_conformance.maintenance.generated_requests > new.yaml && mv new.yaml \\
+    python -m tools.generated_requests > new.yaml && mv new.yaml \\
         cases/generated_requests.yaml
 """
 
@@ -43,7 +43,7 @@ _PATTERNS = ("counting", "counting_in_json")
 _HEAD = """\
 # Well-formed requests that nobody wrote, the same for every run and version of any library. They
 # are sent as the case M7/generated; a server gets those whose models and datatypes it has.
-# maintenance/generated_requests.py made them.
+# tools/generated_requests.py made them.
 #
 # model    the role of the model
 # request  as in a case file

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from math import isnan
 from typing import Any
 
+from tools.vectors.packed_bytes import packed
+from tools.vectors.types import Cited, Field, Result, Should, VectorTensor
 from v2_conformance.protocol.datatypes import to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import PROFILES
@@ -13,8 +15,6 @@ from v2_conformance.suite.case_base import CaseFacts
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.statements import link
-from v2_conformance.vectors.packed_bytes import packed
-from v2_conformance.vectors.types import Cited, Field, Result, Should, VectorTensor
 
 FLAGS: Mapping[str, str] = {
     "bf16": "a tensor of datatype BF16",
