@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 def without_programs(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run two tests that need a program where PATH has none: by a fixture and by a mark."""
     tests = ["tests/clients/test_other_languages.py", "tests/maintenance/test_examples.py"]
-    chosen = ["-k", "client_in_rust or in_another_language", "-p", "no:cacheprovider"]
+    chosen = ["-k", "client_in_go or in_another_language", "-p", "no:cacheprovider"]
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--long", *options, *chosen, *tests],
         cwd=ROOT,
@@ -35,8 +35,8 @@ def test_the_last_line_of_a_session_says_what_was_skipped_and_what_to_install(
     ended = without_programs(*options)
     assert ended.returncode == 0, ended.stdout
     assert ended.stdout.splitlines()[-1] == (
-        "Skipped for lack of a program: cargo (1), node (1). To run them: apt-get install "
-        f"{tools.PACKAGES['cargo']} {tools.PACKAGES['node']}"
+        "Skipped for lack of a program: go (1), node (1). To run them: apt-get install "
+        f"{tools.PACKAGES['go']} {tools.PACKAGES['node']}"
     )
 
 

@@ -13,7 +13,7 @@ import pytest
 RUN = Path(__file__).parents[2] / ".ci" / "run"
 REAL = ("bash", "dirname", "grep")
 STUBS = (
-    *("chromium", "node", "go", "javac", "cargo", "python3"),
+    *("chromium", "node", "go", "javac", "python3"),
     *("../.venv/bin/pip", "../.venv/bin/v2-conformance"),
 )
 # Says what it is asked for, and if a missing program is an error. Fails for the word $FAILING.
@@ -33,8 +33,7 @@ def play(tmp_path: Path) -> Play:
     programs, script = tmp_path / "programs", tmp_path / ".ci" / "run"
     for folder in (programs, script.parent, tmp_path / ".venv" / "bin"):
         folder.mkdir(parents=True)
-    # Rust's crates are files of the system, not programs.
-    script.write_text(re.sub("compgen -G .*", "", RUN.read_text("utf-8")), "utf-8")
+    shutil.copyfile(RUN, script)
     for name in REAL:
         (programs / name).symlink_to(str(shutil.which(name)))
     commands = {
@@ -98,7 +97,7 @@ def test_the_weekly_run_leaves_nothing_out(play: Play) -> None:
     assert "left to the weekly run" not in output
 
 
-@pytest.mark.parametrize("program", ["chromium", "go", "cargo"])
+@pytest.mark.parametrize("program", ["chromium", "go", "javac"])
 def test_a_missing_program_is_an_error(program: str, play: Play) -> None:
     code, output = play(missing=program)
     assert code == 1

@@ -17,10 +17,9 @@ import pytest
 REQUIRED = "V2_REQUIRE_TOOLS"
 PACKAGES: Mapping[str, str] = {
     "bash": "bash",
-    "cargo": "cargo librust-curl-dev librust-flate2-dev librust-serde-json-dev",
     "chromium": "chromium",
     "curl": "curl",
-    "g++": "g++ libcurl4-gnutls-dev zlib1g-dev nlohmann-json3-dev",
+    "g++": "g++ zlib1g-dev nlohmann-json3-dev",
     "go": "golang-go",
     "java": "default-jdk-headless",
     "javac": "default-jdk-headless",

@@ -31,6 +31,16 @@ type output struct {
 	binary bool
 }
 
+type spec struct {
+	Name, Datatype string
+	Shape          []int64
+}
+
+type model struct {
+	Inputs, Outputs []spec
+	Batching        bool
+}
+
 type rejected string
 
 func need(condition bool, problem string) {
@@ -165,6 +175,15 @@ func numbersOf(datatype string, blob []byte) []float64 {
 	return found
 }
 
+// toBF16 returns the nearest BF16 of each FP32.
+func toBF16(blob []byte) []byte {
+	found := []byte{}
+	for _, number := range numbersOf("FP32", blob) {
+		found = putBits(found, floats["BF16"].round(number), 2)
+	}
+	return found
+}
+
 // toJSON returns `data` of a tensor.
 func toJSON(t tensor) []any {
 	found := []any{}
@@ -175,7 +194,7 @@ func toJSON(t tensor) []any {
 		}
 		return found
 	}
-	size, _ := sizes[t.datatype], 0
+	size := sizes[t.datatype]
 	for at := 0; at < len(t.data); at += size {
 		bits := getBits(t.data, at, size)
 		switch {
@@ -342,16 +361,17 @@ func split(fields []field, body []byte) (text, blobs []byte, raw bool) {
 
 // decoded returns the body without its content coding.
 func decoded(fields []field, body []byte) []byte {
-	for _, coding := range valuesOf(fields, "Content-Encoding") {
+	codings := strings.Split(strings.Join(valuesOf(fields, "Content-Encoding"), ","), ",")
+	for at := len(codings) - 1; at >= 0; at-- {
 		source := bytes.NewReader(body)
 		var reader io.Reader
 		var err error
-		switch strings.ToLower(coding) {
+		switch strings.ToLower(strings.TrimSpace(codings[at])) {
 		case "gzip", "x-gzip":
 			reader, err = gzip.NewReader(source)
 		case "deflate":
 			reader, err = zlib.NewReader(source)
-		case "identity":
+		case "", "identity":
 			continue
 		default:
 			need(false, "unknown content coding")
@@ -608,6 +628,7 @@ func decodeResponse(status int, fields []field, body []byte) (map[string]tensor,
 		blob, rest := take(entry, datatype, shape, blobs)
 		outputs[name], blobs = tensor{datatype, shape, blob}, rest
 	}
+	need(len(outputs) > 0, "no outputs")
 	need(len(blobs) == 0, "bytes are left over")
 	return outputs, document
 }

@@ -16,16 +16,6 @@ import (
 	"strings"
 )
 
-type spec struct {
-	Name, Datatype string
-	Shape          []int64
-}
-
-type model struct {
-	Inputs, Outputs []spec
-	Batching        bool
-}
-
 type blob []byte
 
 // Bytes are base64, long ones pieces that repeat.
@@ -271,10 +261,7 @@ var kinds = map[string]func(v vector, models map[string]model, accepted func()){
 		for _, one := range *v.Tensors {
 			data := []byte(*one.Data)
 			if one.Float32 != nil {
-				data = []byte{}
-				for _, number := range numbersOf("FP32", *one.Float32) {
-					data = putBits(data, floats["BF16"].round(number), 2)
-				}
+				data = toBF16(*one.Float32)
 			}
 			given = append(given, sent{one.Name, tensor{one.Datatype, one.Shape, data}, one.Form == "binary", one.Parameters})
 		}
@@ -285,11 +272,7 @@ var kinds = map[string]func(v vector, models map[string]model, accepted func()){
 	},
 	"datatypes": func(v vector, _ map[string]model, accepted func()) {
 		if v.Float32 != nil {
-			data := []byte{}
-			for _, number := range numbersOf("FP32", v.Float32) {
-				data = putBits(data, floats["BF16"].round(number), 2)
-			}
-			must(v.Free || bytes.Equal(data, v.Data), "rounded to another number")
+			must(v.Free || bytes.Equal(toBF16(v.Float32), v.Data), "rounded to another number")
 		}
 		accepted()
 		checkBlob(v.Datatype, v.Shape, v.Data)

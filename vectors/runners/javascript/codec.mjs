@@ -108,6 +108,12 @@ export function fromBits(all, size) {
   return blob;
 }
 
+// The nearest BF16 of each FP32.
+export function toBf16(blob) {
+  const numbers = elementsOf({ datatype: "FP32", shape: [blob.length / 4], data: blob });
+  return fromBits(numbers.map((number) => toBits("BF16", number)), 2);
+}
+
 // The elements as true, bigint, number or Buffer.
 export function elementsOf({ datatype, shape, data }) {
   if (datatype === "BYTES") return decodeBytes(data, count(shape));
@@ -265,7 +271,8 @@ export function split(fields, body) {
 
 export function decoded(fields, body) {
   let found = body;
-  for (const coding of valuesOf(fields, "Content-Encoding").map((one) => one.toLowerCase())) {
+  const codings = valuesOf(fields, "Content-Encoding").join().toLowerCase().split(/[ \t]*,[ \t]*/);
+  for (const coding of codings.filter(Boolean).reverse()) {
     need(["gzip", "x-gzip", "deflate", "identity"].includes(coding), "unknown content coding");
     try {
       if (coding.endsWith("gzip")) found = zlib.gunzipSync(found);
@@ -437,6 +444,7 @@ export function decodeResponse(status, fields, coded) {
     [data, blobs] = take(entry, datatype, shape, blobs);
     outputs.set(name, { datatype, shape, data });
   }
+  need(outputs.size > 0, "no outputs");
   need(blobs.length === 0, "bytes are left over");
   return { outputs, document };
 }

@@ -102,12 +102,6 @@ function hasAll(wanted = {}, got = new Map()) {
   }
 }
 
-function toBf16(float32) {
-  const blob = bytes(float32);
-  const numbers = codec.elementsOf({ datatype: "FP32", shape: [blob.length / 4], data: blob });
-  return codec.fromBits(numbers.map((number) => codec.toBits("BF16", number)), 2);
-}
-
 // Each kind returns what has to be done once the codec has accepted the vector.
 const kinds = {
   decode_request(v, models) {
@@ -137,7 +131,7 @@ const kinds = {
   },
   encode_request(v) {
     const tensors = v.tensors.map((one) => {
-      const data = one.float32 ? toBf16(one.float32) : bytes(one.data);
+      const data = one.float32 ? codec.toBf16(bytes(one.float32)) : bytes(one.data);
       return [one.name, { ...one, data }, one.form === "binary", one.parameters];
     });
     const [fields, body] = codec.encodeRequest(tensors, v.asked ?? {}, v.compression);
@@ -149,7 +143,7 @@ const kinds = {
   datatypes(v) {
     const tensor = { datatype: v.datatype, shape: v.shape, data: bytes(v.data) };
     return () => {
-      if (v.float32 && !v.free) must(toBf16(v.float32).equals(tensor.data), "rounded to another number");
+      if (v.float32 && !v.free) must(codec.toBf16(bytes(v.float32)).equals(tensor.data), "rounded to another number");
       codec.checkBlob(v.datatype, v.shape, tensor.data);
       codec.elementsOf(tensor).forEach((value, n) => must(word(value) === known(v.values[n]), "other values"));
       const read = (text) => codec.fromJson(v.datatype, v.shape, codec.parse(Buffer.from(`{"data":${text}}`)).get("data"));

@@ -1,7 +1,7 @@
 """Adapters that put public clients on the client bench, and a plain client as an example.
 
-Each is a script of its own, without v2-conformance: it runs in the environment of its client.
-Cargo.toml is for client.rs.
+They need no v2-conformance: each runs in the environment of its client. Those in Go and JavaScript
+come with the codec of vectors/runners, which a wheel has beside them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from v2_conformance.kits.kit import Kit
 ADAPTERS = Path(__file__).resolve().parent
 """The folder with the scripts."""
 
+_RUNNERS = ADAPTERS.parents[3] / "vectors" / "runners"
+
 NAMES = (
-    "Cargo.toml",
-    "Client.java",
-    "client.cpp",
     "client.go",
-    "client.rs",
+    "codec.go",
+    "codec.mjs",
     "kserve_rest.py",
     "node.mjs",
     "plain.py",
@@ -31,7 +31,13 @@ NAMES = (
 
 def write(directory: Path) -> list[Path]:
     """Write the adapters."""
-    return [Path(shutil.copyfile(ADAPTERS / name, directory / name)) for name in NAMES]
+    return [Path(shutil.copyfile(_source(name), directory / name)) for name in NAMES]
+
+
+def _source(name: str) -> Path:
+    """The file to copy: codecs of a checkout are in vectors/runners."""
+    found = ADAPTERS / name
+    return found if found.exists() else next(_RUNNERS.glob(f"*/{name}"))
 
 
 KIT = Kit(write, "v2-conformance client -- python plain.py")
