@@ -33,7 +33,6 @@ from v2_conformance.cli.reports.report import report
 from v2_conformance.cli.reports.show import show
 from v2_conformance.cli.reports.verify import verify
 from v2_conformance.cli.run.command import run
-from v2_conformance.cli.settings import defaults
 from v2_conformance.cli.suite.kit import kit
 from v2_conformance.cli.suite.listing import listing
 from v2_conformance.cli.suite.selftest import selftest
@@ -126,8 +125,7 @@ def _code(arguments: list[str]) -> int:
 def _call(arguments: list[str]) -> int:
     # Not click's own `main`, which handles interrupts and broken pipes differently.
     try:
-        given = defaults(program, arguments)
-        with program.make_context(PROGRAM, arguments, default_map=given) as context:
+        with program.make_context(PROGRAM, arguments) as context:
             return int(program.invoke(context))
     except click.exceptions.Exit as done:  # --help and --version
         return done.exit_code

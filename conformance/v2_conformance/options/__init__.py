@@ -1,4 +1,3 @@
 """The table of options. Each stands once, as a member of a class, with its type, unit, default and
-help and with the places that have it: commands, the pytest plugin, target files. The settings file
-of `run` takes whatever its command line does.
+help and with the places that have it: commands, the pytest plugin, target files.
 """
