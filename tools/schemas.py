@@ -20,9 +20,9 @@ import msgspec
 from tools import ROOT
 from tools.vectors.types import Index, VectorFile
 from v2_conformance.report.document import Report
-from v2_conformance.report.site_index import SiteIndex
 from v2_conformance.suite.causes.causes import CAUSES
 from v2_conformance.suite.tasks import ONE_OF, Line, Task
+from v2_publishing.site_index import SiteIndex
 
 MADE: Mapping[str, tuple[type, str]] = {
     "client-line": (Line, "What a client says of one request: one line of JSON on its output"),

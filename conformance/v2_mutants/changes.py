@@ -7,8 +7,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from v2_clients.plain.task import ClientError
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.reference.client.task import ClientError
 
 
 def fail(text: str) -> NoReturn:

@@ -33,9 +33,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast, overload
 
+from v2_clients.plain.plain_client import PlainClient
 from v2_conformance.errors import UsageError
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.client.plain_client import PlainClient
 from v2_conformance.reference.http_messages import Rejected
 from v2_conformance.suggestions import did_you_mean
 

@@ -12,10 +12,18 @@ from pathlib import Path
 import pytest
 
 from support.scenarios import READS_TASKS
-from v2_conformance.bench.clients import Client, CommandClient
-from v2_conformance.bench.judging.judge import MOST_OUTPUT
-from v2_conformance.bench.one_process import OneProcessClient
-from v2_conformance.certifying.clients import (
+from v2_clients.bench.clients import Client, CommandClient
+from v2_clients.bench.one_process import OneProcessClient
+from v2_clients.findings import (
+    ClientDied,
+    ClientFlooded,
+    ClientGarbage,
+    ClientKeptHanging,
+    ClientSaidLess,
+    ClientTimedOut,
+)
+from v2_clients.judging.judge import MOST_OUTPUT
+from v2_clients.run import (
     MOST_HUNG,
     client_target,
     make_client_plan,
@@ -27,17 +35,9 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.circumstances import OutOfTime
-from v2_conformance.suite.causes.client_findings import (
-    ClientDied,
-    ClientFlooded,
-    ClientGarbage,
-    ClientKeptHanging,
-    ClientSaidLess,
-    ClientTimedOut,
-)
 from v2_conformance.suite.outcomes import Outcome
 
-PLAIN = (sys.executable, "-m", "v2_conformance.reference.client")
+PLAIN = (sys.executable, "-m", "v2_clients.plain")
 ONE = "K3/mixed-order[reversed]"
 
 
@@ -92,7 +92,7 @@ def once(code: str, startup_s: float = 20.0) -> OneProcessClient:
 
 def test_answers_may_come_in_any_order(tmp_path: Path) -> None:
     code = """
-from v2_conformance.reference.client import run_task
+from v2_clients.plain import run_task
 while batch := [task for task in itertools.islice(tasks, 3)]:
     for task in reversed(batch): say(task, list(run_task(task, task["url"])))
 """

@@ -12,15 +12,10 @@ from pathlib import Path
 import pytest
 
 from support.scenarios import plain, program, scenario
-from v2_conformance.bench.clients import CommandClient
-from v2_conformance.bench.judging.judge import judge_client
-from v2_conformance.bench.scenarios import run_scenario
-from v2_conformance.bench.tasks import asked_of
-from v2_conformance.errors import UsageError
-from v2_conformance.redaction import Mask
-from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes.circumstances import SuiteError
-from v2_conformance.suite.causes.client_findings import (
+from v2_clients.bench.clients import CommandClient
+from v2_clients.bench.scenarios import run_scenario
+from v2_clients.bench.tasks import asked_of
+from v2_clients.findings import (
     ClientDied,
     ClientFlooded,
     ClientGarbage,
@@ -32,6 +27,11 @@ from v2_conformance.suite.causes.client_findings import (
     NoRequest,
     ReportedError,
 )
+from v2_clients.judging.judge import judge_client
+from v2_conformance.errors import UsageError
+from v2_conformance.redaction import Mask
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.causes.circumstances import SuiteError
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said, read_lines
@@ -330,7 +330,7 @@ def test_an_error_for_a_right_answer_fails_only_who_asks_for_the_answer(tmp_path
     made = scenario(tmp_path)
     result = run_scenario(made, plain(silly))  # type: ignore[arg-type]
     assert isinstance(result.cause, ClientDied)
-    from v2_conformance.reference.client import PlainClient
+    from v2_clients.plain import PlainClient
 
     class Refusing(PlainClient):
         def read(self, *arguments: object) -> object:  # type: ignore[override]

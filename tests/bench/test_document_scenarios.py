@@ -7,8 +7,8 @@ import json
 import pytest
 
 from support.document_models import body_of, bytes_of, described
-from v2_conformance.bench.answers import make_answer
-from v2_conformance.bench.tasks import asked_of
+from v2_clients.bench.answers import make_answer
+from v2_clients.bench.tasks import asked_of
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import folder
 from v2_conformance.suite.cases import ClientCase

@@ -10,15 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 from support.scenarios import scenario
-from v2_conformance.bench.features import FEATURES, needed
-from v2_conformance.bench.judging.judge import skipped_scenario
-from v2_conformance.bench.tasks import asked_of
+from v2_clients.bench.features import FEATURES, needed
+from v2_clients.bench.tasks import asked_of
+from v2_clients.findings import ClientLacks
+from v2_clients.judging.judge import skipped_scenario
 from v2_conformance.cli.main import main
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.report.comparing.diff import diff_reports
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes.client_findings import ClientLacks
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from support.scenarios import scenario
-from v2_conformance.bench.judging.judge import judge_client
-from v2_conformance.bench.judging.observed import observe_client
-from v2_conformance.bench.judging.requests import CHECKS
-from v2_conformance.bench.tasks import asked_of
+from v2_clients.bench.tasks import asked_of
+from v2_clients.findings import WrongParameter
+from v2_clients.judging.judge import judge_client
+from v2_clients.judging.observed import observe_client
+from v2_clients.judging.requests import CHECKS
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import WrongReading, WrongRequest
-from v2_conformance.suite.causes.client_findings import WrongParameter
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said, SaidTensor
 

@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 import pytest
 
-from v2_conformance.bench.answers import make_answer
-from v2_conformance.bench.requests import read_client_request
-from v2_conformance.bench.stage import ScenarioStage
-from v2_conformance.bench.tasks import asked_of
+from v2_clients.bench.answers import make_answer
+from v2_clients.bench.requests import read_client_request
+from v2_clients.bench.stage import ScenarioStage
+from v2_clients.bench.tasks import asked_of
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.library import client_cases
 

@@ -9,21 +9,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from v2_conformance.bench.clients import InProcessClient
-from v2_conformance.bench.features import needed
-from v2_conformance.bench.scenarios import run_scenario
-from v2_conformance.bench.tasks import asked_of
-from v2_conformance.maintenance.selftest.clients import plain_client
-from v2_conformance.maintenance.selftest.servers import Judged, judged
-from v2_conformance.reference.client import PlainClient, run_task
-from v2_conformance.reference.client.requests_made import JsonObject
-from v2_conformance.reference.client.responses_read import Inference
-from v2_conformance.reference.client.task import Call, CallerInput, ClientError
+from v2_clients.bench.clients import InProcessClient
+from v2_clients.bench.features import needed
+from v2_clients.bench.scenarios import run_scenario
+from v2_clients.bench.tasks import asked_of
+from v2_clients.plain import PlainClient, run_task
+from v2_clients.plain.requests_made import JsonObject
+from v2_clients.plain.responses_read import Inference
+from v2_clients.plain.task import Call, CallerInput, ClientError
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.tasks import Task
+from v2_mutants.selftest.clients import plain_client
+from v2_mutants.selftest.servers import Judged, judged
 
 # Scenarios that wait or send much, or are many of one kind.
 LEFT_OUT = ("K5/", "K7/", "K21/", "K23/", "K25/", "K27/", "K29/", "K30/", "K31/", "K32/", "K40/")

@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from v2_conformance.bench.clients import Client, CommandClient, InProcessClient
-from v2_conformance.bench.one_process import OneProcessClient
-from v2_conformance.bench.scenarios import run_scenario
-from v2_conformance.bench.waiting import WaitingBench, segment
-from v2_conformance.certifying.clients import client_target, make_client_plan, start_client_run
-from v2_conformance.reference.client import run_task
+from v2_clients.bench.clients import Client, CommandClient, InProcessClient
+from v2_clients.bench.one_process import OneProcessClient
+from v2_clients.bench.scenarios import run_scenario
+from v2_clients.bench.waiting import WaitingBench, segment
+from v2_clients.plain import run_task
+from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import WrongRequest
@@ -31,7 +31,7 @@ SCENARIOS = ("K1/each-request", "K3/mixed-order[reversed]", "K5/second-response"
 
 OTHER_ORDER = """
 import json, os, sys, threading, urllib.error, urllib.request
-from v2_conformance.reference.client import run_task
+from v2_clients.plain import run_task
 
 def others(url):
     # What the task does not ask for: the server's state, another model, a path that is nothing.

@@ -9,13 +9,13 @@ import pytest
 import requests
 import urllib3
 
-from v2_conformance.maintenance.selftest.clients import client_failures_without_fault
-from v2_conformance.reference.client import PlainClient
-from v2_conformance.reference.client.task import Call, CallerInput, ClientError
+from v2_clients.plain import PlainClient
+from v2_clients.plain.task import Call, CallerInput, ClientError
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import client_cases
 from v2_mutants.client_variants import CLIENT_VARIANTS
+from v2_mutants.selftest.clients import client_failures_without_fault
 
 
 class OfHttp10(PlainClient):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from v2_conformance.certifying.clients import client_target, make_client_plan, start_client_run
+from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance.errors import UsageError
 from v2_conformance.options.kinds import LONGEST_RUN_S
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from support.commands import Cli
+from v2_clients.plain import run_task
 from v2_conformance.cli.main import main
-from v2_conformance.reference.client import run_task
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 
-PLAIN = (sys.executable, "-m", "v2_conformance.reference.client")
+PLAIN = (sys.executable, "-m", "v2_clients.plain")
 SECRET = "s3cr3t-t0k3n-of-the-test"
 K3 = "K3/mixed-order[reversed]"
 
@@ -191,7 +191,7 @@ def test_a_client_that_fails_only_sometimes_is_judged(tmp_path: Path) -> None:
     code = (
         "import os, runpy, sys\n"
         f"if os.environ['V2_BENCH_SCENARIO'] == {K3!r}: sys.exit('no')\n"
-        "runpy.run_module('v2_conformance.reference.client', run_name='__main__')\n"
+        "runpy.run_module('v2_clients.plain', run_name='__main__')\n"
     )
     assert client(tmp_path, "--", sys.executable, "-c", code, scenario="K3/mixed-order*") == 1
     outcomes = {case.outcome for case in load_report(tmp_path / "report.json").cases}

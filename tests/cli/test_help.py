@@ -14,7 +14,7 @@ from support.commands import Cli
 from support.snapshots import Texts
 from v2_conformance.cli.main import main, program
 from v2_conformance.cli.suite.listings import LISTINGS
-from v2_conformance.kits import KITS
+from v2_conformance.kits.registry import KITS
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.pytest_plugin.options import add_options
 from v2_conformance.suite.library import every_case

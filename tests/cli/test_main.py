@@ -20,8 +20,6 @@ from v2_conformance.certifying import servers as certifying
 from v2_conformance.cli import reporting
 from v2_conformance.cli.main import main
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.maintenance.selftest import servers as selftest
-from v2_conformance.maintenance.selftest.trials import FaultTrial, Half
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.report.files import load_report
@@ -33,6 +31,8 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue_version
 from v2_mutants.faults import FAULTS
+from v2_mutants.selftest import servers as selftest
+from v2_mutants.selftest.trials import FaultTrial, Half
 
 COMMAND = [sys.executable, "-m", "v2_conformance"]
 

@@ -15,7 +15,7 @@ import pytest
 
 from support.tools import missing, tool
 from v2_conformance.cli.main import main
-from v2_conformance.kits import write_kit
+from v2_conformance.kits.registry import write_kit
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.suite.outcomes import Outcome
 

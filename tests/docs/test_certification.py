@@ -12,7 +12,6 @@ import pytest
 
 from support.sites import report_on
 from v2_conformance.cli.main import main
-from v2_conformance.formats.site.names import CLIENTS, IN_A_FOLDER, PAGES, SERVERS
 from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
@@ -24,6 +23,7 @@ from v2_conformance.report.document import (
     NOTHING_TESTED,
     OUTDATED,
 )
+from v2_publishing.site.names import CLIENTS, IN_A_FOLDER, PAGES, SERVERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "certification.md"
 TEXT = PAGE.read_text(encoding="utf-8")

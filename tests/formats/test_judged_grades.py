@@ -10,11 +10,11 @@ from support.reports import case, passes, report_of
 from v2_conformance.formats.ci.github import annotation_lines, markdown
 from v2_conformance.formats.heat import heat
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.matrix.columns import column_of
-from v2_conformance.formats.matrix.heat import heat_map
-from v2_conformance.formats.matrix.page import render as render_matrix
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.suite.outcomes import Outcome
+from v2_publishing.matrix.columns import column_of
+from v2_publishing.matrix.heat import heat_map
+from v2_publishing.matrix.page import render as render_matrix
 
 LENIENT = case("H6/read-exactly", "fail", level="SHOULD")
 REPORT = report_of(passes(case("H6/x"), case("H6/y"), LENIENT, case("H7/x", "fail")))

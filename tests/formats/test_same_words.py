@@ -15,8 +15,6 @@ from support.reports import case, passes, report_of, saved
 from v2_conformance.formats.badge import endpoint, svg
 from v2_conformance.formats.ci.github import annotation_lines, markdown
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.matrix.columns import column_of
-from v2_conformance.formats.matrix.page import render as render_matrix
 from v2_conformance.formats.text.diff import as_text
 from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.pytest_plugin.html import verdict_html
@@ -27,6 +25,8 @@ from v2_conformance.report.files import as_json, load_report
 from v2_conformance.report.tested import Selection
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.circumstances import DatatypesUnsupported, RoleAbsent
+from v2_publishing.matrix.columns import column_of
+from v2_publishing.matrix.page import render as render_matrix
 
 WITHOUT = case("D8/x", "unsupported", cause=DatatypesUnsupported(("FP16",)))
 SELECTED = [case("P2/x"), case("P5/x")]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from v2_conformance.formats.site.folder import SiteFolder, replace_site
+from v2_publishing.site.folder import SiteFolder, replace_site
 
 NAME = "index.html"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from v2_conformance.formats.site.names import free_slugs, is_folder_name, is_site_path, slug
+from v2_publishing.site.names import free_slugs, is_folder_name, is_site_path, slug
 
 
 @pytest.mark.parametrize(

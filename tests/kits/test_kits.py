@@ -14,11 +14,11 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from v2_conformance.cli.client import client
+from v2_clients.adapters import ADAPTERS
+from v2_clients.command import client
 from v2_conformance.cli.run.command import run
 from v2_conformance.errors import UsageError
-from v2_conformance.kits import KITS, write_kit
-from v2_conformance.kits.clients import ADAPTERS
+from v2_conformance.kits.registry import KITS, write_kit
 from v2_conformance.suite.models import contract
 
 NEEDS = {"onnx": "onnx is not installed: `tox -e kits`"}

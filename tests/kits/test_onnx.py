@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kits.model_inputs import RUNS, inputs, outputs, same
-from v2_conformance.kits import write_kit
+from v2_conformance.kits.registry import write_kit
 from v2_conformance.suite.models import ModelContract, contract
 
 onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed: `tox -e kits`")

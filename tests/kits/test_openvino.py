@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kits.model_inputs import MODELS, RUNS, Array, inputs, outputs, same
-from v2_conformance.kits import write_kit
+from v2_conformance.kits.registry import write_kit
 from v2_conformance.suite.models import ModelContract, contract
 
 openvino: Any = pytest.importorskip("openvino", reason="openvino is not installed: `tox -e kits`")

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from support.servers import free_port
-from v2_conformance.kits import write_kit
+from v2_conformance.kits.registry import write_kit
 
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 # It tells how it was started, and stays until it is told to end, unless an option says otherwise.

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from v2_conformance.maintenance.selftest.clients import (
-    client_failures_without_fault,
-    try_client_fault,
-)
-from v2_conformance.maintenance.selftest.servers import SelftestResult
-from v2_conformance.maintenance.selftest.text import selftest_lines
-from v2_conformance.maintenance.selftest.trials import FaultTrial, Half, unproven
-from v2_conformance.reference.client import PlainClient
+from v2_clients.plain import PlainClient
 from v2_conformance.suite.library import client_cases
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.registry import Mutant
+from v2_mutants.selftest.clients import (
+    client_failures_without_fault,
+    try_client_fault,
+)
+from v2_mutants.selftest.servers import SelftestResult
+from v2_mutants.selftest.text import selftest_lines
+from v2_mutants.selftest.trials import FaultTrial, Half, unproven
 
 
 @pytest.mark.long

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from v2_conformance.maintenance.selftest.relation_faults import (
+from v2_mutants.selftest.relation_faults import (
     RelationTrial,
     enough_noticed,
     relation_lines,

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from support.runs import FEW, of_faulty
 from tools import schemas
-from v2_conformance.bench.tasks import task_of
+from v2_clients.bench.tasks import task_of
 from v2_conformance.resources import fits, folder, schema
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import KINDS

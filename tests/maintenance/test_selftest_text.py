@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from v2_conformance.maintenance.selftest.text import trial_rows
-from v2_conformance.maintenance.selftest.trials import FaultTrial
+from v2_mutants.selftest.text import trial_rows
+from v2_mutants.selftest.trials import FaultTrial
 
 
 @pytest.mark.parametrize(("number", "said"), [(1, "it died"), (2, "(tried 2 times) it died")])

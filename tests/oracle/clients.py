@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from oracle.names import grouped
-from v2_conformance.bench.scenarios import run_scenario
-from v2_conformance.maintenance.selftest.clients import plain_client
-from v2_conformance.reference.client import PlainClient
+from v2_clients.bench.scenarios import run_scenario
+from v2_clients.plain import PlainClient
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.client_variants import CLIENT_VARIANTS
+from v2_mutants.selftest.clients import plain_client
 
 IN_REAL_TIME = frozenset({"K30", "K31", "K32", "K40"})
 """Their scenarios wait, or send much."""

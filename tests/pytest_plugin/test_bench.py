@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from v2_clients.findings import ExactForError
+from v2_clients.fixture import judge
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.pytest_plugin.bench import judge
 from v2_conformance.runs.result import Result
-from v2_conformance.suite.causes.client_findings import ExactForError
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 
 PLAIN = """
 import msgspec, pytest
-from v2_conformance.reference.client import run_task
+from v2_clients.plain import run_task
 
 def lines_of(bench):
     return run_task(msgspec.to_builtins(bench.task), bench.url)

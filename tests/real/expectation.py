@@ -18,7 +18,7 @@ import yaml
 
 from v2_conformance import terminal_safe_text as text
 from v2_conformance.formats.outcomes_shown import SKIPPED
-from v2_conformance.kits import KITS
+from v2_conformance.kits.registry import KITS
 from v2_conformance.report.document import NOT_IMPLEMENTED, Report
 from v2_conformance.report.verdict.standing import is_whole, verdict_words
 from v2_conformance.report.words import priced

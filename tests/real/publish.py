@@ -37,7 +37,7 @@ from servers import SERVERS, ServerFailedError, inside, usable_port
 from support.browser import browsing
 from support.tools import find
 from v2_conformance.cli.main import main as conformance
-from v2_conformance.kits import write_kit
+from v2_conformance.kits.registry import write_kit
 from v2_conformance.report.document import Report, RequirementResult
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
 from v2_conformance.report.verdict.judged import blocking, judged

@@ -14,9 +14,9 @@ import pytest
 
 from expectation import client_expectation_files, differences, load_expectation
 from publish import run_client
+from v2_clients.adapters import ADAPTERS
 from v2_conformance.cli.main import main
 from v2_conformance.formats.registry import PAGE
-from v2_conformance.kits.clients import ADAPTERS
 from v2_conformance.report.files import REPORT, load_report
 
 WORK = os.environ.get("V2_PUBLIC_CLIENTS", "")

@@ -24,7 +24,7 @@ from expectation import (
 from support.reports import case, passes, report_of
 from support.sites import report_on, report_on_client
 from v2_conformance.cli.main import main as conformance
-from v2_conformance.kits import KITS
+from v2_conformance.kits.registry import KITS
 from v2_conformance.report.document import Report
 from v2_conformance.report.words import priced
 from v2_conformance.suite.requirements import catalogue

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from support.long_tests import sample
-from v2_conformance.maintenance.selftest.clients import try_client_fault
 from v2_conformance.suite.requirements import catalogue
 from v2_mutants.client_faults import CLIENT_FAULTS
+from v2_mutants.selftest.clients import try_client_fault
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -9,9 +9,9 @@ import pytest
 from support.document_models import JsonObject, body_of, bytes_of, described, stems
 from support.responses import http
 from support.servers import answering, serving
+from v2_clients.plain import run_task
 from v2_conformance.protocol.message import parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.client import run_task
 
 RESPONSES = stems(kind="response")
 WRONG = stems(kind="response", wrong=True)

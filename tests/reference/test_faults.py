@@ -12,11 +12,6 @@ from functools import cache, partial
 
 import pytest
 
-from v2_conformance.maintenance.selftest.servers import (
-    SLOW_REQUIREMENTS,
-    SLOW_TIMEOUT_S,
-)
-from v2_conformance.maintenance.selftest.trials import sample
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
@@ -28,6 +23,11 @@ from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.requirements import catalogue
 from v2_mutants.faults import FAULTS
+from v2_mutants.selftest.servers import (
+    SLOW_REQUIREMENTS,
+    SLOW_TIMEOUT_S,
+)
+from v2_mutants.selftest.trials import sample
 from v2_mutants.servers import MutantServer
 
 _LEFT_OUT = SLOW_REQUIREMENTS - {"M7"}

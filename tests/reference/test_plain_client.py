@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from support.servers import free_port
+from v2_clients.plain import PlainClient, run_task
+from v2_clients.plain.task import calls
 from v2_conformance.protocol.datatypes import from_values
-from v2_conformance.reference.client import PlainClient, run_task
-from v2_conformance.reference.client.task import calls
 from v2_conformance.reference.server import ReferenceServer
 
 INT32 = base64.b64encode(np.arange(4, dtype="<i4").tobytes()).decode()
@@ -91,7 +91,7 @@ def run_command(folder: Path, url: str, *arguments: str) -> subprocess.Completed
     path = folder / "task.json"
     path.write_text(json.dumps(task()), encoding="utf-8")
     return subprocess.run(
-        [sys.executable, "-m", "v2_conformance.reference.client", *arguments],
+        [sys.executable, "-m", "v2_clients.plain", *arguments],
         env={**os.environ, "V2_BENCH_TASK": str(path), "V2_BENCH_URL": url},
         capture_output=True,
         text=True,

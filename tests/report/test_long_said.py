@@ -9,8 +9,8 @@ import pytest
 
 from support.reports import case
 from support.scenarios import plain
+from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance import verify
-from v2_conformance.certifying.clients import client_target, make_client_plan, start_client_run
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.report.kept_bytes import PLAIN, deflated

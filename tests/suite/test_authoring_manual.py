@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from support.runs import results, target_of
-from v2_conformance.bench.scenarios import run_scenario
-from v2_conformance.maintenance.selftest.clients import plain_client
+from v2_clients.bench.scenarios import run_scenario
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.resources import schema, schema_document
 from v2_conformance.suite.cases import Case, ClientCase
@@ -22,6 +21,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.values.patterns import VALUE_PATTERNS
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
+from v2_mutants.selftest.clients import plain_client
 from v2_mutants.servers import MutantServer
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "authoring-cases.md").read_text(encoding="utf-8")

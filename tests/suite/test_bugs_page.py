@@ -14,7 +14,6 @@ from typing import NamedTuple
 import pytest
 
 from support.runs import results, target_of
-from v2_conformance.maintenance.selftest.clients import client_failures_without_fault
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.choosing.selection import select
@@ -22,6 +21,7 @@ from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
+from v2_mutants.selftest.clients import client_failures_without_fault
 from v2_mutants.servers import MutantServer
 
 DOCS = Path(__file__).parents[2] / "docs"

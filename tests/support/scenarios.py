@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from v2_conformance.bench.clients import CommandClient, InProcessClient
-from v2_conformance.reference.client import PlainClient, run_task
+from v2_clients.bench.clients import CommandClient, InProcessClient
+from v2_clients.plain import PlainClient, run_task
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.entries.scenario_files import load_scenarios
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from support.runs import GOOD, chosen, made
 from support.scenarios import plain
-from v2_conformance.certifying.clients import client_target, make_client_plan, start_client_run
+from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from support.scenarios import plain
-from v2_conformance.bench.clients import InProcessClient
-from v2_conformance.certifying.clients import client_target, make_client_plan, start_client_run
-from v2_conformance.reference.client import PlainClient, run_task
-from v2_conformance.reference.client.responses_read import Inference
-from v2_conformance.reference.client.task import Call, ClientError
+from v2_clients.bench.clients import InProcessClient
+from v2_clients.plain import PlainClient, run_task
+from v2_clients.plain.responses_read import Inference
+from v2_clients.plain.task import Call, ClientError
+from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import write_report

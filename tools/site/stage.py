@@ -12,10 +12,10 @@ import yaml
 
 from tools.site.published import published
 from tools.site.standard import Standard
-from v2_conformance.formats.site.names import IN_A_FOLDER
 from v2_conformance.formats.templates import base
 from v2_conformance.public_address import REPOSITORY, SITE, is_known
 from v2_conformance.version import __version__
+from v2_publishing.site.names import IN_A_FOLDER
 
 ASSETS = Path(__file__).parent / "assets"
 NAV: Sequence[tuple[str, Sequence[str]]] = (

@@ -28,9 +28,9 @@ from tools.vectors.types import (
     Should,
     VectorTensor,
 )
-from v2_conformance.bench.answers import Answer, make_answer
-from v2_conformance.bench.tasks import Asked as AskedOfClient
-from v2_conformance.bench.tasks import asked_of
+from v2_clients.bench.answers import Answer, make_answer
+from v2_clients.bench.tasks import Asked as AskedOfClient
+from v2_clients.bench.tasks import asked_of
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT
 from v2_conformance.suite.cases import ClientCase

@@ -10,7 +10,7 @@ from tools.vectors.made import common, flags_of, has_nan
 from tools.vectors.packed_bytes import TooLongError, packed
 from tools.vectors.servers import MadeRequest
 from tools.vectors.types import Datatypes
-from v2_conformance.bench.tasks import asked_of
+from v2_clients.bench.tasks import asked_of
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.cases import Case, ClientCase

@@ -22,12 +22,10 @@ from click.shell_completion import shell_complete
 
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.broken_pipe import PatientOutput
-from v2_conformance.cli.client import client
 from v2_conformance.cli.command import HELP_SETTINGS, PROGRAM, CommandGroup
 from v2_conformance.cli.reports.badge import badge
 from v2_conformance.cli.reports.diff import diff
 from v2_conformance.cli.reports.expect import expect
-from v2_conformance.cli.reports.publish import publish
 from v2_conformance.cli.reports.replay import replay
 from v2_conformance.cli.reports.report import report
 from v2_conformance.cli.reports.show import show
@@ -35,10 +33,10 @@ from v2_conformance.cli.reports.verify import verify
 from v2_conformance.cli.run.command import run
 from v2_conformance.cli.suite.kit import kit
 from v2_conformance.cli.suite.listing import listing
-from v2_conformance.cli.suite.selftest import selftest
 from v2_conformance.cli.suite.serve import serve
 from v2_conformance.cli.target import target
 from v2_conformance.cli.usage import problem
+from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import FULL, ConformanceError, UnreachableError, UsageError
 from v2_conformance.public_address import of_the_manual
 from v2_conformance.terminal_safe_text import defused, for_people
@@ -60,10 +58,10 @@ _COMPLETE = "_V2_CONFORMANCE_COMPLETE"
     """,
     sections=[
         cloup.Section("Test a server", [run, replay, target, kit]),
-        cloup.Section("Test a client", [client]),
+        cloup.Section("Test a client", [elsewhere("client")]),
         cloup.Section("Work with reports", [show, report, diff, expect, badge]),
-        cloup.Section("Publish reports", [verify, publish]),
-        cloup.Section("About the suite", [listing, serve, selftest]),
+        cloup.Section("Publish reports", [verify, elsewhere("publish")]),
+        cloup.Section("About the suite", [listing, serve, elsewhere("selftest")]),
     ],
 )
 @cloup.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")

@@ -11,11 +11,13 @@ from pathlib import Path
 class Kit:
     """One kit.
 
-    `write` writes its files, all but README.md, to an empty folder and returns their paths.
-    `command` tests what the kit is for, once it runs as README.md says. `requires` names the
-    package, and the extra of v2-conformance, without which `write` cannot work.
+    `files` is the folder that has its README.md. `write` writes all other files to an empty folder
+    and returns their paths. `command` tests what the kit is for, once it runs as README.md says.
+    `requires` names the package, and the extra of v2-conformance, without which `write` cannot
+    work.
     """
 
+    files: Path
     write: Callable[[Path], list[Path]]
     command: str
     requires: str | None = None

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
+from v2_conformance.elsewhere import elsewhere
 from v2_conformance.pytest_plugin.options import add_options
-
-if TYPE_CHECKING:
-    from v2_conformance.pytest_plugin.bench import Bench
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,20 +55,17 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that asks for `v2_bench` once for each scenario."""
     if "v2_bench" in metafunc.fixturenames:
-        from v2_conformance.pytest_plugin.bench import parametrize
-
-        parametrize(metafunc)
+        elsewhere("bench").parametrize(metafunc)
 
 
 @pytest.fixture
-def v2_bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+def v2_bench(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A scenario for a client: `url`, `task`, and `say…` for what the client read.
 
     It is judged when the test ends. The marker v2_scenario chooses scenarios.
     """
-    from v2_conformance.pytest_plugin.bench import bench_of, judge
-
-    with bench_of(request.param) as bench:
+    found = elsewhere("bench")
+    with found.bench_of(request.param) as bench:
         yield bench
         result = bench.result()
-    judge(result, partial(pytest.fail, pytrace=False), pytest.skip)
+    found.judge(result, partial(pytest.fail, pytrace=False), pytest.skip)

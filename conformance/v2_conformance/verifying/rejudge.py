@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from v2_conformance.elsewhere import elsewhere
 from v2_conformance.judging.observed.cases import observe_verdict
 from v2_conformance.judging.observed.exchanges import Observation, Observations, observe
 from v2_conformance.judging.survival import LEFT_OUT, skipped, without_count
@@ -24,7 +25,6 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.discovered import first_answers
 from v2_conformance.verifying.on_record import concluded, of_generated
 from v2_conformance.verifying.record import Record, RecordedError, UnconfirmedError
-from v2_conformance.verifying.scenarios import judge_scenario
 from v2_conformance.verifying.setting import Setting
 
 _MASKED = "what the report masks may be what was judged"
@@ -105,6 +105,7 @@ def _judged(
     may hide some of what was judged.
     """
     if isinstance(case, ClientCase):
+        judge_scenario = elsewhere("judge of clients").judge_scenario
         return judge_scenario(case, recorded, known) or (_unsent(recorded, known), (), False)
     if recorded.said is not None:
         raise RecordedError("a client's words are recorded for a case that is not a scenario")

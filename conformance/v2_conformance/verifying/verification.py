@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import UsageError
 from v2_conformance.judging.relations.plan import bindings_of, relation_plan
 from v2_conformance.judging.verdict import Verdict
@@ -29,7 +30,6 @@ from v2_conformance.runs.targets.target import check_url
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import contract
-from v2_conformance.verifying.client_target import client_edits
 from v2_conformance.verifying.discovered import discovery_edits
 from v2_conformance.verifying.learned import LearnedAgain, learned_again
 from v2_conformance.verifying.plan import (
@@ -135,7 +135,10 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         edits += _version_edits(suite.catalogue_version, here.catalogue_version)
         edits += again.edits
         try:
-            edits += client_edits(report) if of_client else _server_edits(known, again)
+            if of_client:
+                edits += elsewhere("judge of clients").client_edits(report)
+            else:
+                edits += _server_edits(known, again)
         except UnconfirmedError as error:
             unconfirmed.append(f"the record of discovery: {error}")
     judged = _rejudged(report, known)

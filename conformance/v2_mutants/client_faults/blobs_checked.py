@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from math import prod
 
+from v2_clients.plain.connection import Answer
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.requests_made import JsonObject
+from v2_clients.plain.responses_read import Blobs
+from v2_clients.plain.task import ClientError
 from v2_conformance.protocol.datatypes import DATATYPES, Shape, from_values
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.client.connection import Answer
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.requests_made import JsonObject
-from v2_conformance.reference.client.responses_read import Blobs
-from v2_conformance.reference.client.task import ClientError
 from v2_mutants.registry import Right, What, client_fault
 
 Split = tuple[bytes, Blobs]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.requests_made import JsonObject
+from v2_clients.plain.task import Call
 from v2_conformance.protocol.content_codings import CODINGS, known
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.requests_made import JsonObject
-from v2_conformance.reference.client.task import Call
 from v2_mutants.registry import Right, client_fault
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.task import Array
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.task import Array
 from v2_mutants.changes import byteswapped
 from v2_mutants.registry import Right, What, client_fault
 

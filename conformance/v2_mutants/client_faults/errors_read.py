@@ -7,12 +7,12 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
+from v2_clients.plain.connection import Answer
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.requests_made import JsonObject
+from v2_clients.plain.responses_read import Inference
+from v2_clients.plain.task import Call, ClientError
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.client.connection import Answer
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.requests_made import JsonObject
-from v2_conformance.reference.client.responses_read import Inference
-from v2_conformance.reference.client.task import Call, ClientError
 from v2_mutants.registry import Right, What, client_fault
 
 client_fault("status-ignored", "K27", PlainClient.is_error)(

@@ -9,11 +9,11 @@ from typing import Any
 
 import requests
 
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.requests_made import JsonObject
+from v2_clients.plain.responses_read import Inference
+from v2_clients.plain.task import Call, CallerInput, ClientError
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.requests_made import JsonObject
-from v2_conformance.reference.client.responses_read import Inference
-from v2_conformance.reference.client.task import Call, CallerInput, ClientError
 from v2_mutants.changes import without
 from v2_mutants.registry import Right, What, client_fault
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+from v2_clients.plain.connection import Answer
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.requests_made import JsonObject
 from v2_conformance.protocol.datatypes import DATATYPES, Shape
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.client.connection import Answer
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.requests_made import JsonObject
 from v2_mutants.changes import fail
 from v2_mutants.registry import Right, What, client_fault
 

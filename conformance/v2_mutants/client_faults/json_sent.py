@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.requests_made import JsonObject
+from v2_clients.plain.task import Call
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.requests_made import JsonObject
-from v2_conformance.reference.client.task import Call
 from v2_mutants.changes import without
 from v2_mutants.registry import Right, What, client_fault
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.requests_made import JsonObject
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.requests_made import JsonObject
 from v2_mutants.changes import fail
 from v2_mutants.registry import Right, What, client_fault
 

@@ -7,14 +7,14 @@ from math import prod
 
 from msgspec.structs import replace
 
+from v2_clients.plain.connection import Answer
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.requests_made import JsonObject
+from v2_clients.plain.responses_read import Blobs, Inference
+from v2_clients.plain.task import Call
 from v2_conformance.protocol.datatypes import DATATYPES, Shape, from_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
-from v2_conformance.reference.client.connection import Answer
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.requests_made import JsonObject
-from v2_conformance.reference.client.responses_read import Blobs, Inference
-from v2_conformance.reference.client.task import Call
 from v2_mutants.changes import fail
 from v2_mutants.registry import Right, What, client_fault
 

@@ -11,9 +11,9 @@ from urllib.parse import unquote, urlsplit
 
 from requests.structures import CaseInsensitiveDict
 
-from v2_conformance.reference.client.connection import Answer
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.task import Call, ClientError
+from v2_clients.plain.connection import Answer
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.task import Call, ClientError
 from v2_mutants.changes import fail, one_chunk
 from v2_mutants.registry import Right, What, client_fault
 

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from requests.structures import CaseInsensitiveDict
 
-from v2_conformance.reference.client.connection import Answer
-from v2_conformance.reference.client.task import Call, ClientError
+from v2_clients.plain.connection import Answer
+from v2_clients.plain.task import Call, ClientError
 from v2_mutants.changes import fail
 from v2_mutants.client_faults.requests_by_hand import ByHand
 from v2_mutants.registry import Right, client_fault

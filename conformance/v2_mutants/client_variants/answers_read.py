@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from v2_clients.plain.connection import Answer
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.responses_read import Inference
+from v2_clients.plain.task import Call, ClientError
 from v2_conformance.protocol.datatypes import Shape
 from v2_conformance.protocol.message import Tensor, json_object
-from v2_conformance.reference.client.connection import Answer
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.responses_read import Inference
-from v2_conformance.reference.client.task import Call, ClientError
 from v2_mutants.registry import Right, client_variant
 
 _WORDS = "K27 K28 K29; K28: the message and the status, in whatever words"

@@ -8,9 +8,9 @@ from typing import Any
 
 import requests
 
-from v2_conformance.reference.client.connection import Answer
-from v2_conformance.reference.client.plain_client import PlainClient
-from v2_conformance.reference.client.task import Call
+from v2_clients.plain.connection import Answer
+from v2_clients.plain.plain_client import PlainClient
+from v2_clients.plain.task import Call
 from v2_mutants.registry import Right, client_variant
 
 _KEPT = "K7 K34 K36; RFC 9112, section 9.3: no connection has to be kept"

@@ -12,11 +12,11 @@ import pytest
 from support.pages import Page
 from support.reports import report_of
 from support.responses import HOSTILE
-from v2_conformance.formats.matrix.columns import column_of
-from v2_conformance.formats.matrix.page import render
 from v2_conformance.report.document import Report
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
+from v2_publishing.matrix.columns import column_of
+from v2_publishing.matrix.page import render
 
 
 def page_of(*reports: Report) -> Page:

@@ -12,11 +12,11 @@ from support.axe import violations
 from support.browser import Browser, opened
 from support.reports import case, report_of
 from v2_conformance.formats.badge import svg
-from v2_conformance.formats.matrix.columns import column_of
-from v2_conformance.formats.matrix.page import render
-from v2_conformance.formats.matrix.product import ProductVersion, render_product
 from v2_conformance.report.document import Report
-from v2_conformance.report.site_index import SiteReport
+from v2_publishing.matrix.columns import column_of
+from v2_publishing.matrix.page import render
+from v2_publishing.matrix.product import ProductVersion, render_product
+from v2_publishing.site_index import SiteReport
 
 _PAGE = re.compile(rb"/Type\s*/Page\b")
 

@@ -9,13 +9,13 @@ import pytest
 
 from support.reports import case, report_of
 from support.responses import HOSTILE
-from v2_conformance.formats.matrix.columns import Column, column_of
-from v2_conformance.formats.matrix.folds import LEAST, folds
-from v2_conformance.formats.matrix.heat import HeatCell, heat_map
-from v2_conformance.formats.matrix.page import render
-from v2_conformance.formats.matrix.trends import trends
 from v2_conformance.report.document import NOT_IMPLEMENTED
 from v2_conformance.suite.requirements import catalogue
+from v2_publishing.matrix.columns import Column, column_of
+from v2_publishing.matrix.folds import LEAST, folds
+from v2_publishing.matrix.heat import HeatCell, heat_map
+from v2_publishing.matrix.page import render
+from v2_publishing.matrix.trends import trends
 
 ROOT = "P12"
 FLOOD = [

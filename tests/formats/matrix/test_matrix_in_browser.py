@@ -11,10 +11,10 @@ from support.browser import Browser, choose, in_view, opened, shown
 from support.reports import report_of
 from support.responses import HOSTILE
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.matrix.columns import column_of
-from v2_conformance.formats.matrix.page import render as render_matrix
 from v2_conformance.report.document import Report
 from v2_conformance.suite.requirements import catalogue
+from v2_publishing.matrix.columns import column_of
+from v2_publishing.matrix.page import render as render_matrix
 
 
 def written(reports: Mapping[str, Report], folder: Path) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from support.reports import report_of
-from v2_conformance.formats.matrix.columns import column_of
-from v2_conformance.formats.matrix.page import render
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import ClientInfo
+from v2_publishing.matrix.columns import column_of
+from v2_publishing.matrix.page import render
 
 
 def of_client() -> Report:

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from support.scenarios import INT32, scenario
-from v2_conformance.bench.answers import make_answer
-from v2_conformance.bench.tasks import asked_of, task_of
-from v2_conformance.certifying.clients import make_client_plan
+from v2_clients.bench.answers import make_answer
+from v2_clients.bench.tasks import asked_of, task_of
+from v2_clients.run import make_client_plan
 from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.entries.scenario_files import load_scenarios

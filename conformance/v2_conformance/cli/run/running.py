@@ -21,6 +21,7 @@ from v2_conformance.cli.reporting import Reporting
 from v2_conformance.cli.run import any_model
 from v2_conformance.cli.run.contradictions import check_options
 from v2_conformance.cli.start import server_under_test
+from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import NothingRanError
 from v2_conformance.formats.registry import JUNIT, file_names, write_formats
 from v2_conformance.options.runs import RunOptions
@@ -42,9 +43,7 @@ def run_server(options: RunOptions) -> int:
     with ExitStack() as stack:
         recovery = Recovery(options.restart_command, options.wait)
         if not options.names_server:
-            from v2_mutants.servers import MutantServer
-
-            server = stack.enter_context(MutantServer(options.faults))
+            server = stack.enter_context(elsewhere("server")(options.faults))
             options = replace(
                 options,
                 url=server.url,

@@ -20,7 +20,7 @@ from v2_conformance.options.others import KitOptions
 )
 def kit(options: KitOptions) -> int:
     """Write the models for a real server, or scripts for clients."""
-    from v2_conformance.kits import KITS, write_kit
+    from v2_conformance.kits.registry import KITS, write_kit
 
     files = write_kit(options.name, options.directory)
     print(f"wrote {len(files)} files; next: {options.directory / 'README.md'}")

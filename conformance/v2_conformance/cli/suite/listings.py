@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from v2_conformance.elsewhere import elsewhere
+
 if TYPE_CHECKING:
     from v2_conformance.suite.models import TensorSpec
-    from v2_mutants.registry import Mutant
 
 
 def _requirements() -> Iterator[str]:
@@ -36,32 +37,24 @@ def _scenarios() -> Iterator[str]:
 
 
 def _faults() -> Iterator[str]:
-    from v2_mutants.faults import FAULTS
-
-    for fault in FAULTS.values():
+    for fault in elsewhere("faults").values():
         yield f"{fault.requirement + ' ':<4}{fault.name}: {fault.text}"
 
 
 def _client_faults() -> Iterator[str]:
-    from v2_mutants.client_faults import CLIENT_FAULTS
-
-    for fault in CLIENT_FAULTS.values():
+    for fault in elsewhere("client faults").values():
         yield f"{fault.requirement:<4}{fault.name}: {fault.text}"
 
 
 def _variants() -> Iterator[str]:
-    from v2_mutants.variants import VARIANTS
-
-    yield from map(_variant, VARIANTS.values())
+    yield from map(_variant, elsewhere("variants").values())
 
 
 def _client_variants() -> Iterator[str]:
-    from v2_mutants.client_variants import CLIENT_VARIANTS
-
-    yield from map(_variant, CLIENT_VARIANTS.values())
+    yield from map(_variant, elsewhere("client variants").values())
 
 
-def _variant(mutant: Mutant[Any]) -> str:
+def _variant(mutant: Any) -> str:
     return f"{mutant.name}: {mutant.text} ({mutant.why})"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from v2_conformance.cli.command import command
+from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import UnreachableError
 from v2_conformance.options.others import ServeOptions
 
@@ -31,9 +32,7 @@ def serve(options: ServeOptions) -> int:
 
     Its first line of output is `serving on URL`.
     """
-    from v2_mutants.servers import MutantServer
-
-    server = MutantServer(options.faults, variants=options.variants, port=options.port)
+    server = elsewhere("server")(options.faults, variants=options.variants, port=options.port)
     try:
         server.start()
     except OSError as error:

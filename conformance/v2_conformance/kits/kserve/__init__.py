@@ -32,4 +32,4 @@ def _model_spec(model: ModelContract) -> dict[str, Any]:
     }
 
 
-KIT = Kit(write, run_command(8080))
+KIT = Kit(_FILES, write, run_command(8080))

@@ -42,4 +42,4 @@ def _settings(model: ModelContract) -> dict[str, Any]:
     }
 
 
-KIT = Kit(write, run_command(8080))
+KIT = Kit(_FILES, write, run_command(8080))

@@ -91,4 +91,4 @@ def _first_three() -> tuple[list[Any], list[Any]]:
     return nodes, [constant("start", [0]), constant("end", [3]), constant("shape", [3, 1])]
 
 
-KIT = Kit(write, run_command(8000, "raw"), requires="onnx")
+KIT = Kit(Path(__file__).parent / "files", write, run_command(8000, "raw"), requires="onnx")

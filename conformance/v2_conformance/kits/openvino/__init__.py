@@ -191,4 +191,4 @@ def _port(
         ElementTree.SubElement(port, "dim").text = str(size)
 
 
-KIT = Kit(write, run_command(8000))
+KIT = Kit(Path(__file__).parent / "files", write, run_command(8000))

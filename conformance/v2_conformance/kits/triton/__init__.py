@@ -49,6 +49,7 @@ def _tensor(field: str, model: ModelContract, tensor: TensorSpec) -> str:
 
 
 KIT = Kit(
+    _FILES,
     write,
     run_command(
         8000,

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, Union
 
+from v2_conformance.elsewhere import elsewhere
 from v2_conformance.suite.causes import (
     circumstances,
-    client_findings,  # noqa: F401
     findings,
     observed_findings,  # noqa: F401
     output_findings,  # noqa: F401
@@ -300,6 +300,9 @@ class WrongReading(_OfOneRequest, frozen=True):
     """The error in what the user of a client gets for request `number`; see WrongRequest."""
 
     what = "what the user got of answer"
+
+
+elsewhere("causes of clients")  # so that a client's report can be read
 
 
 def _kinds(base: type[CauseBase]) -> Iterator[type[CauseBase]]:

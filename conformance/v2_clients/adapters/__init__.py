@@ -1,0 +1,43 @@
+"""Adapters that put public clients on the client bench, and a plain client as an example.
+
+They need no v2-conformance: each runs in the environment of its client. Those in Go and JavaScript
+come with the codec of vectors/runners, which a wheel has beside them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from v2_conformance.kits.kit import Kit
+
+ADAPTERS = Path(__file__).resolve().parent
+"""The folder with the scripts."""
+
+_RUNNERS = ADAPTERS.parents[2] / "vectors" / "runners"
+
+NAMES = (
+    "client.go",
+    "codec.go",
+    "codec.mjs",
+    "kserve_rest.py",
+    "node.mjs",
+    "plain.py",
+    "pyotritonclient_http.py",
+    "tritonclient_aio.py",
+    "tritonclient_http.py",
+)
+
+
+def write(directory: Path) -> list[Path]:
+    """Write the adapters."""
+    return [Path(shutil.copyfile(_source(name), directory / name)) for name in NAMES]
+
+
+def _source(name: str) -> Path:
+    """The file to copy: codecs of a checkout are in vectors/runners."""
+    found = ADAPTERS / name
+    return found if found.exists() else next(_RUNNERS.glob(f"*/{name}"))
+
+
+KIT = Kit(Path(__file__).parent / "files", write, "v2-conformance client -- python plain.py")

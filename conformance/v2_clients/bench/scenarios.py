@@ -1,0 +1,69 @@
+"""One scenario from its listener to its verdict."""
+
+from __future__ import annotations
+
+import time
+import traceback
+
+from msgspec.structs import replace
+
+from v2_clients.bench.clients import Client
+from v2_clients.bench.listener import Listener
+from v2_clients.bench.stage import ScenarioStage
+from v2_clients.bench.tasks import USUAL_TIMEOUT_S, asked_of, task_of
+from v2_clients.judging.judge import judge_client
+from v2_clients.judging.observed import observe_client
+from v2_conformance.conversations.steps import Exchange
+from v2_conformance.errors import CaseFileError, ConformanceError
+from v2_conformance.judging.observed.exchanges import Observation
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.runs.result import Result
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.suite.tasks import Said
+
+
+class ScenarioResult(Result, frozen=True):
+    """Result of a scenario, which observes the client and not a server."""
+
+    def seen(self) -> tuple[Observation, ...]:
+        """Return what its requests show about rules for every request."""
+        assert isinstance(self.case, ClientCase)
+        return observe_client(self.case, (e.transcript.request for e in self.exchanges))
+
+
+def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_TIMEOUT_S) -> Result:
+    """Run `client` through a scenario and judge it.
+
+    Never raises for what the client does; raises UsageError if it cannot be started.
+    """
+    started = time.monotonic()
+    try:
+        asked = asked_of(case)
+        stage = ScenarioStage(case, asked)
+        with Listener(lambda request: stage) as listener:
+            task = task_of(case, listener.url, timeout_s=timeout_s, asked=asked)
+            said = client.run(task, listener.url)
+            if stage.silent_since is not None:
+                said = replace(said, waited_s=time.monotonic() - stage.silent_since)
+        result = judged(case, stage.exchanges(), said)
+    except CaseFileError as error:
+        result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
+    except ConformanceError:
+        raise
+    except Exception as error:  # a bug in the suite must neither end the run nor pass the scenario
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
+        cause = SuiteError(f"{type(error).__name__}: {error}", where)
+        result = Result(case, Verdict(Outcome.ERROR, cause))
+    return replace(result, duration_s=time.monotonic() - started)
+
+
+def judged(case: ClientCase, exchanges: tuple[Exchange, ...], said: Said) -> Result:
+    """Return the result of a scenario that received all this. Raises CaseFileError."""
+    received = [
+        bytes(e.transcript.request) for e in exchanges if e.purpose is not Purpose.DISCOVERY
+    ]
+    verdict = judge_client(case, received, said)
+    return ScenarioResult(case, verdict, exchanges=exchanges, said=said)

@@ -1,0 +1,137 @@
+"""The fixture `v2_bench`: a scenario for a client in the client's own test suite.
+
+    @pytest.mark.v2_scenario("K3/*", "K5")
+    def test_my_client(v2_bench):
+        client = MyClient(v2_bench.url)
+        for request in v2_bench.task.requests:
+            v2_bench.say(...)
+
+The test runs once for each scenario that a pattern matches; without the marker, for each that
+every client has to meet. When it ends, the scenario is judged, and what failed is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import pytest
+
+from v2_clients.bench.listener import Listener
+from v2_clients.bench.scenarios import judged
+from v2_clients.bench.stage import ScenarioStage
+from v2_clients.bench.tasks import asked_of, task_of
+from v2_conformance.errors import ConformanceError, UsageError
+from v2_conformance.runs.result import Result
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.choosing.selection import select
+from v2_conformance.suite.library import client_cases
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.tasks import Line, Said, SaidTensor, Task, checked_line
+
+_BASE = "client"
+_TIMEOUT_S = 5.0
+
+
+class Bench:
+    """A scenario as a test sees it: where its server is, what to ask it for, whom to tell."""
+
+    def __init__(
+        self, case: ClientCase, task: Task, stage: ScenarioStage, listener: Listener
+    ) -> None:
+        self.scenario = case.id
+        """The scenario's id."""
+        self.url = task.url
+        """The base URL of its server, without a trailing slash."""
+        self.task = task
+        """The task for the client: see schemas/client-task.schema.json."""
+        self._case = case
+        self._stage = stage
+        self._listener = listener
+        self._lines: list[Line] = []
+        self._spoken = False
+
+    def say(self, line: Line | Mapping[str, Any]) -> None:
+        """Say what came of the next request, in the form of schemas/client-line.schema.json.
+
+        `data` is base64, or bytes. Raises UsageError for what is no such line.
+        """
+        try:
+            said = checked_line(line if isinstance(line, Line) else _line(line))
+        except (msgspec.ValidationError, ValueError, TypeError) as error:
+            raise UsageError(f"v2_bench.say: not a line of a client: {error}") from error
+        self._spoken = True
+        self._lines.append(said)
+
+    def say_outputs(self, outputs: Mapping[str, tuple[str, Sequence[int], bytes]]) -> None:
+        """Say that the user got these tensors: name to datatype, shape and raw bytes."""
+        tensors = (SaidTensor(name, d, tuple(s), data) for name, (d, s, data) in outputs.items())
+        self.say(Line(outputs=tuple(tensors)))
+
+    def say_error(self, error: BaseException | str, status: int | None = None) -> None:
+        """Say that the user got this error."""
+        self.say(Line(error=str(error), status=status))
+
+    def say_unsupported(self, what: str) -> None:
+        """Say that the client has no way to do this: the API that is missing."""
+        self.say(Line(unsupported=what))
+
+    def result(self) -> Result:
+        """Return what the scenario comes to so far; nothing is judged of readings if nothing was
+        said."""
+        said = Said(lines=tuple(self._lines), exit=0)
+        if not self._spoken:
+            said = Said(ended="unsaid")
+        self._listener.settle()
+        return judged(self._case, self._stage.exchanges(), said)
+
+
+def _line(line: Mapping[str, Any]) -> Line:
+    outputs = line.get("outputs")
+    if outputs is None:
+        return msgspec.convert(dict(line), Line)
+    tensors = [
+        SaidTensor(one["name"], one["datatype"], tuple(one["shape"]), one["data"])
+        if isinstance(one["data"], bytes)
+        else msgspec.convert(dict(one), SaidTensor)
+        for one in outputs
+    ]
+    rest = msgspec.convert({**line, "outputs": []}, Line)
+    return msgspec.structs.replace(rest, outputs=tuple(tensors))
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    """Give a test that asks for `v2_bench` the scenarios of its markers."""
+    markers = list(metafunc.definition.iter_markers("v2_scenario"))
+    patterns = [pattern for marker in markers for pattern in marker.args]
+    profiles = {_BASE}
+    for marker in markers:
+        profiles.update(marker.kwargs.get("profiles", ()))
+    try:
+        chosen = select(client_cases(), patterns)
+    except ConformanceError as error:
+        raise pytest.UsageError(f"v2_scenario: {error}") from error
+    cases = [case for case in chosen if isinstance(case, ClientCase) and case.profile in profiles]
+    metafunc.parametrize("v2_bench", cases, ids=[case.id for case in cases], indirect=True)
+
+
+@contextmanager
+def bench_of(case: ClientCase) -> Iterator[Bench]:
+    """The bench of a scenario, while it listens. Raises CaseFileError."""
+    asked = asked_of(case)
+    stage = ScenarioStage(case, asked)
+    with Listener(lambda request: stage) as listener:
+        task = task_of(case, listener.url, timeout_s=_TIMEOUT_S, asked=asked)
+        yield Bench(case, task, stage, listener)
+
+
+def judge(result: Result, fail: Callable[[str], Any], skip: Callable[[str], Any]) -> None:
+    """Report what the scenario came to: a failure, or that the client cannot do it."""
+    facts = result.case.facts(result.case.profiles, result.cause)
+    words = f"{facts.grade} {facts.id}: {result.message}"
+    if result.outcome is Outcome.UNSUPPORTED:
+        skip(words)
+    elif result.outcome is not Outcome.PASS:
+        fail(f"{words}\n{result.case.why}")

@@ -1,0 +1,198 @@
+"""Judges rules for every request of a client over all scenarios of a run. Pure.
+
+This works as for a server's exchanges (`observed`): a scenario's requests are examined once they
+are there, and only the findings are kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from v2_clients.bench.requests import (
+    ClientRequest,
+    UnreadableRequestError,
+    model_asked,
+    read_client_request,
+)
+from v2_clients.findings import InvalidRequestHttp, RequestRule
+from v2_clients.judging.requests import read_blobs, read_document
+from v2_conformance.judging.observed.exchanges import Observation
+from v2_conformance.judging.observed.http_syntax import bare_line, wrong_in_chunk
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.protocol.names import TOKEN
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.causes.base import excerpt
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.findings import LeftoverBytes
+from v2_conformance.suite.causes.output_findings import BlobPastBody, InvalidTensor
+from v2_conformance.suite.observations import Observed
+from v2_conformance.wire.messages import read_chunks, read_head
+
+_REQUEST_LINE = re.compile(rb"%s [!-~]+ HTTP/1\.[01]" % TOKEN.encode())
+_FIELD = re.compile(rb"%s:[\t -~\x80-\xff]*" % TOKEN.encode())
+_ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):[0-9]{2,5}", re.ASCII)
+_SHOWN = 80
+# What is no fault of the JSON or of its elements.
+_OF_BLOBS = (BlobPastBody, InvalidTensor, LeftoverBytes)
+_MAY_REFUSE = ("error_or_exact", "refused")
+
+
+class _Broken(Exception):
+    """A rule that a request breaks, and where."""
+
+    def __init__(self, rule: RequestRule, shown: Buffer) -> None:
+        super().__init__(rule)
+        self.cause = InvalidRequestHttp(rule, excerpt(shown, _SHOWN))
+
+
+def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Observation, ...]:
+    """Return what the requests of a scenario, each as its raw bytes, show about every observed
+    rule.
+
+    Return nothing if the caller asks for what the client may refuse: a wrong request then concerns
+    only that scenario.
+    """
+    if any(one["expect"].get("reading") in _MAY_REFUSE for one in case.requests):
+        return ()
+    looks = [_Look(bytes(data)) for data in received if data]
+    found = []
+    for what, check in _CHECKS.items():
+        verdicts = [one for one in map(check, looks) if one is not None]
+        wrong = [one.wrong for one in verdicts if one.wrong is not None]
+        if verdicts:
+            first = wrong[0] if wrong else None
+            found.append(Observation(what, case.id, len(verdicts), len(wrong), first))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """A request as it came, read once."""
+
+    data: bytes
+
+    @cached_property
+    def request(self) -> ClientRequest | None:
+        """The request, read tolerantly; None if nothing can be read."""
+        try:
+            return read_client_request(self.data)
+        except UnreadableRequestError:
+            return None
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A judged request, and what is wrong with it, None if nothing is."""
+
+    wrong: Cause | None = None
+
+
+_KEPT = _Judged()
+
+
+def _rule(check: Callable[[_Look], None]) -> Callable[[_Look], _Judged | None]:
+    def judged(look: _Look) -> _Judged | None:
+        try:
+            check(look)
+        except _Broken as broken:
+            return _Judged(broken.cause)
+        return _KEPT
+
+    return judged
+
+
+def _syntax(look: _Look) -> None:
+    """Request line, field lines, line ends and chunks (RFC 9112, sections 2 to 7)."""
+    head = read_head(look.data)
+    if not head.whole:
+        raise _Broken("request_line", look.data[:_SHOWN])
+    if head.start:
+        raise _Broken("line_end", look.data[:_SHOWN])
+    bare = bare_line(head)
+    if bare is not None:
+        raise _Broken("line_end", bare)
+    if not _REQUEST_LINE.fullmatch(head.first):
+        raise _Broken("request_line", head.first)
+    for line in (line for one in head.fields for line in one.lines):
+        if not _FIELD.fullmatch(line):
+            raise _Broken("field", line)
+    request = look.request
+    if request is not None and request.whole and request.values("transfer-encoding"):
+        for chunk in read_chunks(look.data, head.end):
+            wrong = wrong_in_chunk(look.data, chunk)
+            if wrong is not None:
+                raise _Broken("chunk", look.data[wrong : wrong + _SHOWN])
+        if not look.data[chunk.data : chunk.end].endswith(b"\r\n"):
+            raise _Broken("chunk", look.data[chunk.data : chunk.data + _SHOWN])
+
+
+def _host(look: _Look) -> None:
+    """Exactly one Host, with the bench's address (RFC 9112, section 3.2); before HTTP/1.1 none is
+    needed."""
+    if look.request is None:
+        return
+    hosts = look.request.values("host")
+    shown = " and ".join(hosts).encode("latin-1")
+    if len(hosts) > 1 or (not hosts and look.request.version != "1.0"):
+        raise _Broken("host", shown)
+    # By hand, a client may reach the bench under any name; then its paths do not begin with /v2.
+    of_the_bench = look.request.path.startswith("/v2")
+    if hosts and of_the_bench and not _ADDRESS.fullmatch(hosts[0]):
+        raise _Broken("address", shown)
+
+
+def _lengths(look: _Look) -> None:
+    """One length, or chunks, never both (RFC 9112, sections 6.1 to 6.3)."""
+    request = look.request
+    if request is None:
+        return
+    lengths = request.values("content-length")
+    codings = request.values("transfer-encoding")
+    shown = ", ".join(lengths).encode("latin-1")
+    if lengths and codings:
+        raise _Broken("two_lengths", shown)
+    if len(lengths) > 1 or any(not re.fullmatch("[0-9]+", value) for value in lengths):
+        raise _Broken("content_length", shown)
+    listed = ",".join(codings).lower().replace(" ", "")
+    if codings and listed != "chunked":
+        raise _Broken("transfer_coding", listed.encode("latin-1"))
+    if request.method == "POST" and not lengths and not codings:
+        raise _Broken("content_length", b"")
+
+
+def _inference(read: Callable[[ClientRequest], object]) -> Callable[[_Look], _Judged | None]:
+    """A rule for whole inference requests, which `read` raises Finding for."""
+
+    def judged(look: _Look) -> _Judged | None:
+        request = look.request
+        if request is None or not request.whole or model_asked(request) is None:
+            return None
+        try:
+            read(request)
+        except Finding as finding:
+            return _Judged(finding.cause)
+        return _KEPT
+
+    return judged
+
+
+def _blobs(request: ClientRequest) -> None:
+    """Each blob where it belongs, as long as its shape. The JSON and the elements are others'."""
+    try:
+        read_blobs(request)
+    except Finding as finding:
+        if isinstance(finding.cause, _OF_BLOBS):
+            raise
+
+
+_CHECKS: Mapping[Observed, Callable[[_Look], _Judged | None]] = {
+    "request_blobs": _inference(_blobs),
+    "request_hosts": _rule(_host),
+    "request_json": _inference(read_document),
+    "request_lengths": _rule(_lengths),
+    "request_syntax": _rule(_syntax),
+}

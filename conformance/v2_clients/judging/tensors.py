@@ -1,0 +1,127 @@
+"""The tensors of a client's request, as a strict server reads them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from v2_clients.bench.requests import ClientRequest
+from v2_conformance.judging.checks import check_data_or_size
+from v2_conformance.judging.messages.response import (
+    MAX_DIMENSIONS,
+    json_end,
+    read_header_length,
+    read_tensor,
+    validate,
+)
+from v2_conformance.judging.messages.response_json import parse_response_json
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.protocol.message import MessageError, RepeatedMemberError, Tensor, parameters_of
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
+from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.findings import (
+    BodyNotJson,
+    BrokenCoding,
+    HeaderLengthNotJson,
+    LeftoverBytes,
+    RepeatedMember,
+)
+from v2_conformance.suite.causes.output_findings import InvalidTensor, NoDataNoSize
+
+MOST_SHOWN = 20
+"""The number of names or values that a finding shows."""
+
+
+def read_strictly(request: ClientRequest) -> list[Tensor]:
+    """Return the tensors of a request, as a strict server reads it. Raises Finding."""
+    body = decoded_body(request)
+    end = strict_end(request, body)
+    document = strict_json(body[:end], request.header_length)
+    validate("request", document)
+    tensors, at = [], end
+    for entry in document["inputs"]:
+        tensor, at = tensor_of(entry, body, at)
+        tensors.append(tensor)
+    if at < len(body):
+        raise Finding(LeftoverBytes(end, at - end, len(body)))
+    return tensors
+
+
+def decoded_body(request: ClientRequest) -> bytes:
+    """Return the body without its content coding. Raises Finding if it cannot be decoded."""
+    decoded = request.decoded
+    if decoded is None:
+        named = printable(", ".join(request.codings), 60)
+        raise Finding(BrokenCoding(named, "it cannot be decoded"))
+    return decoded
+
+
+def strict_end(request: ClientRequest, body: bytes) -> int:
+    """Return where the JSON ends, by the header length alone. Raises Finding."""
+    return json_end(read_header_length(request), body)
+
+
+def strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
+    """Return the one JSON object that `data` is. Raises Finding."""
+    try:
+        return parse_response_json(data)
+    except RepeatedMemberError as error:
+        raise Finding(RepeatedMember(printable(error.member, 60))) from error
+    except MessageError as error:
+        problem = printable(str(error))
+        if header_length is None:
+            raise Finding(BodyNotJson(len(data), problem)) from error
+        raise Finding(HeaderLengthNotJson(header_length, problem, None)) from error
+
+
+def tensor_of(entry: Mapping[str, Any], body: bytes, at: int) -> tuple[Tensor, int]:
+    """Return an input's value, and where its blob ends. Raises Finding.
+
+    Of an input with data and a size, the blob has to be right. If it is not, that it says both is
+    what is wrong.
+    """
+    name, datatype, size = str(entry["name"]), str(entry["datatype"]), size_of(entry)
+    label = printable(name, 60)
+    if not is_shape(entry["shape"]) or datatype not in DATATYPES:
+        raise Finding(InvalidTensor(label, printable(datatype, 20), "", "no tensor of V2"))
+    if size is None and "data" not in entry:
+        raise Finding(NoDataNoSize(label))
+    try:
+        tensor = read_tensor({**entry, "name": name, "datatype": datatype}, size, body, at)
+    except Finding:
+        check_data_or_size([entry])
+        raise
+    return tensor, at + (size or 0)
+
+
+def is_shape(value: Any) -> bool:
+    """Return True if a value of JSON can be the shape of a tensor."""
+    if not isinstance(value, list) or len(value) > MAX_DIMENSIONS:
+        return False
+    return all(type(n) is int or (type(n) is float and n.is_integer()) for n in value)
+
+
+def size_of(entry: Mapping[str, Any]) -> int | None:
+    """Return the binary_data_size of an input, None if it has none that is a number."""
+    value = parameters_of(entry).get(BINARY_DATA_SIZE)
+    return value if type(value) is int and value >= 0 else None
+
+
+HALVES = ("BF16", "FP16")
+"""Datatypes whose values FP32 has, too."""
+
+
+def narrow(datatype: str, singles: bytes) -> bytes | None:
+    """Return FP32 elements in one of HALVES; None unless each has that value, NaNs included."""
+    bits = np.frombuffer(singles, "<u4")
+    with np.errstate(all="ignore"):
+        if datatype == "BF16":
+            halves = (bits >> 16).astype("<u2")
+            again = halves.astype("<u4") << 16
+        else:
+            halves = bits.view("<f4").astype("<f2")
+            again = halves.astype("<f4").view("<u4")
+    return halves.tobytes() if np.array_equal(again, bits) else None

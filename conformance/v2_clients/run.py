@@ -1,0 +1,288 @@
+"""A run of scenarios against a client, from its plan to its report: nothing here prints."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from v2_clients.bench.answers import check_answers
+from v2_clients.bench.at_once import Workers, at_once
+from v2_clients.bench.clients import STARTUP_S, Client
+from v2_clients.bench.listener import BENCH
+from v2_clients.bench.one_process import OneProcessClient
+from v2_clients.bench.scenarios import run_scenario
+from v2_clients.findings import (
+    ClientGarbage,
+    ClientKeptHanging,
+    ClientSaidLess,
+)
+from v2_clients.judging.judge import skipped_scenario
+from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, today
+from v2_conformance.errors import UsageError
+from v2_conformance.judging.observed.exchanges import Observations
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.options.kinds import LONGEST_RUN_S
+from v2_conformance.report.document import Report
+from v2_conformance.report.expectations.known import Expectations
+from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.tested import ClientInfo, Selection
+from v2_conformance.runs.budget import Budget, default_limit_s
+from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.result import CaseFinished, Result
+from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
+from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.circumstances import OutOfTime
+from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
+from v2_conformance.suite.choosing.selection import select
+from v2_conformance.suite.entries.scenario_files import load_scenarios
+from v2_conformance.suite.library import client_cases
+from v2_conformance.suite.outcomes import Outcome
+
+MOST_HUNG = 8
+"""Scenarios in a row in which a client may hang: after that, it hangs in all of them."""
+_TRIED = 3
+_SHOWN = 300
+
+
+def client_target(profiles: Sequence[str] = (), secrets: Sequence[str] = ()) -> Target:
+    """Return what stands for the client under test. Raises UsageError for a profile of servers."""
+    for profile in profiles:
+        if profile not in CLIENT_PROFILES:
+            raise UsageError(
+                f"unknown profile {profile!r} of clients: expected one of "
+                f"{', '.join(CLIENT_PROFILES)}"
+            )
+    claimed = tuple(dict.fromkeys(("client", *profiles)))
+    return Target(BENCH, profiles=claimed, more_secrets=tuple(secrets))
+
+
+def make_client_plan(patterns: Sequence[str] = (), files: Path | None = None) -> Plan:
+    """The suite's own scenarios, or all of `files`; of these it chooses what `patterns` match.
+
+    Raises CaseFileError and NothingRanError.
+    """
+    cases: Sequence[Case] = client_cases() if files is None else load_scenarios(files)
+    if files is not None:
+        check_answers(cases)
+    chosen = select(cases, patterns)
+    return Plan(cases, chosen, files is None, Selection(patterns=tuple(patterns)))
+
+
+@dataclass(frozen=True)
+class ClientRun:
+    """A run whose record is open; `finish` runs its scenarios, for at most `limit_s` seconds."""
+
+    target: Target
+    plan: Plan
+    record: Record
+    limit_s: float
+    lacks: tuple[str, ...] = ()
+
+    @property
+    def scenarios(self) -> list[ClientCase]:
+        """The chosen scenarios that have something to do."""
+        return [case for case in self.plan.chosen if isinstance(case, ClientCase)]
+
+    def add(self, result: Result, observations: Observations) -> None:
+        """Record the result of a scenario, and what it shows of all."""
+        observations.add(result.seen())
+        self.record.add(result)
+
+    def observed(self, observations: Observations) -> list[Result]:
+        """The results of what is observed over all scenarios."""
+        return [
+            Result(case, self.skipped(case) or observations.verdict(case))
+            for case in self.plan.chosen
+            if isinstance(case, ObservedCase)
+        ]
+
+    def skipped(self, case: Case) -> Verdict | None:
+        """The verdict on a scenario of a profile that the client does not claim, or that needs what
+        it lacks."""
+        return skipped_scenario(case, self.target.profiles, self.lacks)
+
+    def finish(
+        self,
+        client: Client,
+        *,
+        timeout_s: float,
+        jobs: int = 1,
+        on_case: Callable[[CaseFinished], object] = lambda event: None,
+    ) -> Report:
+        """Run the chosen scenarios, `jobs` at the same time, write report.json and return the
+        report.
+
+        Once the run is out of time, or the client hangs again and again, no more are run. Whatever
+        stops the run leaves a report that says it is incomplete. Raises UsageError if the client
+        cannot be started.
+        """
+        complete = False
+        observations = Observations()
+        total = len(self.plan.chosen)
+        patience = Patience(Budget(self.limit_s))
+        claimed = [case for case in self.scenarios if self.skipped(case) is None]
+        try:
+            with closing(_results(claimed, client, timeout_s, jobs)) as results:
+                for number, case in enumerate(self.scenarios, 1):
+                    verdict = self.skipped(case) or patience.not_run
+                    result = next(results) if verdict is None else Result(case, verdict)
+                    patience.count(result)
+                    self.add(result, observations)
+                    on_case(CaseFinished(result, number, total))
+            for number, result in enumerate(self.observed(observations), len(self.scenarios) + 1):
+                self.record.add(result)
+                on_case(CaseFinished(result, number, total))
+            complete = patience.not_run is None
+        finally:
+            report = self.record.finish(complete=complete)
+        return report
+
+
+class Patience:
+    """Decides when a run has had enough of a client, from its results in the plan's order."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._hung = 0  # scenarios in a row
+        self._verdict: Verdict | None = None
+
+    @property
+    def not_run(self) -> Verdict | None:
+        """The verdict on the scenarios that are left, None while they run."""
+        if self._verdict is None and self._hung >= MOST_HUNG:
+            self._verdict = Verdict(Outcome.NOT_RUN, ClientKeptHanging(self._hung))
+        if self._verdict is None and self._budget.spent:
+            self._verdict = Verdict(Outcome.NOT_RUN, OutOfTime(self._budget.limit_s))
+        return self._verdict
+
+    def count(self, result: Result) -> None:
+        """Count a result, which counts if the client ran."""
+        if result.said is not None:
+            self._hung = self._hung + 1 if result.said.ended == "timeout" else 0
+
+
+def _results(
+    cases: Sequence[ClientCase], client: Client, timeout_s: float, jobs: int
+) -> Generator[Result]:
+    """Yield the result of each scenario."""
+
+    def run(case: ClientCase) -> Result:
+        return run_scenario(case, client, timeout_s=timeout_s)
+
+    if isinstance(client, OneProcessClient):
+        yield from at_once(cases, run, jobs, client.close)
+    elif jobs == 1:
+        yield from map(run, cases)
+    else:
+        workers = Workers(client, timeout_s=timeout_s, number=jobs)
+        yield from at_once(cases, workers.run, jobs, workers.stop)
+
+
+def check_client(plan: Plan, client: Client, *, timeout_s: float) -> None:
+    """Try `client` with some scenarios of a plan, and raise UsageError if it fails in each of them
+    before it does anything: what cannot work at all is no client that could be judged.
+
+    With fewer scenarios than would be tried nothing is done: their run says as much.
+    """
+    _check_limit(timeout_s)
+    scenarios = [case for case in plan.chosen if isinstance(case, ClientCase)]
+    if len(scenarios) <= _TRIED:
+        return
+    how = ""
+    for number in range(_TRIED):
+        case = scenarios[number * (len(scenarios) - 1) // (_TRIED - 1)]
+        result = run_scenario(case, client, timeout_s=timeout_s)
+        how = _unusable(result)
+        if not how:
+            return
+    raise UsageError(f"the command does not work: in {_TRIED} scenarios {how}")
+
+
+def _unusable(result: Result) -> str:
+    """Return why nothing that a client said of a scenario can be judged, "" if something can."""
+    said = result.said
+    if said is None or said.ended != "exit" or said.lines:
+        return ""
+    if isinstance(result.cause, ClientGarbage | ClientSaidLess):
+        return result.message
+    if not said.exit or result.exchanges or said.garbage is not None:
+        return ""
+    how = f"exit code {said.exit}" if said.exit > 0 else f"signal {-said.exit}"
+    printed = printable(said.stderr.strip(), 2 * _SHOWN)[-_SHOWN:] or "nothing"
+    return f"it sent no request, said nothing and ended with {how}; it printed: {printed}"
+
+
+class ByHand:
+    """A run whose client somebody else starts: results come as they are said, and the last one of a
+    scenario counts."""
+
+    def __init__(self, run: ClientRun) -> None:
+        self._run = run
+        self._observations = Observations()
+        self._done: set[str] = set()
+        self._lock = threading.Lock()
+
+    def add(self, result: Result) -> None:
+        """Record what came of a scenario. Any thread may call this."""
+        with self._lock:
+            self._run.add(result, self._observations)
+            self._done.add(result.case.id)
+
+    def finish(self, unsaid: Sequence[Result]) -> Report:
+        """Record `unsaid`, which are scenarios of which nothing was said, and write report.json."""
+        for result in unsaid:
+            self.add(result)
+        with self._lock:
+            for case in self._run.scenarios:
+                skip = self._run.skipped(case)
+                if skip is not None and case.id not in self._done:
+                    self._run.record.add(Result(case, skip))
+            for result in self._run.observed(self._observations):
+                self._run.record.add(result)
+            return self._run.record.finish(complete=True)
+
+
+def start_client_run(
+    target: Target,
+    plan: Plan,
+    directory: Path,
+    *,
+    command: Sequence[str],
+    timeout_s: float,
+    limit_s: float | None = None,
+    one_process: bool = False,
+    lacks: Sequence[str] = (),
+    expectations: Expectations = NO_EXPECTATIONS,
+    outdated: Collection[str] = (),
+) -> ClientRun:
+    """Begin the record of a run in `directory`, replacing an older one; see `certifying.start`.
+
+    It may take `limit_s` seconds, by default far more than slow clients need. Raises UsageError.
+    """
+    _check_limit(timeout_s)
+    if limit_s is None:
+        limit_s = default_limit_s(len(plan.chosen), STARTUP_S + timeout_s)
+    elif not 0 < limit_s <= LONGEST_RUN_S:
+        raise UsageError(f"--max-time must be from 0 to {LONGEST_RUN_S:.0f} seconds")
+    record = Record(
+        directory,
+        target,
+        Server("", "", ()),
+        plan.planned,
+        own=plan.own,
+        selection=plan.selection,
+        outdated=outdated,
+        noted=partial(expectations.noted, today=today()),
+        client=ClientInfo(tuple(command), timeout_s, one_process, tuple(dict.fromkeys(lacks))),
+    )
+    return ClientRun(target, plan, record, limit_s, tuple(lacks))
+
+
+def _check_limit(timeout_s: float) -> None:
+    if not 0 < timeout_s <= 600:
+        raise UsageError("the time limit of a client must be from 0 to 600 seconds")

@@ -1,0 +1,34 @@
+"""What this package reaches in the other packages of its wheel, by name and when it is asked for.
+
+It imports none of them: who reads how a server is tested needs this package alone. Entry points
+would say the same, but finding them takes time at each start.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+PLACES = {
+    "bench": "v2_clients.fixture",
+    "causes of clients": "v2_clients.findings",
+    "client fault": "v2_mutants.client_faults:find_client_fault",
+    "client faults": "v2_mutants.client_faults:CLIENT_FAULTS",
+    "client variants": "v2_mutants.client_variants:CLIENT_VARIANTS",
+    "client": "v2_clients.command:client",
+    "faults": "v2_mutants.faults:FAULTS",
+    "judge of clients": "v2_clients.rejudge",
+    "kit clients": "v2_clients.adapters:KIT",
+    "publish": "v2_publishing.command:publish",
+    "selftest": "v2_mutants.selftest.command:selftest",
+    "server": "v2_mutants.servers:MutantServer",
+    "variants": "v2_mutants.variants:VARIANTS",
+}
+"""Each thing's module, or name in a module."""
+
+
+def elsewhere(thing: str) -> Any:
+    """Return a thing of another package: see PLACES."""
+    module, _, name = PLACES[thing].partition(":")
+    found = import_module(module)
+    return getattr(found, name) if name else found

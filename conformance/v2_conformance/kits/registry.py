@@ -1,0 +1,55 @@
+"""Model kits: what to deploy on a real server so that it serves the models of the contract.
+
+A kit is generated from `contract()`, so only cases/models.yaml says what a model looks like. The
+files in `NAME/files/` are copied as they are; they run on the vendor's server. Only README.md has
+the kit's command filled in. The kit `clients` has no models: its scripts put clients on the bench.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from v2_conformance.elsewhere import elsewhere
+from v2_conformance.errors import UsageError
+from v2_conformance.kits import kserve, mlserver, onnx, openvino, triton
+from v2_conformance.kits.kit import Kit
+from v2_conformance.suggestions import did_you_mean
+
+KITS: dict[str, Kit] = {
+    "clients": elsewhere("kit clients"),
+    "kserve": kserve.KIT,
+    "mlserver": mlserver.KIT,
+    "onnx": onnx.KIT,
+    "openvino": openvino.KIT,
+    "triton": triton.KIT,
+}
+
+
+def write_kit(name: str, directory: Path) -> list[Path]:
+    """Write the kit `name` to `directory`, which is created if needed, and return its files.
+
+    Raises UsageError for an unknown kit, if a package that it needs is missing, and for a
+    directory that is not empty: a kit never overwrites anything.
+    """
+    kit = KITS.get(name)
+    if kit is None:
+        hint = did_you_mean(name, KITS, f"the kits are {', '.join(sorted(KITS))}")
+        raise UsageError(f"unknown kit {name!r}: {hint}")
+    if kit.requires is not None and find_spec(kit.requires) is None:
+        extra = f"pip install 'v2-conformance[{kit.requires}]'"
+        raise UsageError(f"the kit {name} needs the package {kit.requires}: {extra}")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if any(directory.iterdir()):
+            raise UsageError(f"{directory} is not empty: choose a new or empty folder for the kit")
+        files = kit.write(directory)
+        readme = directory / "README.md"
+        text = (kit.files / "README.md").read_text(encoding="utf-8")
+        text = text.replace("{command}", kit.command)
+        readme.write_text(text, encoding="utf-8", newline="\n")
+        return [readme, *files]
+    except OSError as error:
+        raise UsageError(
+            f"cannot write the kit to {directory}: {error.strerror or error}"
+        ) from error
