@@ -1,15 +1,14 @@
-"""Base of all commands: help that ends with examples and exit codes, and types of values."""
+"""Base of all commands: help in sections, which ends with examples and exit codes, and types of
+values."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-import cloup
-from cloup.formatting import HelpSection, ensure_is_cloup_formatter
 
 from v2_conformance.cli.usage import unknown
 from v2_conformance.options import kinds
@@ -18,27 +17,25 @@ from v2_conformance.options.rows import Placed, Row, rows
 PROGRAM = "v2-conformance"
 _Options = TypeVar("_Options")
 
-HELP_SETTINGS = cloup.Context.settings(
-    help_option_names=["-h", "--help"],
-    show_default=True,
-    formatter_settings=cloup.HelpFormatter.settings(col2_min_width=30),
-)
 
+class Command(click.Command):
+    """A command whose help has its options in sections and ends with examples and exit codes.
 
-class Command(cloup.Command):
-    """A command whose help ends with examples and exit codes.
-
-    `examples` maps command lines to what they do, `exit_codes` each exit code to what it means.
+    `sections` maps the titles of sections to their options; those in none come last. `examples`
+    maps command lines to what they do, `exit_codes` each exit code to what it means.
     """
 
     def __init__(
         self,
         *args: Any,
+        sections: Mapping[str, Sequence[click.Parameter]] | None = None,
         examples: Mapping[str, str] | None = None,
         exit_codes: Mapping[int, str] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        self.context_settings = {"help_option_names": ["-h", "--help"], "show_default": True}
+        self.sections = sections or {}
         self.examples = examples or {}
         self.exit_codes = exit_codes or {}
 
@@ -46,31 +43,51 @@ class Command(cloup.Command):
         """The first line of the help, whole, whatever the `limit`."""
         return (self.help or "").strip().partition("\n")[0]
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options."""
+        placed = [one for section in self.sections.values() for one in section]
+        others = [one for one in self.get_params(ctx) if one not in placed]
+        for title, section in {**self.sections, "Options": others}.items():
+            with formatter.section(title):
+                options = (one for one in section if isinstance(one, click.Option))
+                formatter.write_dl(list(filter(None, (o.get_help_record(ctx) for o in options))))
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and the exit codes."""
-        formatter = ensure_is_cloup_formatter(formatter)
         if self.examples:
-            formatter.write("\n")
-            formatter.write_heading("Examples")
-        for example, meaning in self.examples.items():
-            formatter.write(f"  {example}\n")  # not wrapped, so that it can be copied
-            with formatter.indentation(), formatter.indentation(), formatter.indentation():
-                formatter.write_text(meaning)
+            with formatter.section("Examples"):
+                for example, meaning in self.examples.items():
+                    formatter.write(f"  {example}\n")  # not wrapped, so that it can be copied
+                    with formatter.indentation(), formatter.indentation():
+                        formatter.write_text(meaning)
         if self.exit_codes:
-            rows = [(str(code), meaning) for code, meaning in self.exit_codes.items()]
-            formatter.write_section(HelpSection("Exit codes", rows))
+            with formatter.section("Exit codes"):
+                formatter.write_dl([(str(code), text) for code, text in self.exit_codes.items()])
 
 
-class CommandGroup(Command, cloup.Group):
-    """The program: a command that has commands, in sections."""
+class CommandGroup(Command, click.Group):
+    """A command that has commands, which `parts` maps titles of sections to."""
 
-    def handle_bad_command_name(
-        self, bad_name: str, valid_names: list[str], error: click.UsageError
-    ) -> click.UsageError:
-        """Return the error for the name of a command that does not exist."""
-        if bad_name.startswith("-"):  # an unknown option
-            return error
-        raise unknown("command", bad_name, valid_names, f"see `{PROGRAM} --help`")
+    def __init__(self, *args: Any, parts: Mapping[str, Sequence[Command]], **kwargs: Any) -> None:
+        commands = [command for part in parts.values() for command in part]
+        super().__init__(*args, commands=commands, no_args_is_help=False, **kwargs)
+        self._parts = parts
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options and the commands."""
+        super().format_options(ctx, formatter)
+        for title, part in self._parts.items():
+            with formatter.section(title):
+                formatter.write_dl([(str(one.name), one.get_short_help_str()) for one in part])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called. Raises UsageError for the name of none."""
+        name = args[0]
+        if not (name in self.commands or name.startswith("-") or ctx.resilient_parsing):
+            raise unknown("command", name, self.commands, f"see `{PROGRAM} --help`")
+        return super().resolve_command(ctx, args)
 
 
 def command(
@@ -84,13 +101,23 @@ def command(
 
     The function's docstring is the help, and the rows of `options` are the parameters.
     """
+    sections: dict[str, list[click.Parameter]] = {}
+    parameters: list[click.Parameter] = []
+    for placed in rows(options):
+        row = placed.row
+        if row.on is None or name in row.on:
+            parameter = _argument(placed) if row.name is None else _option(placed)
+            parameters.append(parameter)
+            if row.name is not None and placed.section is not None:
+                sections.setdefault(placed.section, []).append(parameter)
 
     def made(function: Callable[[_Options], int]) -> Command:
         return Command(
             name,
-            params=_parameters(options, name),
+            params=parameters,
             callback=lambda **values: function(options(**values)),
             help=inspect.cleandoc(function.__doc__ or ""),
+            sections=sections,
             examples=examples,
             exit_codes=exit_codes,
         )
@@ -98,25 +125,7 @@ def command(
     return made
 
 
-def _parameters(options: type, command: str) -> list[click.Parameter]:
-    """Return the parameters of a command, in the sections of its options."""
-    sections: dict[str, cloup.OptionGroup] = {}
-    found: list[click.Parameter] = []
-    for placed in rows(options):
-        row = placed.row
-        if row.on is not None and command not in row.on:
-            continue
-        if row.name is None:
-            found.append(_argument(placed))
-            continue
-        group = None
-        if placed.section is not None:
-            group = sections.setdefault(placed.section, cloup.OptionGroup(placed.section))
-        found.append(_option(placed, group))
-    return found
-
-
-def _option(placed: Placed, group: cloup.OptionGroup | None) -> click.Option:
+def _option(placed: Placed) -> click.Option:
     row = placed.row
     short = [f"-{row.short}"] if row.short else []
     names = [placed.member, *short, f"--{row.name}"]
@@ -131,13 +140,13 @@ def _option(placed: Placed, group: cloup.OptionGroup | None) -> click.Option:
             values["default"] = placed.default
     if row.shown is not None:
         values["show_default"] = False
-    return cloup.Option(names, help=row.text, group=group, **values)
+    return click.Option(names, help=row.text, **values)
 
 
 def _argument(placed: Placed) -> click.Argument:
     row = placed.row
     more = {} if row.required or row.several else {"default": placed.default}
-    return cloup.Argument(
+    return click.Argument(
         [placed.member],
         help=row.text,
         type=_type(row),

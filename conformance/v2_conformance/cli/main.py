@@ -17,12 +17,11 @@ from types import FrameType
 from typing import TextIO, cast
 
 import click
-import cloup
 from click.shell_completion import shell_complete
 
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.broken_pipe import PatientOutput
-from v2_conformance.cli.command import HELP_SETTINGS, PROGRAM, CommandGroup
+from v2_conformance.cli.command import PROGRAM, CommandGroup
 from v2_conformance.cli.reports.badge import badge
 from v2_conformance.cli.reports.diff import diff
 from v2_conformance.cli.reports.expect import expect
@@ -46,27 +45,22 @@ _STOPPED = UnreachableError.exit_code
 _COMPLETE = "_V2_CONFORMANCE_COMPLETE"
 
 
-@cloup.group(
+program = CommandGroup(
     PROGRAM,
-    cls=CommandGroup,
-    no_args_is_help=False,
-    context_settings=HELP_SETTINGS,
     exit_codes=exit_codes.OF_A_RUN,
     help=f"""Conformance suite for the binary tensor data extension of the V2 protocol.
 
     `v2-conformance COMMAND --help` describes a command. Manual: {of_the_manual()}
     """,
-    sections=[
-        cloup.Section("Test a server", [run, replay, target, kit]),
-        cloup.Section("Test a client", [elsewhere("client")]),
-        cloup.Section("Work with reports", [show, report, diff, expect, badge]),
-        cloup.Section("Publish reports", [verify, elsewhere("publish")]),
-        cloup.Section("About the suite", [listing, serve, elsewhere("selftest")]),
-    ],
+    parts={
+        "Test a server": [run, replay, target, kit],
+        "Test a client": [elsewhere("client")],
+        "Work with reports": [show, report, diff, expect, badge],
+        "Publish reports": [verify, elsewhere("publish")],
+        "About the suite": [listing, serve, elsewhere("selftest")],
+    },
 )
-@cloup.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")
-def program() -> None:
-    """Do nothing: every command is a function of its own."""
+click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")(program)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

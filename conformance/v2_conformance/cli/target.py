@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-import cloup
-
 from v2_conformance.cli import exit_codes
-from v2_conformance.cli.command import HELP_SETTINGS, PROGRAM, CommandGroup, command
+from v2_conformance.cli.command import PROGRAM, CommandGroup, command
 from v2_conformance.errors import UsageError
 from v2_conformance.options.rows import Row, rows
 from v2_conformance.options.runs import InitOptions
@@ -19,14 +17,6 @@ if TYPE_CHECKING:
     from v2_conformance.runs.matching_models import Matched
 
 _COMMENT = "# "
-
-
-@cloup.group("target", cls=CommandGroup, no_args_is_help=False, context_settings=HELP_SETTINGS)
-def target() -> None:
-    """Write a target file.
-
-    A target file says where a server is, how to get in, and what its models are called.
-    """
 
 
 @command(
@@ -83,7 +73,14 @@ def init(options: InitOptions) -> int:
     return 0
 
 
-target.add_command(init)
+target = CommandGroup(
+    "target",
+    help="""Write a target file.
+
+    A target file says where a server is, how to get in, and what its models are called.
+    """,
+    parts={"Commands": [init]},
+)
 
 
 def _file_text(found: Matched, url: str, options: InitOptions) -> str:
