@@ -55,8 +55,7 @@ def client(options: ClientOptions) -> int:
     from v2_conformance.report.folder_lock import sole_run
     from v2_conformance.runs.targets.access import of_environment
 
-    secrets = (*options.secrets, *map(of_environment, options.secret_env))
-    target = client_target(options.profiles, secrets)
+    target = client_target(options.profiles, list(map(of_environment, options.secret_env)))
     check_features(options.lacks)
     plan = make_client_plan(options.patterns, options.files)
     reporting = Reporting(options)

@@ -309,7 +309,7 @@ def test_unrepeatable_model_blocks_the_verdict(start: Start, tmp_path: Path) -> 
     lines = [reason for reason in report.verdict.reasons if "gave different answers" in reason]
     assert lines == [
         "the model matrix_product gave different answers to the same request (OUTPUT0); if only "
-        "floats differ slightly, allow it with --rtol and --atol"
+        "floats differ slightly, allow it with --rtol, or `atol` in a target file"
     ]
     assert not any("did not run" in reason for reason in report.verdict.reasons)
 

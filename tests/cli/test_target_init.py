@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 
 from support.commands import Cli
 from support.responses import http
 from support.servers import Script, Start, always, serving
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.runs import matching_models
 from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.matching_models import Matched
 from v2_conformance.runs.targets.file import load_target
 from v2_conformance.runs.targets.make import make_target
 
@@ -145,37 +147,36 @@ def test_how_to_get_in_is_written_but_no_secret(
 
     class Guarded(Behaviour):
         def handle(self, request: Request) -> Response:
-            seen.append(request.values("authorization") + request.values("host"))
+            seen.extend(request.values("authorization"))
             return super().handle(request)
 
         def server_metadata(self, request: Request) -> Response:
-            name = "s " + seen[-1][0]
+            name = "s " + seen[-1]
             return self.json_response({"name": name, "version": "1", "extensions": []})
 
     monkeypatch.setenv("MY_TOKEN", "Zk9-pQ7w_vX2-token")
     path = tmp_path / "target.yaml"
-    access = ["--bearer-env", "MY_TOKEN", "--host-header", "model.example"]
+    access = ["--bearer-env", "MY_TOKEN"]
     text, printed = written(cli, path, start(Guarded).url, *access)
-    assert {tuple(fields) for fields in seen} == {("Bearer Zk9-pQ7w_vX2-token", "model.example")}
+    assert set(seen) == {"Bearer Zk9-pQ7w_vX2-token"}
     assert "Zk9-pQ7w_vX2-token" not in text + printed
     assert "wrote this file for s *****" in text
     target = load_target(path)
     assert dict(target.address.fields)["Authorization"] == "Bearer Zk9-pQ7w_vX2-token"
-    assert target.address.host == "model.example"
 
 
-def test_a_token_in_a_file_is_named_beside_the_target_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli, server: ReferenceServer
+def test_a_file_is_named_as_seen_from_the_target_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("secrets").mkdir()
     Path("made").mkdir()
-    Path("secrets/token").write_text("Zk9-pQ7w_vX2-token\n")
-    call = (server.url, "--bearer-file", "secrets/token")
-    text, _ = written(cli, Path("made/target.yaml"), *call)
-    assert "file: ../secrets/token" in text
+    trustme.CA().cert_pem.write_to_path("ca.pem")
+    nothing = Matched("s 1", {}, {}, listed=False)
+    monkeypatch.setattr(matching_models, "match_models", lambda *given: nothing)
+    text, _ = written(cli, Path("made/target.yaml"), "https://h", "--cacert", "ca.pem")
+    assert "verify: ../ca.pem" in text
     monkeypatch.chdir("/")
-    assert load_target(tmp_path / "made/target.yaml").authorized
+    assert load_target(tmp_path / "made/target.yaml").verify == f"{tmp_path}/made/../ca.pem"
 
 
 def test_no_file_is_replaced(tmp_path: Path, cli: Cli) -> None:

@@ -271,7 +271,8 @@ class TestReports:
 
         monkeypatch.setenv("DB_PASSWORD", "db-p4ssword")
         given = ["--v2-header", "X-Tenant-Jwt: t0p-s3cret-t0ken", "--v2-secret-env", "DB_PASSWORD"]
-        given += ["--v2-header", "X-Region: north-by-n", "--v2-public", "X-Region"]
+        given += ["--v2-header", "X-Region: north-by-n", "--v2-target", "public.yaml"]
+        (pytester.path / "public.yaml").write_text("public: [X-Region]\n")
         written = ["--v2-report-dir", "out", "--junit-xml", "out/v2.xml", "--html", "out/page.html"]
         given += [
             "--v2-url",

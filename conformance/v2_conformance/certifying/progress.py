@@ -138,6 +138,6 @@ def warnings_about_secrets(target: Target) -> list[str]:
         f"warning: the value{'s' if several else ''} of {', '.join(names)} "
         f"{'are' if several else 'is'} too short or too common to be hidden wherever "
         f"{'they stand' if several else 'it stands'}, only in the header field itself; "
-        "if it is no secret, mark it with --public",
+        "if it is no secret, name it in `public` of a target file",
         "  ",
     )

@@ -74,11 +74,6 @@ class BenchOptions:
         kind=whole_number(least=0, most=65535),
         default=0,
     )
-    secrets: tuple[str, ...] = repeated(
-        "--secret VALUE",
-        "A value to hide in every report. Other users of this machine can see it in the list of "
-        "processes; use --secret-env to avoid that.",
-    )
     secret_env: tuple[str, ...] = repeated(
         "--secret-env NAME", "A value to hide in every report, in this environment variable."
     )

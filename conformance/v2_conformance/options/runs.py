@@ -47,12 +47,6 @@ class AnyModelOptions:
         kind=tolerance,
         default=0,
     )
-    atol: float = option(
-        "--atol A",
-        "Let floats differ by this much. The verdict names it.",
-        kind=tolerance,
-        default=0,
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,13 +65,6 @@ class ExecutionOptions:
     restart_command: str | None = option(
         "--restart-command COMMAND",
         "Run this shell command to restart the server after a case has killed it.",
-    )
-    wait: float = option(
-        "--wait SECONDS",
-        "Time limit for a killed server to recover, or for the restart command and the restarted "
-        "server. A command that takes longer is ended.",
-        default=0,
-        shown="120 with --restart-command, else 0",
     )
 
 

@@ -26,30 +26,6 @@ class AccessOptions:
         pytest="bearer authentication with the token in this environment variable",
         member="auth.bearer.env",
     )
-    bearer_file: Path | None = option(
-        "--bearer-file FILE",
-        "The same, with a token in a file.",
-        pytest="bearer authentication with the token in this file",
-        member="auth.bearer.file",
-    )
-    basic_env: str | None = option(
-        "--basic-env NAME",
-        "Send USER:PASSWORD in this environment variable as `Authorization: Basic …`.",
-        pytest="basic authentication with the USER:PASSWORD in this environment variable",
-        member="auth.basic.env",
-    )
-    basic_file: Path | None = option(
-        "--basic-file FILE",
-        "The same, with USER:PASSWORD in a file.",
-        pytest="basic authentication with the USER:PASSWORD in this file",
-        member="auth.basic.file",
-    )
-    host: str | None = option(
-        "--host-header HOST",
-        "Send this Host, by which a gateway may choose the server, instead of the URL's.",
-        pytest="the Host of every request",
-        member="host",
-    )
     cacert: Path | None = option(
         "--cacert FILE",
         "Trust the certificate authorities in this PEM file.",
@@ -59,15 +35,9 @@ class AccessOptions:
     )
     cert: Path | None = option(
         "--cert FILE",
-        "Present this client certificate, in PEM, with its private key unless --key is given.",
+        "Present this client certificate, in PEM, with its private key.",
         pytest="the client's certificate (PEM)",
         member="cert",
-    )
-    key: Path | None = option(
-        "--key FILE",
-        "The private key of --cert, in PEM.",
-        pytest="its private key, if it is not in that file",
-        member="key",
     )
 
 
@@ -100,26 +70,11 @@ class TargetOptions(AccessOptions):
         pytest="send this header field with every request",
         member="headers",
     )
-    public: tuple[str, ...] = repeated(
-        "--public NAME",
-        "The value of this header field is not secret.",
-        on=_RUN,
-        pytest="the value of this header field is not secret",
-        member="public",
-    )
-    secrets: tuple[str, ...] = repeated(
-        "--secret VALUE",
-        "Another value to hide in every report. Other users of this machine can see it in the list "
-        "of processes; use --secret-env to avoid that.",
-        on=_RUN,
-        pytest="another value to hide in every report",
-        member="secrets",
-    )
     secret_env: tuple[str, ...] = repeated(
         "--secret-env NAME",
-        "Another value to hide in every report, in this environment variable.",
+        "Another value to hide in every report: that of this environment variable.",
         on=_RUN,
-        pytest="the same, in an environment variable",
+        pytest="hide the value of this environment variable in every report",
         member="secrets",
     )
     timeout: float | None = option(
@@ -141,8 +96,9 @@ class TargetOptions(AccessOptions):
     )
     wait_ready: float | None = option(
         "--wait-ready SECONDS",
-        "Time limit for the server to become ready (GET /v2/health/ready) before the first case.",
-        shown="30; a server that cannot be reached is not waited for",
+        "Time limit for the server to become ready (GET /v2/health/ready) before the first case, "
+        "and again after a case has killed it. A restart command that takes longer is ended.",
+        shown="30 for a server that can be reached, 120 for --restart-command, else 0",
         on=_SENDING,
         pytest="seconds for the server to become ready",
     )

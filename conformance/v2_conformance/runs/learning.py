@@ -163,7 +163,7 @@ def learn_models(
         raise NothingRanError(target.mask.text(why + _others(listed, failed)))
     too_wide = next(filter(None, (beyond_tolerance(one.learned) for one in made)), None)
     if too_wide is not None:
-        raise UsageError(f"{too_wide}: give smaller --rtol and --atol")
+        raise UsageError(f"{too_wide}: give a smaller --rtol, and `atol` in the target file")
     used = {spec.name for one in made for spec in one.asked.inputs}
     unused = sorted(choice.names - used)
     if unused:

@@ -32,16 +32,18 @@ class Guarded(Behaviour):
         return super().handle(request)
 
 
-@pytest.mark.parametrize(("option", "secret"), [("--bearer-file", TOKEN), ("--basic-file", PAIR)])
+@pytest.mark.parametrize(("scheme", "secret"), [("bearer", TOKEN), ("basic", PAIR)])
 @pytest.mark.long
 def test_credentials_in_a_file_get_in_and_stay_secret(
-    option: str, secret: str, start: Start, tmp_path: Path, cli: Cli
+    scheme: str, secret: str, start: Start, tmp_path: Path, cli: Cli
 ) -> None:
     file, reports = tmp_path / "secret", tmp_path / "reports"
     file.write_text(f"{secret}\n")
-    call = ["run", start(Guarded).url, *SOME, "--report-dir", str(reports), option, str(file)]
-    assert "--host-header" in cli(*call, code=3).err
-    printed = cli(*call, "--host-header", "model.example", code=0)
+    target = tmp_path / "target.yaml"
+    target.write_text(f"url: {start(Guarded).url}\nauth: {{{scheme}: {{file: secret}}}}\n")
+    call = ["run", "--target", target, *SOME, "--report-dir", reports]
+    assert "--header 'Host: NAME'" in cli(*call, code=3).err
+    printed = cli(*call, "--header", "Host: model.example", code=0)
     assert main(["verify", str(reports / "report.json")]) == 0
     for path in reports.iterdir():
         for part in (secret, *secret.split(":")):
@@ -89,7 +91,7 @@ def test_a_pytest_session_gets_in_the_same_way(
     done = pytester.runpytest_subprocess(
         f"--v2-url={start(Guarded).url}",
         "--v2-bearer-env=MY_TOKEN",
-        "--v2-host-header=model.example",
+        "--v2-header=Host: model.example",
         "-k",
         "blob-follows-json and INT32 or not-a-number and letters and not without",
     )

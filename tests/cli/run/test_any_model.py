@@ -22,7 +22,10 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS, compute
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
+from v2_conformance.runs.targets.file import load_target
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import ModelContract
+from v2_conformance.wire.encode.deployment import Tolerance
 
 
 class WithoutTheContract(Behaviour):
@@ -51,7 +54,7 @@ def call(*arguments: str, directory: Path) -> int:
 def test_options_that_are_wrong_get_one_line(options: dict[str, list[str]], problem: str) -> None:
     given = {name: tuple(values) for name, values in options.items()}
     with pytest.raises(UsageError, match=problem):
-        read_asked(AnyModelOptions(models=("m",), **given))  # type: ignore[arg-type]
+        read_asked(AnyModelOptions(models=("m",), **given), Target(""))  # type: ignore[arg-type]
 
 
 def inputs(*files: str) -> AnyModelOptions:
@@ -64,7 +67,7 @@ def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
     document = {"datatype": "FP32", "shape": [2], "data": [1.5, 2]}
     (tmp_path / "b.json").write_text(json.dumps(document))
     files = [f"A={tmp_path}/a.npy", f"B={tmp_path}/b.json", f"S={tmp_path}/s.npy"]
-    asked = read_asked(inputs(*files))
+    asked = read_asked(inputs(*files), Target(""))
     assert asked is not None
     tensors = asked.choice.tensors
     assert tensors["A"].blob == np.arange(6, dtype="<i4").tobytes()
@@ -73,10 +76,17 @@ def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
     assert decode_bytes(tensors["S"].blob) == ["é".encode(), b"b"]
     np.save(tmp_path / "o.npy", np.array([1j]))
     with pytest.raises(UsageError, match="not a V2 datatype"):
-        read_asked(inputs(f"A={tmp_path}/o.npy"))
+        read_asked(inputs(f"A={tmp_path}/o.npy"), Target(""))
     (tmp_path / "c.json").write_text("[1, 2]")
     with pytest.raises(UsageError, match="with a datatype of V2"):
-        read_asked(inputs(f"A={tmp_path}/c.json"))
+        read_asked(inputs(f"A={tmp_path}/c.json"), Target(""))
+
+
+def test_a_target_file_says_how_far_floats_may_differ(tmp_path: Path) -> None:
+    (tmp_path / "target.yaml").write_text("atol: 0.5")
+    asked = read_asked(inputs(), load_target(tmp_path / "target.yaml"))
+    assert asked is not None
+    assert asked.tolerance == Tolerance(atol=0.5)
 
 
 def test_run_tells_relations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,6 +37,19 @@ def with_access(url: str = "http://h", **access: Any) -> Target:
     return make_target(url, **access)
 
 
+def of_file(folder: Path, text: str, **options: Any) -> Target:
+    """The target of a target file in `folder`."""
+    (folder / "t.yaml").write_text(text)
+    return make_target(**{"url": "http://h", **options}, target_file=folder / "t.yaml")
+
+
+def refused_file(folder: Path, text: str) -> str:
+    with pytest.raises(UsageError) as error:
+        of_file(folder, text)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
 def refused(file: Path | None = None, url: str | None = "http://h", **access: Any) -> str:
     with pytest.raises(UsageError) as error:
         make_target(url, target_file=file, **access)
@@ -52,7 +65,8 @@ def test_a_token_comes_from_the_environment_or_a_file(
 ) -> None:
     monkeypatch.setenv("MY_TOKEN", TOKEN)
     (tmp_path / "token").write_text(f"{TOKEN}\n")
-    for target in (with_access(bearer_env="MY_TOKEN"), with_access(bearer_file=tmp_path / "token")):
+    in_file = of_file(tmp_path, "auth: {bearer: {file: token}}")
+    for target in (with_access(bearer_env="MY_TOKEN"), in_file):
         assert sent(target)["Authorization"] == f"Bearer {TOKEN}"
         assert TOKEN in target.secrets
 
@@ -62,7 +76,8 @@ def test_user_and_password_come_from_the_environment_or_a_file(
 ) -> None:
     monkeypatch.setenv("MY_PAIR", PAIR)
     (tmp_path / "pair").write_text(f"{PAIR}\r\n")
-    for target in (with_access(basic_env="MY_PAIR"), with_access(basic_file=tmp_path / "pair")):
+    for source in ("env: MY_PAIR", "file: pair"):
+        target = of_file(tmp_path, f"auth: {{basic: {{{source}}}}}")
         scheme, _, value = sent(target)["Authorization"].partition(" ")
         assert (scheme, base64.b64decode(value)) == ("Basic", PAIR.encode())
         assert {value, "alice-of-wonder", "p@ss:word"} <= set(target.secrets)
@@ -82,8 +97,6 @@ def test_credentials_replace_those_of_the_file_and_the_url(
 
 def test_credentials_cannot_be_public(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MY_TOKEN", TOKEN)
-    with pytest.raises(UsageError, match="always secret"):
-        make_target("http://h", public=("authorization",), bearer_env="MY_TOKEN")
     path = tmp_path / "t.yaml"
     path.write_text("auth: {bearer: {env: MY_TOKEN}}\npublic: [Authorization]\n")
     assert "always secret" in refused(path)
@@ -105,7 +118,7 @@ def test_a_file_without_a_token_is_one_line_without_its_content(
     content: bytes, words: str, tmp_path: Path
 ) -> None:
     (tmp_path / "token").write_bytes(content)
-    message = refused(bearer_file=tmp_path / "token")
+    message = refused_file(tmp_path, "auth: {bearer: {file: token}}")
     assert words in message
     assert "hidden-token" not in message
 
@@ -116,10 +129,10 @@ def test_credentials_that_cannot_be_used_are_refused(
     monkeypatch.setenv("MY_TOKEN", TOKEN)
     monkeypatch.delenv("NOT_SET", raising=False)
     assert "variable NOT_SET is not set" in refused(bearer_env="NOT_SET")
-    assert "must be USER:PASSWORD" in refused(basic_env="MY_TOKEN")
-    assert TOKEN not in refused(basic_env="MY_TOKEN")
-    assert "cannot read" in refused(basic_file=tmp_path / "missing")
-    assert "give one of" in refused(bearer_env="MY_TOKEN", basic_env="MY_TOKEN")
+    message = refused_file(tmp_path, "auth: {basic: {env: MY_TOKEN}}")
+    assert "must be USER:PASSWORD" in message
+    assert TOKEN not in message
+    assert "cannot read" in refused_file(tmp_path, "auth: {basic: {file: missing}}")
     with pytest.raises(UsageError, match="given twice"):
         make_target("http://h", headers=("Authorization: x",), bearer_env="MY_TOKEN")
 
@@ -159,13 +172,15 @@ def test_certificates_that_cannot_be_used_are_one_line(
     leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
     trustme.CA().issue_cert("x").private_key_pem.write_to_path(str(tmp_path / "other.pem"))
     cert, url = tmp_path / "cert.pem", "https://h"
-    assert "--key needs --cert" in refused(url=url, key=cert)
+    assert "it needs `cert`" in refused_file(tmp_path, "key: cert.pem")
     assert "needs a URL that begins with https://" in refused(cert=cert)
     assert "--cacert needs a URL that begins with https://" in refused(cacert=cert)
     assert "cannot read the client cert" in refused(url=url, cert=tmp_path / "missing.pem")
     assert "cannot use the client cert" in refused(url=url, cert=tmp_path / "no.pem")
     assert "cannot use the client cert" in refused(url=url, cert=cert)
-    assert "cannot use" in refused(url=url, cert=cert, key=tmp_path / "other.pem")
+    pair = "url: https://h\ncert: cert.pem\nkey: other.pem"
+    with pytest.raises(UsageError, match="cannot use"):
+        of_file(tmp_path, pair, url=None)
     assert "cannot read the CA file" in refused(url=url, cacert=tmp_path / "missing.pem")
     with pytest.raises(UsageError, match="remove it, or --cacert"):
         make_target(url, insecure=True, cacert=cert)
@@ -177,18 +192,21 @@ def test_nobody_is_asked_for_the_passphrase_of_a_key(tmp_path: Path) -> None:
     leaf = trustme.CA().issue_cert("client.example")
     leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
     (tmp_path / "key.pem").write_text(ENCRYPTED_KEY)
-    message = refused(url="https://h", cert=tmp_path / "cert.pem", key=tmp_path / "key.pem")
-    assert message.endswith("is encrypted: give one without a passphrase")
+    with pytest.raises(UsageError) as error:
+        of_file(tmp_path, "cert: cert.pem\nkey: key.pem", url="https://h")
+    assert str(error.value).endswith("is encrypted: give one without a passphrase")
 
 
 # Host and versions.
 
 
-def test_host_is_what_a_gateway_chooses_by() -> None:
-    target = make_target("http://h", headers=("Host: a",), host="b.example")
+@pytest.mark.parametrize("headers", [(), ("Host: b.example",)])
+def test_host_is_what_a_gateway_chooses_by(headers: tuple[str, ...], tmp_path: Path) -> None:
+    text = f"host: {'a' if headers else 'b.example'}"
+    target = of_file(tmp_path, text, headers=headers)
     assert [value for name, value in target.address.fields if name == "Host"] == ["b.example"]
     assert target.public_url == "http://h"
-    assert "printable ASCII" in refused(host="a\r\nX: y")
+    assert "printable ASCII" in refused_file(tmp_path, r'host: "a\r\nX: y"')
 
 
 @pytest.mark.parametrize("version", ["'1'", "1"])

@@ -133,12 +133,12 @@ def test_a_server_that_wants_a_client_certificate_gets_one(
     with serving(always(http(METADATA, 404)), tls=context) as server:
         _, message = met(target_for(server.url, cacert=cacert))
         assert "--cert" in message
-        assert "--key" in message
         assert "client certificate" in message
         both = target_for(server.url, cacert=cacert, cert=tmp_path / "both.pem")
         assert "status 404" in met(both)[1]
-        pair = {"cert": tmp_path / "cert.pem", "key": tmp_path / "key.pem"}
-        assert "status 404" in met(target_for(server.url, cacert=cacert, **pair))[1]
+        (tmp_path / "t.yaml").write_text("cert: cert.pem\nkey: key.pem\n")
+        pair = target_for(server.url, cacert=cacert, target_file=tmp_path / "t.yaml")
+        assert "status 404" in met(pair)[1]
         foreign_target = target_for(server.url, cacert=cacert, cert=tmp_path / "foreign.pem")
         assert "status 404" not in met(foreign_target)[1]
 
@@ -226,7 +226,7 @@ def test_401_says_which_options_give_credentials() -> None:
     message = said(401, ("WWW-Authenticate", 'Bearer realm="models"'))
     assert message == (
         'GET URL/v2 answered with status 401: it wants credentials (Bearer realm="models"); give '
-        "them with --bearer-env, --basic-env or --header"
+        "them with --bearer-env, --header or `auth` in a target file"
     )
     assert "it did not accept the credentials; give others" in said(401, headers=[TOKEN])
 
@@ -243,14 +243,14 @@ def test_a_hostile_challenge_is_short_and_printable() -> None:
 
 
 def test_403_says_what_may_be_missing() -> None:
-    assert "another Host (--host-header)" in said(403)
+    assert "another Host (--header 'Host: NAME')" in said(403)
     assert "these credentials have no access" in said(403, headers=[TOKEN])
 
 
 def test_404_says_that_the_path_or_the_host_is_wrong() -> None:
     message = said(404)
     assert "no V2 server is at this path" in message
-    assert "--host-header" in message
+    assert "--header 'Host: NAME'" in message
 
 
 def test_404_says_that_v2_does_not_belong_into_the_url() -> None:
@@ -281,8 +281,8 @@ def test_a_redirection_of_the_api_names_the_url_to_use(status: int) -> None:
 def test_a_redirection_elsewhere_names_no_url_to_use(location: str) -> None:
     message = said(302, ("Location", location))
     assert message.endswith(
-        "use the URL of the server itself, or give credentials with --bearer-env, --basic-env or "
-        "--header"
+        "use the URL of the server itself, or give credentials with --bearer-env, --header or "
+        "`auth` in a target file"
     )
     assert "\x1b" not in message
     assert len(message) < 600

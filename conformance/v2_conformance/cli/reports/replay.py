@@ -78,7 +78,7 @@ def replay(options: ReplayOptions) -> int:
             target,
             failed,
             of=document,
-            recovery=Recovery(options.restart_command, options.wait),
+            recovery=Recovery(options.restart_command, options.wait_ready or 0.0),
             ready_within_s=options.wait_ready,
             workers=options.workers,
         ):

@@ -44,7 +44,7 @@ _TO_CERTIFY = (
 _Value = TypeVar("_Value")
 
 
-def read_asked(options: AnyModelOptions) -> Asked | None:
+def read_asked(options: AnyModelOptions, target: Target) -> Asked | None:
     """Return what the options ask for, None without --model. Raises UsageError."""
     if not options.models:
         return None
@@ -53,9 +53,7 @@ def read_asked(options: AnyModelOptions) -> Asked | None:
         _by_input("--range", map(_range, options.ranges)),
         _by_input("--input", map(_tensor, options.inputs)),
     )
-    rtol, atol = options.rtol, options.atol
-    tolerance = Tolerance(rtol, atol) if rtol or atol else None
-    return Asked(list(options.models), choice, tolerance)
+    return Asked(list(options.models), choice, _tolerance(options, target))
 
 
 def asked_instead(
@@ -75,7 +73,11 @@ def asked_instead(
     if not names:
         return None
     limited = replace(target, max_time_s=target.max_time_s or _INSTEAD_S)
-    return Asked(names[:_TRIED], most=_INSTEAD), limited
+    return Asked(names[:_TRIED], tolerance=_tolerance(options, target), most=_INSTEAD), limited
+
+
+def _tolerance(options: AnyModelOptions, target: Target) -> Tolerance | None:
+    return Tolerance(options.rtol, target.atol) if options.rtol or target.atol else None
 
 
 def announced(asked: Asked, server: Server, target: Target) -> list[str]:

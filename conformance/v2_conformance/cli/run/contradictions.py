@@ -27,7 +27,6 @@ def check_options(options: RunOptions) -> None:
                 ("--range", options.ranges),
                 ("--input", options.inputs),
                 ("--rtol", options.rtol),
-                ("--atol", options.atol),
             )
         },
         "--model has cases of its own: remove --cases, --large and --generated": (

@@ -41,7 +41,7 @@ def run_server(options: RunOptions) -> int:
     """Test the server that the options name, or the embedded one, and return the exit code."""
     check_options(options)
     with ExitStack() as stack:
-        recovery = Recovery(options.restart_command, options.wait)
+        recovery = Recovery(options.restart_command, options.wait_ready or 0.0)
         if not options.names_server:
             server = stack.enter_context(elsewhere("server")(options.faults))
             options = replace(
@@ -66,7 +66,7 @@ def _serve(options: RunOptions, target: Target, stack: ExitStack) -> None:
 def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: ExitStack) -> int:
     reporting = Reporting(options)
     target = seeded(target, options, reporting.expected)
-    tested = any_model.read_asked(options) or plan_of(options)
+    tested = any_model.read_asked(options, target) or plan_of(options)
     _serve(options, target, stack)
     if isinstance(tested, Plan):
         started = _start(options, target, tested, recovery, reporting)

@@ -5,35 +5,14 @@ from __future__ import annotations
 import base64
 import os
 import ssl
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import UsageError
-from v2_conformance.options.targets import AccessOptions
 
 _LONGEST_SECRET = 64 << 10
 _CA_VARIABLE = "SSL_CERT_FILE"
-
-
-def authorization(options: AccessOptions) -> str | None:
-    """Return the value of Authorization, None without credentials.
-
-    Raises UsageError for more than one source, and for a source without credentials.
-    """
-    given: list[tuple[Callable[[str], str], Callable[[Any], str], str | Path | None]] = [
-        (bearer, of_environment, options.bearer_env),
-        (bearer, of_file, options.bearer_file),
-        (basic, of_environment, options.basic_env),
-        (basic, of_file, options.basic_file),
-    ]
-    found = [one for one in given if one[2] is not None]
-    if len(found) > 1:
-        raise UsageError("give one of --bearer-env, --bearer-file, --basic-env and --basic-file")
-    for scheme, read, source in found:
-        return scheme(read(source))
-    return None
 
 
 def of_environment(name: str) -> str:

@@ -82,6 +82,7 @@ def load_target(path: Path) -> Target:
         models={r: _binding(wrong, r, entry) for r, entry in document.get("models", {}).items()},
         public=tuple(document.get("public", ())),
         more_secrets=tuple(map(given, document.get("secrets", ()))),
+        atol=document.get("atol", 0.0),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from v2_conformance.errors import UsageError
 from v2_conformance.options.kinds import LONGEST_RUN_S, LONGEST_TIMEOUT_S
 from v2_conformance.options.targets import TargetOptions
-from v2_conformance.runs.targets.access import authorization, of_environment
+from v2_conformance.runs.targets.access import bearer, of_environment
 from v2_conformance.runs.targets.file import load_target
 from v2_conformance.runs.targets.target import (
     Target,
@@ -43,13 +43,11 @@ def target_of(options: TargetOptions) -> Target:
         if not 0 < options.max_time <= LONGEST_RUN_S:
             raise UsageError(f"the time of a run must be from 0 to {LONGEST_RUN_S:.0f} seconds")
         target = replace(target, max_time_s=options.max_time)
-    secrets = (*options.secrets, *map(of_environment, options.secret_env))
     target = replace(
         target,
         profiles=tuple(dict.fromkeys((*target.profiles, *options.profiles))),
         headers=(*target.headers, *map(_header, options.headers)),
-        public=(*target.public, *options.public),
-        more_secrets=(*target.more_secrets, *secrets),
+        more_secrets=(*target.more_secrets, *map(of_environment, options.secret_env)),
     )
     if options.insecure and options.cacert is not None:
         raise UsageError("--insecure checks no certificate: remove it, or --cacert")
@@ -63,21 +61,15 @@ def target_of(options: TargetOptions) -> Target:
 
 def _with_access(target: Target, options: TargetOptions) -> Target:
     """Return `target` with the access options applied; it already has their `headers`."""
-    if options.host is not None:
-        others = tuple(field for field in target.headers if field[0].lower() != "host")
-        target = replace(target, headers=(*others, ("Host", options.host)))
     if options.cacert is not None:
         target = replace(target, verify=str(options.cacert))
-    if options.key is not None and options.cert is None:
-        raise UsageError("--key needs --cert: the certificate that the key belongs to")
     if options.cert is not None:
-        key = None if options.key is None else str(options.key)
-        target = replace(target, cert=str(options.cert), key=key)
-    given = authorization(options)
-    if given is None:
+        target = replace(target, cert=str(options.cert), key=None)
+    if options.bearer_env is None:
         return target
     if any(is_authorization(text.partition(":")[0].strip()) for text in options.headers):
         raise UsageError("credentials are given twice: remove --header Authorization")
+    given = bearer(of_environment(options.bearer_env))
     others = tuple(field for field in target.headers if not is_authorization(field[0]))
     return replace(target, headers=(*others, ("Authorization", given)), authorized=True)
 

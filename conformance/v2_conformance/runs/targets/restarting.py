@@ -35,8 +35,8 @@ def restart(command: str, mask: Mask, within_s: float) -> None:
             process.wait(within_s)
         except subprocess.TimeoutExpired:
             print(
-                f"the restart command did not return in {within_s:.0f} s (--wait, --max-time), so "
-                "it was ended",
+                f"the restart command did not return in {within_s:.0f} s (--wait-ready, "
+                "--max-time), so it was ended",
                 file=sys.stderr,
             )
         finally:

@@ -36,6 +36,7 @@ class Target:
     `authorized`, Authorization cannot be public.
     Values of requests follow from the `seed` and the edition of its `draws`; None for those that
     are written in the cases. `generated` is how many requests are drawn besides those of M7's file.
+    Floats of models with unknown answers may differ by `atol`.
     """
 
     url: str = field(repr=False)
@@ -54,6 +55,7 @@ class Target:
     seed: int | None = None
     generated: int = 0
     draws: int = DRAWS
+    atol: float = 0.0
 
     def binding(self, role: str) -> DeployedModel:
         """Return what this target calls the model in `role` and its tensors."""

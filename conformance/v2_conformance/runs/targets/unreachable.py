@@ -16,7 +16,7 @@ from v2_conformance.wire.transcript import Ending, Response, Transcript
 _SHOWN = 200
 _LONGEST_URL = 300
 _REDIRECTIONS = frozenset({301, 302, 303, 307, 308})
-_CREDENTIALS = "--bearer-env, --basic-env or --header"
+_CREDENTIALS = "--bearer-env, --header or `auth` in a target file"
 # How HTTPS servers answer plain HTTP: all send 400, nginx also 497 in its log.
 _SAYS_HTTPS = re.compile(rb"HTTPS (?:port|server)|SSL-enabled server port", re.IGNORECASE)
 
@@ -42,7 +42,7 @@ def no_answer(url: str, transcript: Transcript, target: Target) -> str:
     if silent and target.cert is None:
         return (
             f"{url} gave no answer that can be read: {detail}; if it wants a client certificate, "
-            "give it one with --cert and --key"
+            "give it one with --cert"
         )
     return f"{url} gave no answer that can be read: {detail}"
 
@@ -68,11 +68,11 @@ def of_obstacle(obstacle: Obstacle, target: Target) -> str:
         "the server's HTTP/1.1 port",
         Obstacle.ONLY_TLS: "this port speaks TLS; the URL must begin with https://",
         Obstacle.CERTIFICATE_REQUIRED: "it wants a client certificate; give it one with --cert "
-        "FILE and --key FILE",
+        "FILE",
         Obstacle.CERTIFICATE_REFUSED: "it does not accept the client certificate that it got; "
-        "name another with --cert FILE and --key FILE",
+        "name another with --cert FILE",
         Obstacle.NO_AGREEMENT: "it ended the TLS handshake; it may want a client certificate "
-        "(--cert FILE and --key FILE), another version of TLS or another host name in the URL",
+        "(--cert FILE), another version of TLS or another host name in the URL",
     }[obstacle]
 
 
@@ -93,7 +93,7 @@ def of_status(where: str, response: Response, target: Target) -> str:
             return f"{got}: these credentials have no access; give others with {_CREDENTIALS}"
         return (
             f"{got}: it refuses access; it may want credentials ({_CREDENTIALS}) or another Host "
-            "(--host-header)"
+            "(--header 'Host: NAME')"
         )
     if status == 407:
         return f"{got}: a proxy wants credentials; give them with --header 'Proxy-Authorization: …'"
@@ -102,7 +102,7 @@ def of_status(where: str, response: Response, target: Target) -> str:
     if status == 404:
         return (
             f"{got}: no V2 server is at this path; the URL must have the server's base path, and "
-            "behind a gateway that chooses by name --host-header must name the server"
+            "behind a gateway that chooses by name --header 'Host: NAME' must name the server"
         )
     if status == 400 and _SAYS_HTTPS.search(bytes(response.body[:4096])):
         return f"{got}: {of_obstacle(Obstacle.ONLY_TLS, target)}"

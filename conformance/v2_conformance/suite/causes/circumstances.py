@@ -127,7 +127,7 @@ class AnswersDiffer(CauseBase, frozen=True, omit_defaults=True):
             f"the model {self.role.removeprefix(ROLE)} gave different answers to the same request "
             f"({self.output})"
         )
-        near = "; if only floats differ slightly, allow it with --rtol and --atol"
+        near = "; if only floats differ slightly, allow it with --rtol, or `atol` in a target file"
         return words + near if self.floats else words
 
 
