@@ -15,12 +15,9 @@ PLACES = {
     "client fault": "v2_mutants.client_faults:find_client_fault",
     "client faults": "v2_mutants.client_faults:CLIENT_FAULTS",
     "client variants": "v2_mutants.client_variants:CLIENT_VARIANTS",
-    "client": "v2_clients.command:client",
     "faults": "v2_mutants.faults:FAULTS",
     "judge of clients": "v2_clients.rejudge",
     "kit clients": "v2_clients.adapters:KIT",
-    "publish": "v2_publishing.command:publish",
-    "selftest": "v2_mutants.selftest.command:selftest",
     "server": "v2_mutants.servers:MutantServer",
     "variants": "v2_mutants.variants:VARIANTS",
 }
@@ -29,6 +26,11 @@ PLACES = {
 
 def elsewhere(thing: str) -> Any:
     """Return a thing of another package: see PLACES."""
-    module, _, name = PLACES[thing].partition(":")
+    return loaded(PLACES[thing])
+
+
+def loaded(place: str) -> Any:
+    """Return the module `module`, or what it calls `name`: `module:name`."""
+    module, _, name = place.partition(":")
     found = import_module(module)
     return getattr(found, name) if name else found

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import click
 import pytest
 
 from v2_conformance.cli.main import program
@@ -29,7 +30,9 @@ def answer(question: str, *words: str) -> str:
 
 def test_commands_and_options_are_completed() -> None:
     commands = answer("bash_complete", "").split()
-    assert set(commands) == {f"plain,{name}" for name in program.commands}
+    assert set(commands) == {
+        f"plain,{name}" for name in program.list_commands(click.Context(program))
+    }
     options = answer("bash_complete", "run", "--re").split()
     assert options == [f"plain,--{name}" for name in ("restart-command", "report-dir", "require")]
 

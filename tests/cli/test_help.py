@@ -20,7 +20,7 @@ from v2_conformance.pytest_plugin.options import add_options
 from v2_conformance.suite.library import every_case
 from v2_conformance.wire.transcript import Limits
 
-COMMANDS = [*program.commands, "target init"]
+COMMANDS = [*program.list_commands(click.Context(program)), "target init"]
 
 
 @pytest.fixture(params=COMMANDS)
@@ -38,13 +38,12 @@ def help_of(capsys: pytest.CaptureFixture[str], *command: str) -> list[str]:
 
 def command(name: str) -> click.Command:
     """The command with this name, which may be one of another command."""
-    first, _, second = name.partition(" ")
-    found = program.commands[first]
-    if not second:
-        return found
-    if isinstance(found, click.Group):
-        return found.commands[second]
-    return found.make_context(first, [second], resilient_parsing=True).command
+    found: click.Command | None = program
+    for word in name.split():
+        assert isinstance(found, click.Group)
+        found = found.get_command(click.Context(found), word)
+    assert found is not None
+    return found
 
 
 def test_help_is_as_it_was(

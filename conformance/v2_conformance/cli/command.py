@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from v2_conformance.cli.usage import unknown
+from v2_conformance.elsewhere import loaded
 from v2_conformance.options import kinds
 from v2_conformance.options.rows import Placed, Row, rows
 
@@ -66,27 +67,41 @@ class Command(click.Command):
 
 
 class CommandGroup(Command, click.Group):
-    """A command that has commands, which `parts` maps titles of sections to."""
+    """A command that has commands, each of which is loaded when it is needed.
 
-    def __init__(self, *args: Any, parts: Mapping[str, Sequence[Command]], **kwargs: Any) -> None:
-        commands = [command for part in parts.values() for command in part]
-        super().__init__(*args, commands=commands, no_args_is_help=False, **kwargs)
+    `parts` maps titles of sections to names of commands and where these are, `module:function`.
+    """
+
+    def __init__(self, *args: Any, parts: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, no_args_is_help=False, **kwargs)
         self._parts = parts
+        self._places = {name: place for part in parts.values() for name, place in part.items()}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self._places)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command, None if there is none of this name."""
+        place = self._places.get(cmd_name)
+        found: click.Command | None = None if place is None else loaded(place)
+        return found
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options and the commands."""
         super().format_options(ctx, formatter)
         for title, part in self._parts.items():
             with formatter.section(title):
-                formatter.write_dl([(str(one.name), one.get_short_help_str()) for one in part])
+                rows = ((name, loaded(place).get_short_help_str()) for name, place in part.items())
+                formatter.write_dl(list(rows))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called. Raises UsageError for the name of none."""
         name = args[0]
-        if not (name in self.commands or name.startswith("-") or ctx.resilient_parsing):
-            raise unknown("command", name, self.commands, f"see `{PROGRAM} --help`")
+        if not (name in self._places or name.startswith("-") or ctx.resilient_parsing):
+            raise unknown("command", name, self._places, f"see `{PROGRAM} --help`")
         return super().resolve_command(ctx, args)
 
 

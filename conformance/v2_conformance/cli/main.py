@@ -22,20 +22,7 @@ from click.shell_completion import shell_complete
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.broken_pipe import PatientOutput
 from v2_conformance.cli.command import PROGRAM, CommandGroup
-from v2_conformance.cli.reports.badge import badge
-from v2_conformance.cli.reports.diff import diff
-from v2_conformance.cli.reports.expect import expect
-from v2_conformance.cli.reports.replay import replay
-from v2_conformance.cli.reports.report import report
-from v2_conformance.cli.reports.show import show
-from v2_conformance.cli.reports.verify import verify
-from v2_conformance.cli.run.command import run
-from v2_conformance.cli.suite.kit import kit
-from v2_conformance.cli.suite.listing import listing
-from v2_conformance.cli.suite.serve import serve
-from v2_conformance.cli.target import target
 from v2_conformance.cli.usage import problem
-from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import FULL, ConformanceError, UnreachableError, UsageError
 from v2_conformance.public_address import of_the_manual
 from v2_conformance.terminal_safe_text import defused, for_people
@@ -45,6 +32,33 @@ _STOPPED = UnreachableError.exit_code
 _COMPLETE = "_V2_CONFORMANCE_COMPLETE"
 
 
+PARTS = {
+    "Test a server": {
+        "run": "v2_conformance.cli.run.command:run",
+        "replay": "v2_conformance.cli.reports.replay:replay",
+        "target": "v2_conformance.cli.target:target",
+        "kit": "v2_conformance.cli.suite.kit:kit",
+    },
+    "Test a client": {"client": "v2_clients.command:client"},
+    "Work with reports": {
+        "show": "v2_conformance.cli.reports.show:show",
+        "report": "v2_conformance.cli.reports.report:report",
+        "diff": "v2_conformance.cli.reports.diff:diff",
+        "expect": "v2_conformance.cli.reports.expect:expect",
+        "badge": "v2_conformance.cli.reports.badge:badge",
+    },
+    "Publish reports": {
+        "verify": "v2_conformance.cli.reports.verify:verify",
+        "publish": "v2_publishing.command:publish",
+    },
+    "About the suite": {
+        "list": "v2_conformance.cli.suite.listing:listing",
+        "serve": "v2_conformance.cli.suite.serve:serve",
+        "selftest": "v2_mutants.selftest.command:selftest",
+    },
+}
+"""Where each command is, by the titles of the sections in which help has them."""
+
 program = CommandGroup(
     PROGRAM,
     exit_codes=exit_codes.OF_A_RUN,
@@ -52,13 +66,7 @@ program = CommandGroup(
 
     `v2-conformance COMMAND --help` describes a command. Manual: {of_the_manual()}
     """,
-    parts={
-        "Test a server": [run, replay, target, kit],
-        "Test a client": [elsewhere("client")],
-        "Work with reports": [show, report, diff, expect, badge],
-        "Publish reports": [verify, elsewhere("publish")],
-        "About the suite": [listing, serve, elsewhere("selftest")],
-    },
+    parts=PARTS,
 )
 click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version)s")(program)
 

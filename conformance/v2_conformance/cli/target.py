@@ -79,7 +79,7 @@ target = CommandGroup(
 
     A target file says where a server is, how to get in, and what its models are called.
     """,
-    parts={"Commands": [init]},
+    parts={"Commands": {"init": f"{__name__}:init"}},
 )
 
 
