@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
+from collections.abc import Iterator
+from functools import cache, partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from support.axe import violations
 from support.browser import Browser, until
-from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.suite.requirements import catalogue, families
+from v2_conformance.suite.requirements import catalogue
 
 SITE = Path(os.environ.get("V2_SITE", ""))
 pytestmark = pytest.mark.skipif("V2_SITE" not in os.environ, reason="`tox -e site` builds it")
@@ -57,23 +59,17 @@ def text_of(name: str) -> str:
 
 
 def test_a_mark_of_an_outcome_needs_no_color() -> None:
-    page = text_of("standard/index.html")
-    marks = re.findall(r'<a class="o-(\w+)"[^>]*><span aria-hidden="true">(.)</span>', page)
+    marks = re.findall(r'<span class="mark o-(\w+)"[^>]*>(.)<', text_of("standard/index.html"))
     signs = {tone: {sign for other, sign in marks if other == tone} for tone, _ in marks}
     assert {"pass", "fail", "none"} <= signs.keys()
     assert signs["pass"] == {"✓"}
     assert signs["fail"] == {"✗"}
-    legend = re.findall(r'<span class="mark o-(\w+)">(.)', page)
-    assert {tone: {sign} for tone, sign in legend} == signs
 
 
 def test_every_page_of_the_standard_is_there() -> None:
     names = {path.stem for path in (SITE / "standard").glob("*.html")}
     current = {one.id for one in catalogue().values() if not one.superseded_by}
-    assert current <= names
-    assert {f"family-{letter}" for letter in families()} <= names
-    assert {f"datatype-{name}" for name in DATATYPES} <= names
-    assert {"on-triton", "on-kserve", "on-mlserver", "on-tritonclient-http"} <= names
+    assert names == current | {"index"}
 
 
 def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere() -> None:
@@ -99,21 +95,30 @@ def test_every_link_leads_somewhere_and_nothing_is_loaded_from_elsewhere() -> No
 
 
 def test_the_pages_answer_what_people_ask() -> None:
-    """What the page of a requirement, a datatype and the manual must say."""
+    """What the page of a requirement and the manual must say."""
     page = text_of("standard/S7.html")
     for words in ("What a user loses", "What servers and clients do", "as bytes", "how to dispute"):
         assert words in page
     assert "disputes.html#s2-s5-s7-sizes-that-contradict-something-else" in page
     assert f"known since catalogue {catalogue()['S7'].since}" in page
-    texts = text_of("standard/datatype-BYTES.html")
-    assert "kserve 0.21.0" in texts
-    assert "B4" in texts
+    assert "kserve 0.21.0" in page
     assert "Inference-Header-Content-Length" in text_of("standard/P2.html")
     assert "gitlab" in text_of("ci.html").lower()
 
 
-def test_search_works_without_a_server(browser: Browser) -> None:
-    browser.open((SITE / "index.html").as_uri())
+@pytest.fixture
+def address() -> Iterator[str]:
+    """Where a server has the site, with a slash at its end. A browser that was there before does
+    not know it again: the theme would keep the scheme of the first page."""
+    handler = partial(SimpleHTTPRequestHandler, directory=SITE)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def test_search_finds_pages_of_the_standard(browser: Browser, address: str) -> None:
+    browser.open(address)
     browser.evaluate("document.querySelector('.md-search__input').focus()")
     browser.type("header length")
     until(browser, "document.querySelectorAll('.md-search-result__link').length > 3")
@@ -124,20 +129,18 @@ def test_search_works_without_a_server(browser: Browser) -> None:
     assert browser.complaints == []
 
 
-def test_the_diagram_of_the_home_page_is_not_cut(browser: Browser) -> None:
-    browser.open((SITE / "index.html").as_uri(), width=1400)
+def test_the_diagram_of_the_home_page_is_not_cut(browser: Browser, address: str) -> None:
+    browser.open(address, width=1400)
     cut = "Array.from(document.querySelectorAll('pre')).filter(e => e.scrollWidth > e.clientWidth)"
     assert browser.evaluate(f"{cut}.map(e => e.innerText)") == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    "page", ["index.html", "standard/index.html", "standard/B4.html", "standard/on-kserve.html"]
-)
-def test_nobody_is_kept_from_reading(browser: Browser, page: str, scheme: str) -> None:
-    browser.open((SITE / page).as_uri(), prefers_color_scheme=scheme)
-    browser.evaluate("localStorage.clear()")  # the theme keeps the scheme of the first page
-    browser.open((SITE / page).as_uri(), prefers_color_scheme=scheme)
+@pytest.mark.parametrize("page", ["index.html", "standard/index.html", "standard/B4.html"])
+def test_nobody_is_kept_from_reading(
+    browser: Browser, address: str, page: str, scheme: str
+) -> None:
+    browser.open(address + page, prefers_color_scheme=scheme)
     chosen = {"light": "default", "dark": "slate"}[scheme]
     until(browser, f"document.body.dataset.mdColorScheme == '{chosen}'")
     assert violations(browser) == []
@@ -145,6 +148,8 @@ def test_nobody_is_kept_from_reading(browser: Browser, page: str, scheme: str) -
 
 
 @pytest.mark.parametrize("page", ["index.html", "standard/index.html", "standard/B4.html"])
-def test_a_telephone_shows_a_page_without_scrolling_sideways(browser: Browser, page: str) -> None:
-    browser.open((SITE / page).as_uri(), width=390, height=800)
+def test_a_telephone_shows_a_page_without_scrolling_sideways(
+    browser: Browser, address: str, page: str
+) -> None:
+    browser.open(address + page, width=390, height=800)
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390

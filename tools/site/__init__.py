@@ -1,1 +1,1 @@
-"""The documentation site: the manual, and the standard as pages, written for MkDocs."""
+"""The documentation site: docs/ as MkDocs builds it, and a page for each requirement."""

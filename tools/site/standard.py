@@ -1,203 +1,215 @@
-"""The standard as pages: a page for each requirement, family, datatype, server and client."""
+"""The standard as pages: one for each requirement, with what published servers and clients do."""
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import escape
 
-from tools.site.first_bytes import first_case, ranges
-from tools.site.published import Published
+from tools import ROOT
 from v2_conformance.formats.html.page import requirement_anchor
-from v2_conformance.formats.outcomes_shown import LOOKS
-from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.public_address import REPOSITORY, is_known
+from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
+from v2_conformance.public_address import REPOSITORY
 from v2_conformance.report.cited import cited_documents
+from v2_conformance.report.document import NOT_IMPLEMENTED
+from v2_conformance.report.shown.annotate import Section, annotate_request
 from v2_conformance.report.words import losses
-from v2_conformance.suite.cases import Case, ClientCase, RequestCase
+from v2_conformance.runs.targets.make import make_target
+from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.suite.library import client_cases, suite_cases
-from v2_conformance.suite.outcomes import FAILED
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Requirement, catalogue, catalogue_version, families
+from v2_conformance.wire.encode.requests import prepare, prepare_get
 
-BASES: Mapping[str, str] = {
+BASES = {
     "text": "a document of the extension says it",
     "oip": "the base protocol says it",
     "http": "an RFC says it",
     "derived": "it follows from what the documents say",
 }
-_ID = re.compile(r"\b([A-Z][0-9]{1,2})\b")
-_SPAN = re.compile(r"\b([A-Z])([0-9]{1,2}) to \1([0-9]{1,2})\b")
-_HEADING = re.compile(r"(?m)^(#{2,3}) (.*)$")
-_SHOWN = 3
-_ENTITIES = {c: f"&#{ord(c)};" for c in "&<>\"'\\|*_[]#~{}`"}
+_EXPECTATIONS = ("tests/real/expectations", "tests/real/clients/expectations")
+_MENTIONED = re.compile(r"\b([A-Z])(\d{1,2})(?: to \1(\d{1,2}))?\b")
+_LARGEST = 4_000_000  # bytes of a request that a page shows the beginning of
+_MOST_BYTES = 192
+_MOST_TEXT = 1500
 
 
 @dataclass(frozen=True)
-class Dispute:
-    """A section of docs/disputes.md: its heading, and its anchor on the page."""
+class Published:
+    """A published report. `absent` is said of a requirement without an outcome. `troubles` has the
+    cases that ran and did not pass, `sentences` what the server does, both by requirement."""
 
-    heading: str
-    anchor: str
+    kind: str
+    label: str
+    day: str
+    page: str
+    absent: str
+    outcomes: Mapping[str, Outcome]
+    grades: Mapping[str, str]
+    troubles: Mapping[str, Sequence[Mapping[str, Any]]]
+    sentences: Mapping[str, str]
 
+    def said(self, requirement: str) -> str:
+        """Return the outcome of a requirement in words, with its sign first."""
+        outcome = self.outcomes.get(requirement)
+        if outcome is None:
+            return self.absent
+        return f"{LOOKS[outcome].sign} {LOOKS[outcome].label} {self.grades.get(requirement, '')}"
 
-class Standard:
-    """Every page of the standard, made from the catalogue, the cases and published reports."""
-
-    def __init__(self, root: Path, reports: Sequence[Published]) -> None:
-        self.servers = [one for one in reports if one.kind == "server"]
-        self.clients = [one for one in reports if one.kind == "client"]
-        self.disputes = disputes((root / "docs" / "disputes.md").read_text("utf-8"))
-        self.cases: dict[str, list[Case]] = {}
-        for case in (*suite_cases(), *client_cases()):
-            self.cases.setdefault(case.requirement, []).append(case)
-
-    def pages(self) -> Iterator[tuple[str, str]]:
-        """Each page: its path below standard/, and its Markdown."""
-        current = [one for one in catalogue().values() if not one.superseded_by]
-        grouped = {
-            letter: [one for one in current if one.family == letter] for letter in families()
-        }
-        looks = self._looks(current)
-        yield "index.md", self._page("index", families=families(), grouped=grouped, looks=looks)
-        for letter, title in families().items():
-            yield (
-                f"family-{letter}.md",
-                self._page("family", letter=letter, title=title, rows=grouped[letter]),
-            )
-        for one in current:
-            yield f"{one.id}.md", self._requirement(one)
-        for name in DATATYPES:
-            yield f"datatype-{name}.md", self._datatype(name)
-        for subject in (self.servers, self.clients):
-            for name in dict.fromkeys(one.name for one in subject):
-                versions = [one for one in subject if one.name == name]
-                yield f"{page_name(name)}.md", self._product(name, versions)
-
-    def _looks(self, current: Sequence[Requirement]) -> list[tuple[str, str]]:
-        """The outcomes that occur, each with its sign, in the order of their looks."""
-        tested = [(report, one.id) for one in current for report in self.testing(one)]
-        found = {(report.tone(name), report.said(name)) for report, name in tested}
-        places = {outcome.value: place for place, outcome in enumerate(LOOKS)}
-        return sorted(found, key=lambda look: (places.get(look[0], len(places)), look))
-
-    def testing(self, one: Requirement) -> Sequence[Published]:
-        """The published reports on what the requirement is about."""
-        return self.clients if one.profile == "client" else self.servers
-
-    def _requirement(self, one: Requirement) -> str:
-        case = first_case(one.id)
-        cases = self.cases.get(one.id, [])
-        return self._page(
-            "requirement",
-            one=one,
-            family=families()[one.family],
-            basis=BASES[one.basis],
-            harm="" if one.harm is None else losses(client=one.profile == "client")[one.harm],
-            cited=cited_documents(one.cite, one.id),
-            why=next((c.why for c in cases if c.why), ""),
-            number=len(cases),
-            case=case,
-            ranges=[] if case is None else ranges(case),
-            disputes=[d for d in self.disputes if one.id in mentioned(d.heading)],
-            reports=self.testing(one),
-        )
-
-    def _datatype(self, name: str) -> str:
-        about: dict[str, list[Case]] = {}
-        for requirement, cases in self.cases.items():
-            found = [case for case in cases if name in datatypes_of(case)]
-            if found:
-                about[requirement] = found
-        rows = [
-            (catalogue()[key], {case.id for case in cases})
-            for key, cases in sorted(
-                about.items(), key=lambda item: list(catalogue()).index(item[0])
-            )
-        ]
-        return self._page("datatype", datatype=DATATYPES[name], rows=rows)
-
-    def _product(self, name: str, versions: Sequence[Published]) -> str:
-        tested = [
-            one
-            for one in catalogue().values()
-            if any(one.id in version.outcomes for version in versions)
-        ]
-        failing = [one for one in tested if any(v.outcomes.get(one.id) in FAILED for v in versions)]
-        others = [one for one in tested if one not in failing]
-        return self._page("product", name=name, versions=versions, failing=failing, others=others)
-
-    def _page(self, template: str, **members: Any) -> str:
-        return (
-            _templates()
-            .get_template(f"{template}.md.j2")
-            .render(
-                servers=self.servers,
-                clients=self.clients,
-                catalogue=catalogue(),
-                catalogue_version=catalogue_version(),
-                datatypes=DATATYPES,
-                issues=f"https://github.com/{REPOSITORY}/issues/new/choose" if is_known() else "",
-                most=_SHOWN,
-                **members,
-            )
-        )
+    def tone(self, requirement: str) -> str:
+        """Return the outcome whose color it has."""
+        outcome = self.outcomes.get(requirement)
+        return "none" if outcome is None else outcome.value
 
 
-def datatypes_of(case: Case) -> set[str]:
-    """The datatypes that a case is about: that of its model, or of its task."""
-    if isinstance(case, RequestCase):
-        role, _, datatype = case.model.partition("/")
-        return {datatype} & DATATYPES.keys() if role in ("identity", "matrix") else set()
-    if isinstance(case, ClientCase):
-        return {word for word in re.findall(r"[A-Z0-9]+", case.id) if word in DATATYPES}
-    return set()
+class Range(NamedTuple):
+    """A part of a request: its label, size, share of the whole in percent, and content as lines."""
+
+    kind: str
+    label: str
+    size: int
+    share: float
+    text: str
 
 
-def disputes(text: str) -> list[Dispute]:
-    """The sections of docs/disputes.md, with the anchors that MkDocs gives them."""
-    return [Dispute(found[2], anchor_of(found[2])) for found in _HEADING.finditer(text)]
-
-
-def anchor_of(heading: str) -> str:
-    """The anchor of a heading, as the site and GitHub make it."""
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
-
-
-def mentioned(heading: str) -> set[str]:
-    """The requirements that a heading names, one by one or as a span."""
-    found = set(_ID.findall(heading))
-    for letter, first, last in _SPAN.findall(heading):
-        found |= {f"{letter}{number}" for number in range(int(first), int(last) + 1)}
-    return found
-
-
-def page_name(name: str) -> str:
-    """The name of a product's page."""
-    return "on-" + re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-
-
-def cell(text: str) -> str:
-    """Text of a report, or of the catalogue, on one line: no markup but code between backticks."""
-    pieces = re.split(r"`([^`\n]+)`", " ".join(text.split()))
-    plain = ["".join(_ENTITIES.get(c, c) for c in piece) for piece in pieces]
-    return "".join(f"<code>{p}</code>" if number % 2 else p for number, p in enumerate(plain))
-
-
-@cache
-def _templates() -> Environment:
-    made = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "pages"),
-        autoescape=False,
+def pages() -> Iterator[tuple[str, str]]:
+    """Yield the name and the Markdown of each page."""
+    reports = [_published(one) for one in _read("reports/index.json")["reports"]]
+    of = {kind: [one for one in reports if one.kind == kind] for kind in ("server", "client")}
+    current = [one for one in catalogue().values() if not one.superseded_by]
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters |= {"cell": cell, "escaped": escape, "page_name": page_name}
-    made.globals["requirement_anchor"] = requirement_anchor
-    return made
+    templates.filters |= {"cell": _cell, "escaped": escape}
+    templates.globals |= {
+        "anchor": requirement_anchor,
+        "catalogue_version": catalogue_version(),
+        "families": families(),
+        "repository": REPOSITORY,
+    }
+    index = templates.get_template("index.md.j2")
+    yield "index.md", index.render(current=current, servers=of["server"], clients=of["client"])
+    template = templates.get_template("requirement.md.j2")
+    for one in current:
+        shown = of["client" if one.profile == "client" else "server"]
+        yield f"{one.id}.md", template.render(one=one, reports=shown, **_members(one))
+
+
+def _members(one: Requirement) -> dict[str, Any]:
+    """Return what the page of a requirement says besides."""
+    cases = [case for case in (*suite_cases(), *client_cases()) if case.requirement == one.id]
+    sent = [case for case in cases if isinstance(case, RequestCase | GetCase)]
+    case = next(iter(sent or cases), None)
+    return {
+        "basis": BASES[one.basis],
+        "harm": one.harm and losses(client=one.profile == "client")[one.harm],
+        "cited": cited_documents(one.cite, one.id),
+        "why": next((case.why for case in cases if case.why), ""),
+        "number": len(cases),
+        "case": case,
+        "ranges": ranges(case),
+        "disputes": _disputes(one.id),
+    }
+
+
+def ranges(case: Case | None) -> list[Range]:
+    """Return the parts of a case's request; none if it sends no single one, or a very large."""
+    target = make_target("http://server:8000")
+    if isinstance(case, GetCase):
+        request = prepare_get(case, target.address).request
+    elif isinstance(case, RequestCase) and not case.large:
+        request = prepare(case, target.address, target.binding(case.model)).request
+    else:
+        return []
+    if sum(map(len, request.http1)) > _LARGEST:
+        return []
+    data = b"".join(map(bytes, request.http1))
+    return [
+        Range(
+            one.kind,
+            one.label,
+            one.end - one.start,
+            100 * (one.end - one.start) / len(data),
+            _text(one),
+        )
+        for one in annotate_request(data, request.answers).sections
+    ]
+
+
+def _text(section: Section) -> str:
+    if section.kind in ("head", "json") and section.data.isascii():
+        text = section.data.decode("ascii").replace("\r\n", "\n")
+        shown = "".join(c if c == "\n" or c.isprintable() else "." for c in text)
+        return shown if len(shown) <= _MOST_TEXT else f"{shown[:_MOST_TEXT]}\n…"
+    more = len(section.data) - _MOST_BYTES
+    rows = [row.line for row in section.rows(0, _MOST_BYTES)]
+    return "\n".join([*rows, *([f"… and {more} more bytes"] if more > 0 else [])])
+
+
+def _published(entry: Mapping[str, Any]) -> Published:
+    absent = "– not claimed"
+    if entry["verdict"] == NOT_IMPLEMENTED:
+        absent = "– extension not implemented"
+    if not entry["confirmed"]:
+        absent = "≠ outdated"
+    known = absent == "– not claimed"
+    troubles: dict[str, list[Mapping[str, Any]]] = {}
+    for case in _read(f"reports/{entry['report']}")["cases"] if entry["confirmed"] else ():
+        if Outcome(case["outcome"]) not in (Outcome.PASS, *SKIPPED):
+            troubles.setdefault(case["requirement"], []).append(case)
+    return Published(
+        kind=entry["kind"],
+        label=f"{entry['name']} {entry['version']}",
+        day=entry["started"][:10],
+        page=entry["page"],
+        absent=absent,
+        outcomes={k: Outcome(v) for k, v in entry["requirements"].items()} if known else {},
+        grades=entry.get("grades", {}),
+        troubles=troubles,
+        sentences=_sentences(entry["id"]) if entry["confirmed"] else {},
+    )
+
+
+def _read(path: str) -> Any:
+    data = (ROOT / path).read_bytes()
+    return json.loads(gzip.decompress(data) if path.endswith(".gz") else data)
+
+
+def _sentences(name: str) -> dict[str, str]:
+    """Return what is written beside the outcomes that are expected of a server or client."""
+    for path in (ROOT / folder / f"{name}.yaml" for folder in _EXPECTATIONS):
+        if path.exists():
+            entries = yaml.load(path.read_bytes(), yaml.CSafeLoader)["requirements"].items()
+            told = {key: one for key, one in entries if isinstance(one, dict) and "seen" in one}
+            return {key: one["seen"] for key, one in told.items()}
+    return {}
+
+
+def _disputes(requirement: str) -> list[tuple[str, str]]:
+    """Return the headings of docs/disputes.md that name a requirement, alone or in a span, each
+    with its anchor."""
+    text = (ROOT / "docs" / "disputes.md").read_text("utf-8")
+    return [
+        (heading, re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-"))
+        for heading in re.findall(r"(?m)^#{2,3} (.*)$", text)
+        if any(
+            requirement in {f"{letter}{n}" for n in range(int(first), int(last or first) + 1)}
+            for letter, first, last in _MENTIONED.findall(heading)
+        )
+    ]
+
+
+def _cell(text: str) -> str:
+    """Return text on one line as HTML: no markup but code between backticks."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(" ".join(text.split()))))
