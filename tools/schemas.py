@@ -18,7 +18,6 @@ from typing import Any
 import msgspec
 
 from tools import ROOT
-from tools.vectors.types import Index, VectorFile
 from v2_conformance.report.document import Report
 from v2_conformance.suite.causes.causes import CAUSES
 from v2_conformance.suite.tasks import ONE_OF, Line, Task
@@ -29,8 +28,6 @@ MADE: Mapping[str, tuple[type, str]] = {
     "client-task": (Task, "What a client is asked for: the JSON in the file V2_BENCH_TASK"),
     "report": (Report, "The report of one run"),
     "site": (SiteIndex, "The index of a site of reports"),
-    "vectors": (VectorFile, "Messages, and what a codec must make of them"),
-    "vectors-index": (Index, "The index of a folder of vectors"),
 }
 """Name of the schema to the type that it is made of, and its title."""
 

@@ -7,27 +7,21 @@ from typing import Any
 
 from tools.vectors.made import (
     DELIVERY,
+    Message,
     NoVectorError,
+    Result,
+    Should,
     common,
     flags_of,
     has_nan,
     message_fields,
     of_rejection,
     of_success,
+    rules,
     tensor_of,
+    told,
 )
 from tools.vectors.packed_bytes import packed
-from tools.vectors.types import (
-    Asked,
-    AskedOutput,
-    DecodeResponse,
-    EncodeRequest,
-    ListedOutput,
-    Result,
-    Rules,
-    Should,
-    VectorTensor,
-)
 from v2_clients.bench.answers import Answer, make_answer
 from v2_clients.bench.tasks import Asked as AskedOfClient
 from v2_clients.bench.tasks import asked_of
@@ -63,7 +57,7 @@ def _alone(case: ClientCase) -> AskedOfClient:
     return asked
 
 
-def decode_response(case: ClientCase) -> DecodeResponse:
+def decode_response(case: ClientCase) -> Message:
     """Return the vector of a scenario's answer. Raises NoVectorError, or TooLongError."""
     asked = _alone(case)
     script, expect = case.answer(0, 0), case.expected(0)
@@ -76,31 +70,29 @@ def decode_response(case: ClientCase) -> DecodeResponse:
     answer = make_answer(asked, script, accept_encoding=asked.request.response_compression)
     if any(one.datatype == "BOOL" and any(b > 1 for b in one.blob) for one in answer.outputs):
         raise NoVectorError("nothing")  # a byte that is no BOOL may be read as it is, or as true
-    tensors: tuple[VectorTensor, ...] | None = None
+    tensors: list[Message] | None = None
     result: Result
     should: Should | None
     if reading == "error":
         exact = _declared(answer) if "exact" in expect else ()
-        tensors = tuple(map(tensor_of, exact)) or None
+        tensors = list(map(tensor_of, exact)) or None
         result, should = of_rejection(case, exact=bool(exact))
     else:
-        tensors = tuple(map(tensor_of, answer.outputs))
+        tensors = list(map(tensor_of, answer.outputs))
         result, should = of_success(case) if reading == "exact" else ("either", None)
     error: Mapping[str, Any] = expect.get("error", {})
     fields = message_fields(answer.fields)
     flags = flags_of(fields, _datatypes(answer.outputs), len(answer.body), _delivered(script))
-    return DecodeResponse(
-        **common(case, result, should, flags=flags),
-        status=answer.status,
-        fields=fields,
-        body=packed(answer.body),
-        tensors=tensors,
-        members=dict(expect.get("members", {})),
-        says=error.get("says"),
-    )
+    return {
+        **common("decode_response", case, result, should, flags=flags),
+        "status": answer.status,
+        "fields": fields,
+        "body": packed(answer.body),
+        **told(tensors=tensors, members=expect.get("members"), says=error.get("says")),
+    }
 
 
-def encode_request(case: ClientCase) -> EncodeRequest:
+def encode_request(case: ClientCase) -> Message:
     """Return the vector of a scenario's request. Raises NoVectorError, or TooLongError."""
     asked = _alone(case)
     expect, task = case.expected(0), asked.request
@@ -113,31 +105,28 @@ def encode_request(case: ClientCase) -> EncodeRequest:
     result, should = ("either", None) if free else of_success(case)
     given = []
     for one, tensor in zip(task.inputs, asked.inputs, strict=True):
-        more: dict[str, Any] = {
-            "form": one.form,
-            "layout": one.layout,
-            "parameters": one.parameters,
-        }
-        if one.of is not None:
-            more["float32"] = packed(one.data)
-        given.append(tensor_of(tensor, **more))
+        float32 = None if one.of is None else packed(one.data)
+        more: Message = {"form": one.form, "layout": one.layout, "float32": float32}
+        given.append(tensor_of(tensor, **more, parameters=one.parameters))
     wanted = tuple(
         tensor_of(
             tensor,
-            form=one.form if "forms" in names and not free else "any",
+            form=one.form if "forms" in names and not free else None,
             parameters=one.parameters if "caller_parameters" in names else {},
         )
         for one, tensor in zip(task.inputs, asked.inputs, strict=True)
     )
-    rules: dict[str, Any] = {"only": True, "data_or_size": "data_or_size" in names}
+    accept: Message = {"only": True, "data_or_size": "data_or_size" in names}
     if "content_type" in names:
-        rules["content_type"] = "binary" if any(i.form == "binary" for i in task.inputs) else "json"
+        accept["content_type"] = (
+            "binary" if any(i.form == "binary" for i in task.inputs) else "json"
+        )
     if "id" in names:
-        rules["id"] = task.id
+        accept["id"] = task.id
     if "caller_parameters" in names:
-        rules["parameters"] = task.parameters
+        accept["parameters"] = task.parameters
     if {"outputs", "forms"} & names:
-        rules |= _outputs(asked, names)
+        accept |= _outputs(asked, names)
     layout = "layout" if any(one.layout != "row-major" for one in task.inputs) else ""
     size = sum(len(tensor.blob) for tensor in asked.inputs)
     parameters: dict[str, Any] = dict(task.parameters)
@@ -146,17 +135,13 @@ def encode_request(case: ClientCase) -> EncodeRequest:
     coding = [("Content-Encoding", task.request_compression or "identity")]
     flags = flags_of(coding, _datatypes(asked.inputs), size, layout)
     unsaid = any(one.of is not None and has_nan(one.data) for one in task.inputs)
-    return EncodeRequest(
-        **common(case, result, should, free=unsaid, flags=flags),
-        tensors=tuple(given),
-        asked=Asked(
-            id=task.id,
-            parameters=parameters,
-            outputs=_listed(asked),
-        ),
-        compression=task.request_compression,
-        accept=Rules(tensors=wanted, **rules),
-    )
+    return {
+        **common("encode_request", case, result, should, free=unsaid, flags=flags),
+        "tensors": given,
+        "asked": told(id=task.id, parameters=parameters, outputs=_listed(asked)),
+        **told(compression=task.request_compression),
+        "accept": rules(tensors=wanted, **accept),
+    }
 
 
 def _declared(answer: Answer) -> tuple[Tensor, ...]:
@@ -175,31 +160,26 @@ def _delivered(script: Mapping[str, Any]) -> str:
     return {"chunks": "chunked", "slices": "several-writes"}.get(how, "")
 
 
-def _listed(asked: AskedOfClient) -> tuple[ListedOutput, ...] | None:
+def _listed(asked: AskedOfClient) -> list[Message] | None:
     """Return the outputs that the caller names, with the forms that it wants."""
     if asked.request.outputs is None:
         return None
-    return tuple(
-        ListedOutput(
-            name=output.name,
-            parameters={
-                **output.parameters,
-                **({} if output.form is None else {BINARY_DATA: output.form == "binary"}),
-            },
-        )
-        for output in asked.request.outputs
-    )
+    listed = []
+    for output in asked.request.outputs:
+        form = {} if output.form is None else {BINARY_DATA: output.form == "binary"}
+        listed.append({"name": output.name, **told(parameters={**output.parameters, **form})})
+    return listed
 
 
-def _outputs(asked: AskedOfClient, names: set[str]) -> dict[str, Any]:
+def _outputs(asked: AskedOfClient, names: set[str]) -> Message:
     """Return the rules about the outputs that the request lists and their forms."""
-    of_all = {True: "binary", False: "json", None: "any"}[asked.request.binary_data_output]
+    of_all = {True: "binary", False: "json", None: None}[asked.request.binary_data_output]
     forms = "forms" in names
     if asked.request.outputs is None:
-        return {"outputs_form": of_all if forms else "any"}
+        return {"outputs_form": of_all if forms else None}
     return {
-        "outputs": tuple(
-            AskedOutput(name=one.name, form=(one.form or of_all) if forms else "any")  # type: ignore[arg-type]
+        "outputs": [
+            {"name": one.name, **told(form=(one.form or of_all) if forms else None)}
             for one in asked.request.outputs
-        )
+        ]
     }

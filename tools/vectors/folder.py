@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import get_args
 
 import msgspec
 
 from tools import ROOT
 from tools.vectors.clients import decode_response, encode_request
 from tools.vectors.datatypes import elements_of_request, elements_of_scenario
-from tools.vectors.made import FLAGS, REASONS, NoVectorError, cited
+from tools.vectors.made import FLAGS, REASONS, Message, NoVectorError, cited
 from tools.vectors.packed_bytes import TooLongError
 from tools.vectors.servers import (
     MadeRequest,
@@ -22,22 +21,13 @@ from tools.vectors.servers import (
     model_of,
     requests_of,
 )
-from tools.vectors.types import (
-    Counts,
-    Index,
-    IndexFile,
-    KindName,
-    LeftOut,
-    Vector,
-    VectorFile,
-)
 from v2_conformance.bounded_files import write_whole
 from v2_conformance.suite.cases import ClientCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.library import client_cases, digest, suite_cases
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue, catalogue_version, families
 
-KINDS: tuple[KindName, ...] = get_args(KindName)
+KINDS = ("decode_request", "encode_response", "decode_response", "encode_request", "datatypes")
 FOLDER = ROOT / "vectors"
 INDEX = "index.json"
 _SCHEMA = "https://v2-conformance.invalid/schemas/{name}.schema.json"
@@ -55,16 +45,14 @@ class VectorSet:
     """
 
     def __init__(self) -> None:
-        self.vectors: dict[tuple[KindName, str], list[Vector]] = {}
+        self.vectors: dict[tuple[str, str], list[Message]] = {}
         self.left_out: Counter[str] = Counter()
-        self._known: dict[bytes, tuple[tuple[KindName, str], int]] = {}
+        self._known: dict[bytes, tuple[tuple[str, str], int]] = {}
 
-    def add(self, vector: Vector) -> bool:
+    def add(self, vector: Message) -> bool:
         """Add a vector, unless one that says the same is there; return True if it is new."""
-        kind: KindName = vector.__struct_config__.tag  # type: ignore[assignment]
-        family = vector.requirement[0]
-        content = msgspec.to_builtins(vector)
-        told = {name: value for name, value in content.items() if name not in _WORDS}
+        kind, family = vector["kind"], vector["requirement"][0]
+        told = {name: value for name, value in vector.items() if name not in _WORDS}
         if kind == "decode_request":
             told["family"] = family
         if kind == "datatypes":
@@ -78,9 +66,8 @@ class VectorSet:
         place, index = self._known[key]
         first = self.vectors[place][index]
         if kind == "decode_request":
-            flags = tuple(sorted({*first.flags, *vector.flags}))
-            also = (*first.also, vector.id)
-            self.vectors[place][index] = msgspec.structs.replace(first, also=also, flags=flags)
+            first["flags"] = tuple(sorted({*first["flags"], *vector["flags"]}))
+            first["also"] = (*first["also"], vector["id"])
         return False
 
 
@@ -99,7 +86,7 @@ def make_vectors() -> VectorSet:
     return made
 
 
-_Made = Iterator[Callable[[], Iterable[Vector]]]
+_Made = Iterator[Callable[[], Iterable[Message]]]
 
 
 def _add(made: VectorSet, make: Callable[[], _Made]) -> None:
@@ -149,25 +136,25 @@ def files_of(made: VectorSet) -> Mapping[str, bytes]:
                 path = f"{kind}/{family}.json"
                 files[path] = _written(_file(family, vectors))
                 counts = _counts(vectors)
-                listed.append(IndexFile(path=path, kind=kind, family=family, counts=counts))
+                listed.append({"path": path, "kind": kind, "family": family, "counts": counts})
     everything = {
         kind: [v for (k, _), vectors in made.vectors.items() if k == kind for v in vectors]
         for kind in KINDS
     }
-    index = Index(
-        schema=_SCHEMA.format(name="vectors-index"),
-        catalogue_version=catalogue_version(),
-        catalogue=digest(),
-        seed=None,
-        counts={kind: _counts(vectors) for kind, vectors in everything.items()},
-        files=tuple(listed),
-        flags=dict(FLAGS),
-        left_out=tuple(
-            LeftOut(why=words, cases=made.left_out[name])
+    index = {
+        "schema": _SCHEMA.format(name="vectors-index"),
+        "catalogue_version": catalogue_version(),
+        "catalogue": digest(),
+        "seed": None,
+        "counts": {kind: _counts(vectors) for kind, vectors in everything.items()},
+        "files": listed,
+        "flags": FLAGS,
+        "left_out": [
+            {"why": words, "cases": made.left_out[name]}
             for name, words in REASONS.items()
             if made.left_out[name]
-        ),
-    )
+        ],
+    }
     files[INDEX] = msgspec.json.format(msgspec.json.encode(index), indent=2) + b"\n"
     return files
 
@@ -184,27 +171,32 @@ def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
         write_whole(path, (content,))
 
 
-def _file(family: str, vectors: list[Vector]) -> VectorFile:
-    about = {vector.requirement for vector in vectors}
-    used = {v.model for v in vectors if hasattr(v, "model")}
+def _file(family: str, vectors: list[Message]) -> Message:
+    about = {vector["requirement"] for vector in vectors}
+    used = {v["model"] for v in vectors if "model" in v}
     known = dict(map(model_of, contract()))
-    return VectorFile(
-        schema=_SCHEMA.format(name="vectors"),
-        catalogue_version=catalogue_version(),
-        family=family,
-        about=families()[family],
-        requirements={name: cited(name) for name in catalogue() if name in about},
-        models={name: known[name] for name in sorted(used)},
-        vectors=tuple(vectors),
-    )
+    plain = [
+        {name: value for name, value in v.items() if value or name not in ("flags", "also")}
+        for v in vectors
+    ]
+    models = {name: known[name] for name in sorted(used)}
+    return {
+        "schema": _SCHEMA.format(name="vectors"),
+        "catalogue_version": catalogue_version(),
+        "family": family,
+        "about": families()[family],
+        "requirements": {name: cited(name) for name in catalogue() if name in about},
+        "models": models,
+        "vectors": plain,
+    }
 
 
-def _written(file: VectorFile) -> bytes:
+def _written(file: Message) -> bytes:
     """Return a file with each requirement, model and vector on a line of its own."""
     members = []
-    for name, value in msgspec.structs.asdict(file).items():
+    for name, value in file.items():
         text = _line(value)
-        if isinstance(value, tuple):
+        if isinstance(value, list):
             text = "[\n" + ",\n".join(map(_line, value)) + "\n]"
         if isinstance(value, dict):
             text = "{\n" + ",\n".join(f"{_line(k)}: {_line(v)}" for k, v in value.items()) + "\n}"
@@ -216,6 +208,6 @@ def _line(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def _counts(vectors: Iterable[Vector]) -> Counts:
-    by = Counter(vector.result for vector in vectors)
-    return Counts(vectors=by.total(), valid=by["valid"], invalid=by["invalid"], either=by["either"])
+def _counts(vectors: Iterable[Message]) -> dict[str, int]:
+    by = Counter(vector["result"] for vector in vectors)
+    return {"vectors": by.total(), **{name: by[name] for name in ("valid", "invalid", "either")}}

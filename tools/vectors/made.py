@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import isnan
-from typing import Any
+from typing import Any, Literal
 
 from tools.vectors.packed_bytes import packed
-from tools.vectors.types import Cited, Field, Result, Should, VectorTensor
 from v2_conformance.protocol.datatypes import to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import PROFILES
+from v2_conformance.resources import schema_document
 from v2_conformance.suite.case_base import CaseFacts
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.statements import link
+
+Message = dict[str, Any]
+"""A part of a vector, or a whole one: schemas/vectors.schema.json says what it has."""
+Result = Literal["valid", "invalid", "either"]
+Should = Literal["accept", "reject"]
 
 FLAGS: Mapping[str, str] = {
     "bf16": "a tensor of datatype BF16",
@@ -66,26 +71,45 @@ REASONS: Mapping[str, str] = {
 """Why a case is no vector."""
 
 
-def common(case: Case, result: Result, should: Should | None, **more: Any) -> dict[str, Any]:
+_SAYS_NOTHING: tuple[Any, ...] = (None, False, {}, ())
+
+
+def told(**members: Any) -> Message:
+    """Return the members that say something. A list that may be empty is one: only a tuple goes."""
+    return {name: value for name, value in members.items() if value not in _SAYS_NOTHING}
+
+
+def common(
+    kind: str,
+    case: Case,
+    result: Result,
+    should: Should | None,
+    *,
+    flags: tuple[str, ...],
+    free: bool = False,
+) -> Message:
     """Return the members that all kinds of vectors have."""
     facts = facts_of(case)
     return {
+        "kind": kind,
         "id": case.id,
         "requirement": case.requirement,
         "level": facts.level,
-        "blocks": facts.blocks,
+        **told(blocks=facts.blocks),
         "result": result,
-        "should": should,
+        **told(should=should, free=free),
+        "flags": flags,
         "comment": " ".join(case.why.split()),
-        **more,
+        "also": (),
     }
 
 
-def cited(requirement: str) -> Cited:
+def cited(requirement: str) -> Message:
     """Return a requirement in words, with a link to the sentence on which it rests."""
     found = catalogue()[requirement]
     url = link(found.cite[0], requirement) if found.cite else ""
-    return Cited(found.title, " ".join(found.statement.split()), url)
+    statement = " ".join(found.statement.split())
+    return {"title": found.title, "statement": statement, "link": url}
 
 
 def facts_of(case: Case) -> CaseFacts:
@@ -120,15 +144,23 @@ def has_nan(float32: bytes) -> bool:
     return any(map(isnan, to_values("FP32", float32)))
 
 
-def tensor_of(tensor: Tensor, **more: Any) -> VectorTensor:
+def tensor_of(tensor: Tensor, *, one_of: tuple[Any, ...] = (), **more: Any) -> Message:
     """Return a tensor as a vector has it. Raises TooLongError."""
-    more.setdefault("data", packed(tensor.blob))
-    return VectorTensor(
-        name=tensor.name, datatype=tensor.datatype, shape=tuple(tensor.shape), **more
-    )
+    return {
+        "name": tensor.name,
+        "datatype": tensor.datatype,
+        "shape": tensor.shape,
+        **told(data=None if one_of else packed(tensor.blob), one_of=one_of, **more),
+    }
 
 
-def message_fields(fields: Iterable[tuple[str, str]]) -> tuple[Field, ...]:
+def rules(**members: Any) -> Message:
+    """Return what a written message must have, in the order of the schema."""
+    order = list(schema_document("vectors")["$defs"]["Rules"]["properties"])
+    return told(**dict(sorted(members.items(), key=lambda member: order.index(member[0]))))
+
+
+def message_fields(fields: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """Return the fields that belong to the message and not to its delivery."""
     return tuple((name, value) for name, value in fields if name.lower() not in DELIVERY)
 

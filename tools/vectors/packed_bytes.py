@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import zlib
 from functools import lru_cache
+from typing import Any
 
-from tools.vectors.types import Bytes, Piece
 from v2_conformance.protocol.datatypes import Buffer
+
+Bytes = str | list[dict[str, Any]]
+"""Base64, or pieces: their `data` in base64, and how many `times` it comes."""
 
 LONGEST = 12 * 1024
 """Bytes of base64 that one text of a vector may have; what is longer after packing is left out."""
@@ -34,27 +37,24 @@ def _packed(data: bytes) -> Bytes:
     if len(data) <= _SHORT:
         return _base64(data)
     if _SQUEEZED * len(zlib.compress(data, 1)) > len(data):  # it hardly repeats
-        pieces: tuple[Piece, ...] = (Piece(_base64(data), 1),)
+        pieces = [_piece(data, 1)]
     else:
         pieces = _pieces(data)
-    if sum(len(piece.data) for piece in pieces) > LONGEST:
+    if sum(len(piece["data"]) for piece in pieces) > LONGEST:
         raise TooLongError
-    return pieces if len(pieces) > 1 or pieces[0].times > 1 else pieces[0].data
-
-
-def unpacked(given: Bytes) -> bytes:
-    """Return the bytes that `packed` was given."""
-    if isinstance(given, str):
-        return base64.b64decode(given)
-    return b"".join(base64.b64decode(piece.data) * piece.times for piece in given)
+    return pieces if len(pieces) > 1 or pieces[0]["times"] > 1 else str(pieces[0]["data"])
 
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _pieces(data: bytes) -> tuple[Piece, ...]:
-    found: list[Piece] = []
+def _piece(data: bytes, times: int) -> dict[str, Any]:
+    return {"data": _base64(data), "times": times}
+
+
+def _pieces(data: bytes) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
     plain = at = 0
     while at < len(data) - _BEGINNING:
         period = data.find(data[at : at + _BEGINNING], at + 1, at + _LONGEST_PERIOD) - at
@@ -65,12 +65,12 @@ def _pieces(data: bytes) -> tuple[Piece, ...]:
                 raise TooLongError
             continue
         if plain < at:
-            found.append(Piece(_base64(data[plain:at]), 1))
-        found.append(Piece(_base64(data[at : at + period]), times))
+            found.append(_piece(data[plain:at], 1))
+        found.append(_piece(data[at : at + period], times))
         plain = at = at + times * period
     if plain < len(data):
-        found.append(Piece(_base64(data[plain:]), 1))
-    return tuple(found)
+        found.append(_piece(data[plain:], 1))
+    return found
 
 
 def _times(data: bytes, at: int, period: int) -> int:

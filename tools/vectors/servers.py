@@ -9,6 +9,7 @@ from typing import Any
 
 from tools.vectors.made import (
     DELIVERY,
+    Message,
     NoVectorError,
     common,
     flags_of,
@@ -16,20 +17,11 @@ from tools.vectors.made import (
     message_fields,
     of_rejection,
     of_success,
+    rules,
     tensor_of,
+    told,
 )
 from tools.vectors.packed_bytes import packed
-from tools.vectors.types import (
-    Asked,
-    AskedOutput,
-    DecodeRequest,
-    EncodeResponse,
-    ListedOutput,
-    Model,
-    Rules,
-    Spec,
-    VectorTensor,
-)
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import ElementError, from_values
 from v2_conformance.protocol.message import Tensor
@@ -76,14 +68,14 @@ def requests_of(cases: Sequence[Case]) -> Iterator[RequestCase]:
                 yield made
 
 
-def model_of(role: str) -> tuple[str, Model]:
+def model_of(role: str) -> tuple[str, Message]:
     """Return the name of the model in a role, and what a server knows of it."""
     found = contract()[role]
     inputs, outputs = (
-        tuple(Spec(one.name, one.datatype, tuple(one.dims)) for one in specs)
+        [{"name": one.name, "datatype": one.datatype, "shape": one.dims} for one in specs]
         for specs in (found.inputs, found.outputs)
     )
-    return found.model, Model(inputs=inputs, outputs=outputs, batching=found.batching)
+    return found.model, {"inputs": inputs, "outputs": outputs, **told(batching=found.batching)}
 
 
 class MadeRequest:
@@ -130,36 +122,37 @@ class MadeRequest:
         )
 
 
-def decode_request(made: MadeRequest) -> DecodeRequest:
+def decode_request(made: MadeRequest) -> Message:
     """Return the vector of a request. Raises TooLongError."""
     case = made.case
-    outputs: tuple[AskedOutput, ...] = ()
-    tensors: tuple[VectorTensor, ...] | None = None
+    outputs: tuple[Message, ...] = ()
+    tensors: list[Message] | None = None
     if case.expects == "reject":
         declared = [declared_part(tensor) for tensor in made.inputs] if _has_exact(made) else []
         exact = [tensor for tensor in declared if tensor is not None]
         if exact and len(exact) == len(declared):
-            tensors = tuple(map(tensor_of, exact))
+            tensors = list(map(tensor_of, exact))
         result, should = of_rejection(case, exact=tensors is not None)
     else:
-        free = case.expects in ("survives", "either")
-        result, should = ("either", None) if free else of_success(case)
+        open_ = case.expects in ("survives", "either")
+        result, should = ("either", None) if open_ else of_success(case)
         tensors = _read(made)
         if tensors is not None:
-            wanted = [(one.tensor.name, one.form) for one in made.prepared.expected]
-            outputs = tuple(AskedOutput(name=name, form=form) for name, form in wanted)  # type: ignore[arg-type]
-    return DecodeRequest(
-        **common(case, result, should, free=is_free(case), flags=made.flags),
-        model=made.model.model,
-        fields=made.fields,
-        body=packed(made.body),
-        tensors=tensors,
-        outputs=outputs,
-        request_id=None if tensors is None or "json" in case.request else made.prepared.request_id,
-    )
+            wanted = made.prepared.expected
+            outputs = tuple({"name": one.tensor.name, "form": one.form} for one in wanted)
+    free = is_free(case)
+    request_id = made.prepared.request_id if tensors is not None else None
+    return {
+        **common("decode_request", case, result, should, free=free, flags=made.flags),
+        "model": made.model.model,
+        "fields": made.fields,
+        "body": packed(made.body),
+        **told(tensors=tensors, outputs=outputs),
+        **told(request_id=None if "json" in case.request else request_id),
+    }
 
 
-def encode_response(made: MadeRequest) -> EncodeResponse:
+def encode_response(made: MadeRequest) -> Message:
     """Return the vector of the answer to a request. Raises NoVectorError, or TooLongError."""
     case, prepared, request = made.case, made.prepared, made.case.request
     # An answer follows from the tensors and from what is asked for, if both are beyond doubt.
@@ -168,44 +161,44 @@ def encode_response(made: MadeRequest) -> EncodeResponse:
     if "change" in request.get("json", {}) or "text" in request.get("json", {}):
         raise NoVectorError("nothing")
     result, should = ("either", None) if case.expects == "either" else of_success(case)
-    free = case.expect.get("compare") == "nothing"
-    rules: dict[str, Any] = {"read_only": free}
+    accept: Message = {"read_only": case.expect.get("compare") == "nothing"}
     for name in case.expect.get("checks", ()):
-        rules |= _OF_ANSWERS.get(name, {})
+        accept |= _OF_ANSWERS.get(name, {})
         if name == "id_echo":
-            rules["id"] = prepared.request_id
+            accept["id"] = prepared.request_id
         if name.startswith("model_name"):
-            rules["model_name"] = prepared.model
-    if rules.get("not_finite"):
-        rules["read_only"] = False
+            accept["model_name"] = prepared.model
+    if accept.get("not_finite"):
+        accept["read_only"] = False
     tensors = tuple(
-        tensor_of(one.tensor, form=one.form, truth=case.expect.get("compare") == "truth")
+        tensor_of(one.tensor, truth=case.expect.get("compare") == "truth", form=one.form)
         for one in prepared.expected
     )
     answered = _answered(made)
     listed = None
     if "outputs" in request:
-        listed = tuple(_listed(entry, made.model) for entry in request["outputs"])
-    return EncodeResponse(
-        **common(case, result, should, free=is_free(case), flags=made.flags),
-        model=made.model.model,
-        tensors=tuple(map(tensor_of, answered)),
-        asked=Asked(
+        listed = [_listed(entry, made.model) for entry in request["outputs"]]
+    free = is_free(case)
+    return {
+        **common("encode_response", case, result, should, free=free, flags=made.flags),
+        "model": made.model.model,
+        "tensors": list(map(tensor_of, answered)),
+        "asked": told(
             raw=bool(request.get("raw")),
             id=prepared.request_id,
             parameters=dict(request.get("parameters", {})),
             outputs=listed,
             accept_encoding=request.get("accept_encoding"),
         ),
-        accept=Rules(tensors=tensors, **rules),
-    )
+        "accept": rules(tensors=tensors, **accept),
+    }
 
 
 def _has_exact(made: MadeRequest) -> bool:
     return "exact" in made.case.expect and bool(made.prepared.expected)
 
 
-def _read(made: MadeRequest) -> tuple[VectorTensor, ...] | None:
+def _read(made: MadeRequest) -> list[Message] | None:
     """Return the tensors of a request that may be accepted; None if they are not compared."""
     expect = made.case.expect
     if not made.prepared.expected or expect.get("compare") == "nothing":
@@ -221,8 +214,8 @@ def _read(made: MadeRequest) -> tuple[VectorTensor, ...] | None:
             found.append(tensor_of(tensor, truth=expect.get("compare") == "truth"))
             continue
         of = tuple(tuple(_element(tensor, value) for value in reading) for reading in readings)
-        found.append(tensor_of(tensor, data=None, one_of=of))
-    return tuple(found)
+        found.append(tensor_of(tensor, one_of=of))
+    return found
 
 
 def _element(tensor: Tensor, value: object) -> str | None:
@@ -248,9 +241,9 @@ def _places(made: MadeRequest) -> Iterator[int]:
         yield int(entry.get("tensor", position))
 
 
-def _listed(entry: dict[str, Any], model: ModelContract) -> ListedOutput:
+def _listed(entry: dict[str, Any], model: ModelContract) -> Message:
     name = entry["name"] if "name" in entry else model.outputs[entry["tensor"]].name
     parameters = dict(entry.get("parameters", {}))
     if "binary_data" in entry:
         parameters["binary_data"] = entry["binary_data"]
-    return ListedOutput(name=name, parameters=parameters)
+    return {"name": name, **told(parameters=parameters)}
