@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CORE = ROOT / "conformance" / "v2_conformance"
-# "base" are the modules beside the rooms. bench, vectors and parts of others are to leave the core.
+# "base" are the modules beside the rooms.
 ROOMS = {
     "protocol": 800,
     "suite": 3_100,
@@ -30,12 +30,14 @@ ROOMS = {
     "pytest_plugin": 600,
     "reference": 1_600,
     "kits": 800,
-    "maintenance": 900,
     "base": 600,
 }
 TREES = {
-    "v2_conformance": (CORE, 50_000),
-    "v2_mutants": (ROOT / "conformance" / "v2_mutants", 10_500),
+    "v2_conformance": (CORE, 41_000),
+    "v2_clients": (CORE.parent / "v2_clients", 5_500),
+    "v2_publishing": (CORE.parent / "v2_publishing", 2_000),
+    "v2_mutants": (CORE.parent / "v2_mutants", 10_500),
+    "tools": (ROOT / "tools", 2_500),
     "tests": (ROOT / "tests", 46_000),
 }
 
