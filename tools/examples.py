@@ -17,9 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-
-from tools.json_styles import STYLES, styled_json
+from tools.json_styles import styled_json
 from tools.schemas import printed
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import from_json, from_values, to_values
@@ -35,55 +33,6 @@ KINDS: tuple[Kind, ...] = ("request", "response")
 _FILE = "examples.yaml"
 
 
-class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a document has the example; `request` and `response` count the section's paragraphs."""
-
-    document: str
-    section: str
-    request: int | None = None
-    response: int | None = None
-
-
-class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Text in the files that replaces a mistake, and its place in the list of errata."""
-
-    erratum: str
-    here: str
-
-
-class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request or a response, as examples.yaml gives it."""
-
-    type: str
-    json: JsonObject | None = None
-    raw: JsonObject | None = None
-    corrected: tuple[Correction, ...] = ()
-    wrong: str | None = None
-    replace: tuple[str, str] | None = None
-    header_length: bool = True
-
-
-class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One example, as examples.yaml gives it."""
-
-    name: str
-    about: str
-    sources: tuple[Source, ...]
-    style: str
-    target: str
-    request: Message
-    response: Message | None = None
-    host: str = "localhost:8000"
-
-    def message(self, kind: Kind) -> Message | None:
-        """Its request, or its response if the documents show one."""
-        return self.request if kind == "request" else self.response
-
-
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    examples: tuple[Example, ...]
-
-
 @dataclass(frozen=True)
 class ExampleFiles:
     """One message: its body, and the document that describes it. `stem` is the files' name."""
@@ -93,46 +42,32 @@ class ExampleFiles:
     described: JsonObject
 
 
-def read_examples(path: Path) -> tuple[Example, ...]:
-    """The examples in a file. Raises CaseFileError if it does not fit the types, or is no YAML."""
-    file = read_yaml(path, CaseFileError)
-    try:
-        found = msgspec.convert(file.document, _File).examples
-    except msgspec.ValidationError as error:
-        raise CaseFileError(f"{file.name}: {error}") from error
-    for example in found:
-        if example.style not in STYLES:
-            raise CaseFileError(f"{file.name}: {example.name}: unknown style {example.style}")
-    return found
-
-
-def example_files(examples: Sequence[Example]) -> Iterator[ExampleFiles]:
+def example_files(examples: Sequence[JsonObject]) -> Iterator[ExampleFiles]:
     """Each message of the examples as it is written."""
     for example in examples:
         for kind in KINDS:
-            message = example.message(kind)
-            if message is not None:
-                yield _files(example, kind, message)
+            if kind in example:
+                yield _files(example, kind, example[kind])
 
 
-def _files(example: Example, kind: Kind, message: Message) -> ExampleFiles:
+def _files(example: JsonObject, kind: Kind, message: JsonObject) -> ExampleFiles:
     tensors = _tensors(kind, message)
     blobs = [(str(tensor["name"]), tensor["blob"]) for tensor in tensors if "blob" in tensor]
-    text = b"" if message.json is None else _json_text(example.style, message, kind)
+    text = _json_text(example["style"], message, kind) if "json" in message else b""
     body, parts = compose(b"", text, blobs)
-    length = len(text) if blobs and message.header_length else None
+    length = len(text) if blobs and message.get("header_length", True) else None
     framed = {HEADER_LENGTH: str(length)} if length is not None else {}
-    host = {"Host": example.host} if kind == "request" else {}
-    fields = {**host, "Content-Type": message.type, **framed, "Content-Length": str(len(body))}
-    start = {"method": "POST", "target": example.target} if host else {"status": 200}
-    right = message.wrong is None
+    host = {"Host": example.get("host", "localhost:8000")} if kind == "request" else {}
+    fields = {**host, "Content-Type": message["type"], **framed, "Content-Length": str(len(body))}
+    start = {"method": "POST", "target": example["target"]} if host else {"status": 200}
+    right = "wrong" not in message
     described = {
-        "example": example.name,
+        "example": example["name"],
         "message": kind,
-        "about": example.about,
+        "about": example["about"],
         "sources": list(_sources(example, kind)),
-        "corrected": [{"erratum": c.erratum, "here": c.here} for c in message.corrected],
-        "wrong": message.wrong,
+        "corrected": message.get("corrected", []),
+        "wrong": message.get("wrong"),
         "http": {**start, "headers": [list(field) for field in fields.items()]},
         "body_size": len(body),
         "header_length": length,
@@ -140,17 +75,16 @@ def _files(example: Example, kind: Kind, message: Message) -> ExampleFiles:
         "tensors": [_described(tensor, parts) for tensor in tensors] if right else [],
         "outputs": _asked(message) if right and kind == "request" else None,
     }
-    return ExampleFiles(f"{example.name}.{kind}", body, described)
+    return ExampleFiles(f"{example['name']}.{kind}", body, described)
 
 
-def _tensors(kind: Kind, message: Message) -> list[JsonObject]:
+def _tensors(kind: Kind, message: JsonObject) -> list[JsonObject]:
     """Every tensor of a message, with its bytes: `blob` if it is binary, else `bytes`."""
-    if message.raw is not None:
-        return [{"name": None, **message.raw, "blob": _blob(message.raw)}]
-    assert message.json is not None
+    if "raw" in message:
+        return [{"name": None, **message["raw"], "blob": _blob(message["raw"])}]
     return [
         {**entry, "blob": _blob(entry)} if "blob" in entry else {**entry, "bytes": _bytes(entry)}
-        for entry in message.json["inputs" if kind == "request" else "outputs"]
+        for entry in message["json"]["inputs" if kind == "request" else "outputs"]
     ]
 
 
@@ -167,15 +101,15 @@ def _bytes(entry: Mapping[str, Any]) -> bytes:
         return b""
 
 
-def _json_text(style: str, message: Message, kind: Kind) -> bytes:
+def _json_text(style: str, message: JsonObject, kind: Kind) -> bytes:
     name = "inputs" if kind == "request" else "outputs"
-    assert message.json is not None
-    document = {**message.json, name: [_entry(entry) for entry in message.json[name]]}
+    given = message["json"]
+    document = {**given, name: [_entry(entry) for entry in given[name]]}
     text = styled_json(document, style)
-    if message.replace is not None:
-        old, new = message.replace
+    if "replace" in message:
+        old, new = message["replace"]
         if text.count(old) != 1:
-            raise CaseFileError(f"the JSON has {old!r} {text.count(old)} times, not once")
+            raise ValueError(f"the JSON has {old!r} {text.count(old)} times, not once")
         text = text.replace(old, new)
     return text.encode()
 
@@ -188,17 +122,16 @@ def _entry(entry: Mapping[str, Any]) -> JsonObject:
     return {**seen, "parameters": {"binary_data_size": len(_blob(entry))}}
 
 
-def _sources(example: Example, kind: Kind) -> Iterator[JsonObject]:
-    for source in example.sources:
-        paragraph = source.request if kind == "request" else source.response
-        document = documents()[source.document]
-        if paragraph is not None:
+def _sources(example: JsonObject, kind: Kind) -> Iterator[JsonObject]:
+    for source in example["sources"]:
+        document = documents()[source["document"]]
+        if kind in source:
             yield {
-                "document": source.document,
+                "document": source["document"],
                 "title": document.title,
                 "url": document.url,
-                "section": source.section,
-                "paragraph": paragraph,
+                "section": source["section"],
+                "paragraph": source[kind],
             }
 
 
@@ -218,19 +151,19 @@ def _described(tensor: Mapping[str, Any], parts: Sequence[Part]) -> JsonObject:
     }
 
 
-def _asked(message: Message) -> list[JsonObject] | None:
+def _asked(message: JsonObject) -> list[JsonObject] | None:
     """The outputs that a request lists, and whether each shall be a blob; null if it lists none."""
-    if message.json is None or "outputs" not in message.json:
+    if "outputs" not in message.get("json", {}):
         return None
     return [
         {"name": entry["name"], "binary_data": entry.get("parameters", {}).get("binary_data")}
-        for entry in message.json["outputs"]
+        for entry in message["json"]["outputs"]
     ]
 
 
 def main(folder: Path) -> None:
     """Write every file into `folder`, which has examples.yaml; remove those of no example."""
-    files = list(example_files(read_examples(folder / _FILE)))
+    files = list(example_files(read_yaml(folder / _FILE, CaseFileError).document["examples"]))
     stems = {file.stem for file in files}
     for path in [*folder.glob("*.bin"), *folder.glob("*.json")]:
         if path.stem not in stems:
