@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.cases import binding, make_case, make_get, prepared
+from support.cases import binding, make_case, prepared
 from support.connections import FakeConnection
 from support.responses import http
 from support.servers import PATIENT, answering, serving
@@ -66,12 +66,6 @@ def test_a_request_says_the_same_in_parts_and_in_http1(delivery: str | dict[str,
     else:
         chunks = [b"%x\r\n%b\r\n" % (len(piece), bytes(piece)) for piece in request.body]
         assert list(request.http1[1:]) == [*chunks, b"0\r\n\r\n"]
-
-
-def test_a_get_has_no_body() -> None:
-    request = prepared(make_get("/v2")).request
-    assert (request.head.method, request.head.target, request.body) == ("GET", "/v2", ())
-    assert request.head.fields == (("Host", "host:1"),)
 
 
 @pytest.mark.parametrize("delivery", ["whole", {"slices": 100_000}])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.cases import ADDRESS, binding, document, lines, make_case, make_get, prepared, sent
+from support.cases import ADDRESS, binding, make_case, make_get, prepared, sent
 from support.responses import BLOB
-from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.library import suite_cases
@@ -35,17 +33,6 @@ def test_a_binary_request_is_these_bytes() -> None:
     ) + text + bytes.fromhex("010000000200000003000000")
 
 
-def test_a_json_request_has_no_header_length_and_is_typed_json() -> None:
-    case = make_case(inputs=[{"shape": [3], "values": [1, 2, 3], "form": "json"}], id="a")
-    wire = b"".join(prepared(case).request.http1)
-    text = b'{"id":"a","inputs":[{"name":"INPUT0","shape":[3],"datatype":"INT32","data":[1,2,3]}]}'
-    assert wire == (
-        b"POST /v2/models/identity_int32/infer HTTP/1.1\r\nHost: host:1\r\n"
-        b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(text), text)
-    )
-    assert prepared(case).request_id == "a"
-
-
 def test_a_get_is_these_bytes_with_the_targets_prefix_and_fields() -> None:
     address = Address("[::1]:8", "/base", (("Authorization", "Bearer t"),))
     wire = b"".join(prepared(make_get("/v2"), address).request.http1)
@@ -60,79 +47,6 @@ def test_the_targets_names_and_address_are_used() -> None:
     assert b'"name":"in"' in wire
     assert b'"name":"out"' in wire
     assert prepare(case, ADDRESS, names).expected[0].tensor.name == "out"
-
-
-def test_the_header_length_counts_bytes_and_not_characters() -> None:
-    head, body = sent(make_case(id="é日本🙂"))
-    length = int(lines(head)[HEADER_LENGTH])
-    assert body[length:] == BLOB
-    assert json.loads(body[:length])["id"] == "é日本🙂"
-    assert length > len(body[:length].decode())
-
-
-def test_white_space_around_the_json_is_counted() -> None:
-    case = make_case(json={"before": " \n", "after": "\t\r\n", "indent": 2})
-    head, body = sent(case)
-    length = int(lines(head)[HEADER_LENGTH])
-    assert body[:length].startswith(b" \n{\n  ")
-    assert body[:length].endswith(b"}\t\r\n")
-    assert body[length:] == BLOB
-
-
-def test_a_binary_tensor_without_bytes_still_has_the_header_length() -> None:
-    head, body = sent(make_case(inputs=[{"shape": [0]}]))
-    assert lines(head)[HEADER_LENGTH] == str(len(body))
-    assert document(body)["inputs"][0]["parameters"] == {"binary_data_size": 0}
-
-
-@pytest.mark.parametrize(
-    ("value", "add", "of"),
-    [
-        ("${length}", 0, "length"),
-        ("${length+1}", 1, "length"),
-        ("${length-1}", -1, "length"),
-        ("${body}", 0, "body"),
-        ("${body+1000}", 1000, "body"),
-        ("${blobs}", 0, "blobs"),
-    ],
-)
-def test_a_header_length_is_computed_from_the_true_lengths(value: str, add: int, of: str) -> None:
-    head, body = sent(make_case(header_length={"value": value}))
-    known = {"length": len(body) - 12, "body": len(body), "blobs": 12}
-    assert lines(head)[HEADER_LENGTH] == str(known[of] + add)
-    assert lines(head)["Content-Length"] == str(len(body))
-
-
-def test_a_header_length_can_be_any_text_absent_renamed_or_several() -> None:
-    assert lines(sent(make_case(header_length={"value": "12abc"}))[0])[HEADER_LENGTH] == "12abc"
-    assert lines(sent(make_case(header_length={"value": ""}))[0])[HEADER_LENGTH] == ""
-    assert "٣".encode() in sent(make_case(header_length={"value": "٣"}))[0]
-    assert lines(sent(make_case(header_length={"value": "-${blobs}"}))[0])[HEADER_LENGTH] == "-12"
-    assert HEADER_LENGTH.encode() not in sent(make_case(header_length="absent"))[0]
-    renamed = sent(make_case(header_length={"name": "inference-HEADER-content-length"}))[0]
-    assert b"\r\ninference-HEADER-content-length: " in renamed
-    assert HEADER_LENGTH.encode() not in renamed
-    twice = sent(make_case(header_length={"values": ["${length}", "1"]}))[0]
-    assert twice.count(HEADER_LENGTH.encode()) == 2
-
-
-def test_content_type_and_other_fields_are_the_cases() -> None:
-    head, _ = sent(make_case(content_type=None, headers={"X-Case": "1"}))
-    assert b"Content-Type" not in head
-    assert lines(head)["X-Case"] == "1"
-    head, _ = sent(make_case(content_type="text/plain"))
-    assert lines(head)["Content-Type"] == "text/plain"
-
-
-def test_bytes_are_dropped_and_appended_and_the_content_length_follows() -> None:
-    whole = sent(make_case())[1]
-    head, body = sent(make_case(body={"drop": 1}))
-    assert body == whole[:-1]
-    assert lines(head)["Content-Length"] == str(len(body))
-    assert lines(head)[HEADER_LENGTH] == str(len(whole) - 12)
-    head, body = sent(make_case(body={"append": "00 ff"}))
-    assert body == whole + b"\x00\xff"
-    assert lines(head)["Content-Length"] == str(len(body))
 
 
 @pytest.mark.parametrize(
@@ -156,12 +70,6 @@ def test_parts_are_the_ranges_of_what_was_sent(
         for kind, start, end in ranges
     ]
     assert parts[-1].end == len(sent(case)[1])
-
-
-def test_text_in_place_of_the_json_is_sent_as_it_is() -> None:
-    head, body = sent(make_case({"outcome": "reject"}, json={"text": "{é"}))
-    assert body == "{é".encode() + BLOB
-    assert lines(head)[HEADER_LENGTH] == "3"
 
 
 def test_an_expected_output_shares_the_memory_of_the_request() -> None:

@@ -7,61 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.cases import REJECT, document, make_case, prepared, sent
-from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.library import suite_cases
-
-
-def is_plain(case: RequestCase) -> bool:
-    """Whether the JSON is neither tampered with nor spelled otherwise, nor in a content coding."""
-    other = {"json", "raw", "encoding", "body", "client", "delivery", "version"}
-    return not case.variations and other.isdisjoint(case.request)
-
-
-PLAIN = [c for c in suite_cases() if isinstance(c, RequestCase) and is_plain(c)]
-
-
-def test_the_suites_plain_requests_have_the_json_that_one_encoder_writes() -> None:
-    assert len(PLAIN) > 500
-    for case in PLAIN:
-        made = prepared(case)
-        (wire,) = made.request.http1
-        body = bytes(wire).partition(b"\r\n\r\n")[2]
-        written = body[: made.parts[0].end]
-        again = json.dumps(json.loads(written), ensure_ascii=False, separators=(",", ":"))
-        assert written == again.encode(), case.id
-
-
-@pytest.mark.parametrize("indent", [None, 1])
-def test_members_and_inputs_come_in_their_order(indent: int | None) -> None:
-    inputs = [
-        {"tensor": 1, "shape": [1, 2], "values": [7, 8], "form": "json"},
-        {"tensor": 0, "shape": [1, 1], "values": [-0.0], "form": "both"},
-        {"tensor": 2, "shape": [2], "values": [True, False]},
-    ]
-    outputs = [{"tensor": 0}]
-    parameters = {"x": 1e16, "inputs": None}
-    case = make_case(
-        {"outcome": "success"},
-        model="mixed",
-        inputs=inputs,
-        outputs=outputs,
-        id='a"',
-        parameters=parameters,
-        json={} if indent is None else {"indent": indent},
-    )
-    _, body = sent(case)
-    written = json.dumps(document(body), ensure_ascii=False)
-    assert written == (
-        '{"id": "a\\"", "parameters": {"x": 1e+16, "inputs": null}, "inputs": ['
-        '{"name": "INPUT1", "shape": [1, 2], "datatype": "UINT32", "data": [7, 8]}, '
-        '{"name": "INPUT0", "shape": [1, 1], "datatype": "FP16", '
-        '"parameters": {"binary_data_size": 2}, "data": [-0.0]}, '
-        '{"name": "INPUT2", "shape": [2], "datatype": "BOOL", '
-        '"parameters": {"binary_data_size": 2}}], "outputs": [{"name": "OUTPUT0"}]}'
-    )
-    if indent is None:
-        assert body.startswith(written.replace(": ", ":").replace(", ", ",").encode())
+from support.cases import REJECT, document, make_case, sent
 
 
 @pytest.mark.parametrize(

@@ -46,16 +46,6 @@ def test_data_is_what_each_element_is_in_json(datatype: str, pattern: str, count
     assert b"".join(data.text) == in_text(data.values)
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (1, 6, 1), (50, 100), ()])
-@pytest.mark.parametrize("datatype", ["INT32", "FP16", "BYTES"])
-def test_nested_data_has_the_shape(datatype: str, shape: tuple[int, ...]) -> None:
-    count = {(): 1, (50, 100): LONG}.get(shape, 6)
-    blob = value_pattern("counting", datatype, count)
-    data = json_data(datatype, shape, blob, nested=True)
-    assert data.values == to_json(datatype, shape, blob, nested=True)
-    assert b"".join(data.text) == in_text(data.values)
-
-
 def test_bytes_that_repeat_within_an_element_are_no_elements() -> None:
     elements = [b"\4\0\0\0"] * LONG  # each looks like its own length
     data = flat("BYTES", encode_bytes(elements))

@@ -12,7 +12,6 @@ import trustme
 from support.cases import make_case, prepared
 from support.servers import PATIENCE_S, PATIENT, Peer, connected, serving, steps
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.wire.encode.parting import times
 from v2_conformance.wire.transcript import Ending
 from v2_conformance.wire.transport import Parting
 
@@ -48,11 +47,6 @@ def test_the_first_chunk_has_a_wrong_size_or_end() -> None:
     end = wire({"chunk_end": "5858"}, delivery={"chunks": 50})
     at = plain.index(b"\r\n32\r\n") + 6 + 50
     assert end == plain[:at] + b"XX" + plain[at + 2 :]
-
-
-def test_a_client_breaks_off_once_unless_the_case_says_more() -> None:
-    assert times({}) == 1
-    assert times({"client": {"times": 8}}) == 8
 
 
 def test_a_client_that_leaves_reads_nothing_and_closes() -> None:

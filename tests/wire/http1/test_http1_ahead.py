@@ -95,16 +95,6 @@ def test_the_time_of_an_answer_that_comes_later_still_is_the_whole_one() -> None
         assert came.first_byte_s >= _AWAY_S - _CLOCKS_S
 
 
-def test_a_server_that_never_answers_is_still_given_up() -> None:
-    script = steps(Peer.request, http(b"1"), Peer.until_closed)
-    limits = Limits(connect_s=5, exchange_s=0.2)
-    with serving(script) as server, connected(server, limits) as connection:
-        connection.exchange(request_of(REQUEST))
-        request = request_of(REQUEST)
-        connection.begin(request)
-        assert connection.exchange(request).ending is Ending.TIMEOUT
-
-
 @pytest.mark.parametrize("fresh", [False, True])
 def test_unread_answer_is_not_that_of_another_request(fresh: bool) -> None:
     scripts = answering(http(b"1"), http(b"2")), answering(http(b"3"))

@@ -14,12 +14,6 @@ from v2_conformance.wire.http1.response import ResponseReader, read_again
 from v2_conformance.wire.transcript import Ending, Limits
 
 
-def test_field_values_are_found_in_any_case_and_in_order() -> None:
-    came = parsed(http(b"", 200, ("X-A", 1), ("x-a", 2), ("X-B", 3)))
-    assert came.values("X-a") == ["1", "2"]
-    assert came.value("x-c") is None
-
-
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=4))
 @settings(max_examples=100)
 def test_no_bytes_and_no_segmentation_can_raise(tail: bytes, cuts: list[int]) -> None:
@@ -73,25 +67,6 @@ def test_a_recorded_response_is_read_as_far_as_it_goes(
     response = read_again(received, ending)
     assert (None if response is None else response.status) == status
     assert response is None or bytes(response.body) == body
-
-
-@pytest.mark.parametrize(
-    "received",
-    [
-        b"",
-        b"HTTP/1.1 200 OK\r\nA: b",
-        b"HTTP/1.1 100 Continue\r\n\r\n",
-        http(b"abc")[:-1],
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\na",
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;closed",
-    ],
-)
-def test_a_response_that_is_cut_off_is_neither_done_nor_wrong(received: bytes) -> None:
-    reader = ResponseReader(Limits())
-    if received:
-        reader.feed(received)
-    reader.feed(b"")
-    assert (reader.done, reader.error, reader.eof, reader.reusable) == (False, "", True, False)
 
 
 def test_two_answers_of_http_1_0_are_read_if_the_first_keeps_the_connection() -> None:

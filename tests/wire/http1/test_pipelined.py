@@ -18,7 +18,7 @@ from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import SecondAnswerWrong
 from v2_conformance.suite.causes.circumstances import NoResponse
 from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.transport_findings import BodyTooLarge, ConnectionClosed
+from v2_conformance.suite.causes.transport_findings import BodyTooLarge
 from v2_conformance.suite.entries.case_files import make_case as make_entry
 from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.outcomes import Outcome
@@ -153,17 +153,6 @@ def test_a_server_may_limit_the_size_of_a_request_behind_another() -> None:
     with MutantServer(variants=["decoded-bodies-limited"]) as server:
         found = verdict(server.url, BEFORE_A_LONG_ONE)
     assert (found.outcome, type(found.cause)) == (Outcome.UNSUPPORTED, BodyTooLarge)
-
-
-def test_answers_in_the_wrong_order_are_a_failure() -> None:
-    first, second = answers(number=2)
-    with scripted(second, first) as server:
-        assert verdict(server.url).outcome is Outcome.FAIL
-
-
-def test_no_answer_at_all_is_the_failure_of_the_first() -> None:
-    with scripted(close=True) as server:
-        assert isinstance(verdict(server.url).cause, ConnectionClosed)
 
 
 def test_every_answer_behind_an_error_is_read_and_judged() -> None:

@@ -92,10 +92,6 @@ def test_chunks_are_read_as_h11_reads_them(raw: bytes, cuts: list[int], answers:
         assert found == read(raw, cuts, answers)
 
 
-def test_a_thousand_small_chunks_become_one() -> None:
-    assert SmallChunks(100).joined(b"1\r\n{\r\n" * 1000) == b"3e8\r\n" + b"{" * 1000 + b"\r\n"
-
-
 def test_each_element_of_a_long_tensor_may_be_a_chunk_but_not_each_byte() -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     elements = 1_500_000  # those of C6/slow-readers

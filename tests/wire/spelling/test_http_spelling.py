@@ -11,9 +11,7 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import Prepared, prepare
-from v2_conformance.wire.spelling.http import HttpSpelling, Place
 
-PLAIN = HttpSpelling([], Place("http://host:1", "identity_int32", "1"))
 VERSIONED = DeployedModel("identity/INT32", "identity_int32", ("INPUT0",), ("OUTPUT0",), "3")
 TARGET = Address("host:1", "/base", (("Accept", "*/*"), ("X-Key", "k")))
 
@@ -33,21 +31,6 @@ def head(*names: str, **request: Any) -> list[str]:
 
 def fields(*names: str, **request: Any) -> list[str]:
     return head(*names, **request)[1:]
-
-
-def test_each_piece_is_a_chunk_and_an_empty_one_ends_the_body() -> None:
-    assert PLAIN.write_chunks([b"a" * 26, memoryview(b"xyz")[1:]]) == (
-        b"1a\r\n" + b"a" * 26 + b"\r\n",
-        b"2\r\nyz\r\n",
-        b"0\r\n\r\n",
-    )
-    assert PLAIN.write_chunks([]) == (b"0\r\n\r\n",)
-
-
-def test_names_of_fields_in_other_cases() -> None:
-    assert "host: host:1" in fields("field-names-lower-case")
-    assert "HOST: host:1" in fields("field-names-upper-case")
-    assert "hOsT: host:1" in fields("field-names-mixed-case")
 
 
 def test_fields_in_reverse_order() -> None:
@@ -113,11 +96,6 @@ def test_http_1_0_and_an_empty_line_before_the_request() -> None:
     assert head("http-1.0")[0].endswith(" HTTP/1.0")
     assert made("http-1.0").to_old_client
     assert wire("empty-line-first") == b"\r\n" + wire()
-
-
-def test_statuses_with_which_a_server_may_refuse_are_known() -> None:
-    assert made("http-1.0").declined_by == ((426, "http-1.0"), (505, "http-1.0"))
-    assert made().declined_by == ()
 
 
 def test_chunks_in_other_spellings() -> None:
