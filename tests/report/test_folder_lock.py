@@ -76,10 +76,3 @@ def test_a_file_system_without_locks_is_no_obstacle(
     monkeypatch.setattr(fcntl, "flock", none)
     with sole_run(tmp_path):
         pass
-
-
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "dangling").symlink_to("nowhere")
-    assert "choose another folder" in refusal(tmp_path / "file" / "x")
-    assert "File exists" in refusal(tmp_path / "dangling")

@@ -51,11 +51,6 @@ def test_a_case_that_sends_something_else_is_counted_and_not_compared() -> None:
     assert (found.better, found.other_cases) == ((), 1)
 
 
-def test_cases_of_one_version_alone_are_not_compared() -> None:
-    found = step(of(case("P2/a", "fail")), of(case("H6/a", "fail"), version="2"))
-    assert (found.better, found.worse) == ((), ())
-
-
 def test_the_strictest_level_comes_first_and_is_that_of_the_cases_that_changed() -> None:
     should = {"level": "SHOULD"}
     found = step(
@@ -63,17 +58,6 @@ def test_the_strictest_level_comes_first_and_is_that_of_the_cases_that_changed()
         of(case("P2/a", **should), case("H6/a"), version="2"),
     )
     assert [(one.id, one.level) for one in found.better] == [("H6", "MUST"), ("P2", "SHOULD")]
-
-
-def test_what_got_better_has_the_level_at_which_it_failed() -> None:
-    found = step(of(case("H6/a", "fail", level="SHOULD")), of(case("H6/a"), version="2"))
-    assert [one.level for one in found.better] == ["SHOULD"]
-
-
-def test_profiles_that_changed_are_said() -> None:
-    more = report_of([case("P2/a")], profiles=["binary", "raw"])
-    assert step(of(case("P2/a")), more).profiles_changed
-    assert not step(of(case("P2/a")), of(case("P2/a"))).profiles_changed
 
 
 def test_what_did_not_run_counts_neither_as_a_pass_nor_as_a_failure() -> None:

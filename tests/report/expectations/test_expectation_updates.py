@@ -136,9 +136,3 @@ def test_one_cause_of_many_failures_is_one_entry(tmp_path: Path) -> None:
     again = load_expectations(path)
     assert judge_expectations(again, cases, known, TODAY, Gate()).good
     assert updated(again, cases, known).added == ()
-
-
-def test_cases_of_one_entry_and_model_are_one_entry() -> None:
-    cases = [case(f"O1/blob[{n}]@m", "fail", cause=LeftoverBytes(1, 1, n)) for n in (3, 4)]
-    update = updated(Expectations("new"), cases, {one.id: one.requirement for one in cases})
-    assert [e.what for e in update.added] == ["O1/blob[*]@m"]

@@ -52,11 +52,6 @@ def test_first_differing_byte_is_shown(offset: int, limits: FoldLimits) -> None:
     assert f"first differing byte: element {offset // 4} of OUTPUT0" in pointer
 
 
-@pytest.mark.parametrize("body_offset", [0, 10**9])
-def test_an_offset_that_is_in_no_blob_marks_nothing(body_offset: int) -> None:
-    assert blob_of(differing(8, body_offset=body_offset)).differing is None
-
-
 def test_spans_are_in_order_and_say_what_is_left_out_before_them() -> None:
     blob = blob_of(differing(2005), BRIEF)
     at = 0
@@ -131,15 +126,6 @@ def test_facts_and_notes_say_how_the_exchange_went() -> None:
 
 
 # Known-good requests after the case
-
-
-def test_right_answers_to_known_good_requests_are_folded_more_or_left_out() -> None:
-    big = exchange(message_with(bytes(range(256)) * 4), b"", "canary", Purpose.CANARY_FRESH)
-    shown = case("H6/x", "pass", "", exchange(message_with(bytes(1000)), b""), big)
-    assert len(list(folded_exchanges(shown, FULL, None))) == 1
-    own, canary = (e.messages[0].sections[-1] for e in folded_exchanges(shown, FULL, BRIEF))
-    assert own.spans[0].end == FULL.first
-    assert canary.spans[0].end == BRIEF.first
 
 
 def test_wrong_answers_to_known_good_requests_are_shown_as_the_case_is() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from v2_conformance.report.shown.visible_text import is_visible, on_one_line, short, visible
+from v2_conformance.report.shown.visible_text import is_visible, on_one_line, visible
 
 
 def test_visible_spells_out_what_hides_or_reorders() -> None:
@@ -24,8 +24,3 @@ def test_a_text_is_visible_exactly_if_nothing_must_be_spelled_out(text: str) -> 
 def test_one_line_is_one_line(text: str) -> None:
     assert len(on_one_line(text).splitlines()) <= 1
     assert "\t" not in on_one_line(text)
-
-
-def test_short_text_says_that_it_was_cut() -> None:
-    assert short("abc", 3) == "abc"
-    assert short("abcd", 3) == "ab…"

@@ -6,7 +6,6 @@ import pytest
 
 from support.reports import case, passes, report_of
 from v2_conformance.report.document import Report
-from v2_conformance.report.tested import Model
 from v2_conformance.report.verdict.claims import Claim, claims
 
 
@@ -52,14 +51,3 @@ def test_a_profile_that_is_not_claimed_is_not_judged() -> None:
 def test_a_profile_of_which_nothing_ran_does_not_hold() -> None:
     report = report_of(passes(), profiles=["binary", "raw"])
     assert claim(report, "Profile raw").outcome == "not_run"
-
-
-def test_absent_models_and_unclaimed_datatypes_are_counted() -> None:
-    report = report_of(
-        [*passes(), case("D1/x", "unsupported")],
-        models={"identity/FP32": Model("m", (), ())},
-        absent={"identity/BOOL": "no model"},
-        unsupported=("INT8",),
-    )
-    assert claim(report, "Models").shown == "1 present, 1 absent (below)."
-    assert claim(report, "Datatypes").shown == "Not tested: 1 case was not sent."

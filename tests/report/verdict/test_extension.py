@@ -29,11 +29,6 @@ def test_a_server_without_the_extension_is_said_to_show_none_of_it() -> None:
     assert found.words.startswith("GET /v2 does not list binary_tensor_data, and no correct")
 
 
-def test_a_server_that_lists_what_it_does_not_do_is_told_so() -> None:
-    found = extension(report(case("P2", REFUSED), listed=True))
-    assert found.words.startswith("GET /v2 lists binary_tensor_data, but no correct request")
-
-
 def test_a_server_that_does_what_it_does_not_list_is_told_so() -> None:
     found = extension(report(case("P2", BINARY)))
     assert found == Extension(listed=False, accepted=True, answered=True)

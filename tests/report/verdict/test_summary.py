@@ -13,7 +13,6 @@ from support.reports import report_of
 from v2_clients.findings import ClientLacks
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.verdict import summary as module
-from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.report.words import must_words, shown_causes
 from v2_conformance.suite.causes.causes import GeneratedFailure
 from v2_conformance.suite.causes.circumstances import RoleAbsent
@@ -62,15 +61,6 @@ def verdict(*cases: CaseResult) -> tuple[bool, bool]:
     assert came.conformant or not came.robust
     assert bool(came.reasons) == (not came.robust)
     return came.conformant, came.robust
-
-
-def test_a_run_where_all_passed_is_conformant_and_robust() -> None:
-    came = summary(
-        case(TEXT, Outcome.PASS), case(DERIVED, Outcome.PASS), case(SHOULD, Outcome.PASS)
-    )
-    assert (came.verdict.conformant, came.verdict.robust) == (True, True)
-    assert (came.verdict.reasons, came.verdict.warnings) == ((), ())
-    assert came.verdict.words == "conformant, robust"
 
 
 @pytest.mark.parametrize(("basic", "holds"), [(False, True), (True, False)])
@@ -159,13 +149,6 @@ def test_a_should_that_did_not_pass_warns_and_a_may_does_not(outcome: Outcome) -
 @pytest.mark.parametrize("outcome", [Outcome.UNSUPPORTED, Outcome.DISPUTED])
 def test_what_is_not_claimed_or_disputed_blocks_nothing(outcome: Outcome) -> None:
     assert verdict(case(TEXT, outcome), case(DERIVED, outcome)) == (True, True)
-
-
-def test_a_disputed_requirement_is_reported_as_such() -> None:
-    came = summary(case(TEXT, Outcome.PASS), case(CONTESTED, Outcome.DISPUTED))
-    (row,) = [row for row in came.requirements if row.id == CONTESTED.id]
-    assert row.outcome is Outcome.DISPUTED
-    assert came.verdict.conformant
 
 
 @pytest.mark.parametrize("outcome", [o for o in Outcome if o is not Outcome.PASS])
@@ -257,20 +240,6 @@ def test_worst_outcome_is_the_requirements(outcomes: list[Outcome], worst: Outco
     assert (row.level, row.basis) == (TEXT.level, TEXT.basis)
 
 
-def test_reasons_count_cases_and_name_requirement_and_level() -> None:
-    came = summary(
-        case(TEXT, Outcome.FAIL),
-        case(TEXT, Outcome.FAIL, 2),
-        case(DERIVED, Outcome.NOT_RUN),
-        case(OTHER, Outcome.PASS),
-    )
-    assert set(came.verdict.reasons) == {
-        f"MUST (blocks conformant) {TEXT.id} failed (2 cases)",
-        f"MUST (blocks robust) {DERIVED.id} did not run (1 case)",
-    }
-    assert came.verdict.reasons[-1].startswith(f"MUST (blocks robust) {DERIVED.id}")
-
-
 def test_a_generated_failure_whose_cause_another_case_has_blocks_nothing_of_its_own() -> None:
     refused = WrongStatus("200", 500, "not UTF-8")
     failed = msgspec.structs.replace(case_of("B4/case", Outcome.FAIL), cause=refused)
@@ -289,15 +258,6 @@ def test_an_error_of_the_suite_is_never_silent() -> None:
     for requirement in (SHOULD, MAY, CONTESTED):
         came = summary(case(TEXT, Outcome.PASS), case(requirement, Outcome.ERROR))
         assert any(requirement.id in warning for warning in came.verdict.warnings)
-
-
-def test_a_report_gives_the_same_verdict_again() -> None:
-    report = report_of(
-        [case(TEXT, Outcome.PASS), case(DERIVED, Outcome.FAIL), case(SHOULD, Outcome.FAIL)]
-    )
-    assert concluded(report) == report
-    found = summary(*report.cases)
-    assert (report.verdict, report.requirements) == (found.verdict, found.requirements)
 
 
 def test_a_failure_blocks_what_its_case_says_and_not_its_requirement() -> None:

@@ -152,14 +152,6 @@ def test_a_profile_that_is_not_claimed_costs_only_its_own_requirements(left_out:
     assert rows.isdisjoint(n for n, entry in catalogue().items() if entry.profile == left_out)
 
 
-def test_a_profile_of_codings_without_a_coding_is_not_shown() -> None:
-    conclusion, _ = run_without({"gzip", "deflate"})
-    assert "MUST (blocks conformant) Z1 was not tested: its cases need" in " ".join(
-        conclusion.verdict.reasons
-    )
-    assert not conclusion.verdict.conformant
-
-
 @pytest.mark.parametrize("lacks", [{"FP16"}, {"BYTES", "FP32"}, set(DATATYPES)])
 def test_a_case_that_is_sent_elsewhere_stays_the_case_that_it_is(lacks: set[str]) -> None:
     target = Target("http://h")
