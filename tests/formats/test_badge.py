@@ -94,18 +94,6 @@ def test_the_title_says_for_what_the_verdict_is() -> None:
         assert words in title
 
 
-def test_text_fits_its_half() -> None:
-    for report in REPORTS.values():
-        root = ElementTree.fromstring(svg(report))
-        rects = [r for r in root.iter(f"{SVG}rect") if "fill" in r.attrib]
-        for rect, text in zip(rects, root.iter(f"{SVG}text"), strict=True):
-            start, width = float(rect.get("x", 0)), float(rect.attrib["width"])
-            begin, length = float(text.attrib["x"]), float(text.attrib["textLength"])
-            assert start < begin
-            assert begin + length < start + width
-            assert length >= 5 * len(text.text or "")
-
-
 def test_a_hostile_server_gets_no_markup_into_it() -> None:
     report = report_of(server=(HOSTILE * 100, HOSTILE))
     drawing = svg(report)

@@ -98,17 +98,6 @@ def test_requirements_and_verdict() -> None:
     assert "  H8 MUST (blocks conformant) pass -> none" in shown
 
 
-def test_a_failure_is_said_in_the_words_of_its_cause_and_one_that_is_gone_is_not() -> None:
-    found = diff_reports(
-        report(case("H6/a"), case("H6/b", "fail", cause=NotHttp("vanished"))),
-        report(case("H6/a", "fail", "sent it: not HTTP", cause=NotHttp("SSH"))),
-    )
-    shown = text(found)
-    assert "the response is not HTTP: SSH" in shown
-    assert "sent it" not in shown
-    assert "vanished" not in shown
-
-
 def test_a_failure_that_is_gone_at_another_url_may_be_hidden() -> None:
     old, direct = report(case("H6/a", "fail")), report(case("H6/a"))
     behind = report(case("H6/a"), url="http://proxy.example")

@@ -90,18 +90,6 @@ class TestMarkdown:
             held = sum(row.outcome is Outcome.PASS for row in passed)
             assert must.split("|")[2].strip() == str(held)
 
-    def test_the_counts_are_a_table_with_a_rule_below_its_first_line(self) -> None:
-        report = report_of(outcomes={"P2": "fail"})
-        lines = markdown(report).splitlines()
-        at = next(n for n, line in enumerate(lines) if line.startswith("| requirements |"))
-        assert lines[at].count("|") == 4
-        assert lines[at + 1] == "|---|--:|--:|"
-
-    def test_a_good_run_lists_no_failure(self) -> None:
-        text = markdown(report_of())
-        assert "conformant, robust" in text
-        assert "first case" not in text
-
     def test_a_part_of_a_run_is_no_verdict_and_lists_only_what_ran(self) -> None:
         text = as_shown(markdown(report_of(outcomes={"P2": "fail"}, left_out=["P3", "P5"])))
         assert "incomplete run" in text
@@ -157,12 +145,6 @@ class TestAnnotations:
         assert failure.startswith("::notice title=expected%3A MUST (blocks conformant) S1 ")
         assert "fail, as expected | MUST (blocks conformant) |" in markdown(report)
 
-    def test_a_cause_that_was_expected_is_marked_and_no_other(self) -> None:
-        failing = case("S1/x", "fail")
-        known = msgspec.structs.replace(failing, expected=ExpectedFailure("known"))
-        assert " (expected)<br>" not in markdown(report_of(passes(failing)))
-        assert markdown(report_of(passes(known))).count(" (expected)<br>") == 1
-
     def test_the_verdict_is_an_error_if_a_single_failure_was_not_expected(self) -> None:
         known = case("S1/x", "fail", expected=ExpectedFailure("known"))
         report = report_of(passes(known, case("S2/x", "fail")))
@@ -191,11 +173,6 @@ class TestAnnotations:
 class TestPublish:
     def report(self) -> Report:
         return report_of(outcomes={"P2": "fail"})
-
-    def test_elsewhere_nothing_is_said(self) -> None:
-        said: list[str] = []
-        publish(self.report(), None, said.append)
-        assert said == []
 
     def test_the_summary_is_appended(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = tmp_path / "summary.md"
@@ -274,14 +251,3 @@ class TestForgedCommands:
         report = load_report(pytester.path / "out" / "report.json")
         assert commands(result.stdout.str()) == annotation_lines(report)
         assert "incomplete run" in (pytester.path / "summary.md").read_text()
-
-    def test_collecting_alone_is_no_run(
-        self, hostile: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("GITHUB_ACTIONS", "true")
-        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pytester.path / "summary.md"))
-        result = pytester.runpytest(
-            *("-p", "no:hypothesispytest", "--v2-url", hostile, "--collect-only", "-m", "P1")
-        )
-        assert commands(result.stdout.str()) == []
-        assert not (pytester.path / "summary.md").exists()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from support.reports import case, passes, report_of, row_of
 from v2_conformance.formats.heat import HeatCell, heat
 from v2_conformance.report.document import RequirementResult
@@ -26,12 +24,6 @@ def test_every_requirement_is_counted_once_in_its_family_and_level() -> None:
     assert (first.worst, first.text) == (Outcome.FAIL, f"✗ 1/{first.total}")
 
 
-def test_an_unknown_family_comes_last() -> None:
-    rows = report_of(passes()).requirements
-    unknown = msgspec.structs.replace(rows[0], id="Q1")
-    assert (heat([unknown, *rows])[-1].family, heat([unknown])[0].title) == ("Q", "Other")
-
-
 def test_the_shade_grows_with_what_a_failure_blocks_and_not_with_how_many_fail() -> None:
     def shade(*rows: RequirementResult) -> int:
         (cell,) = (cell for cell in heat(rows)[0].cells if cell is not None)
@@ -44,12 +36,6 @@ def test_the_shade_grows_with_what_a_failure_blocks_and_not_with_how_many_fail()
     assert shade(row_of(id="H1", level="SHOULD", **failed)) == 2
     assert shade(*good, row_of(id="H1", blocks="robust", **failed)) == 3
     assert shade(*good, row_of(id="H1", blocks="conformant", **failed)) == 4
-
-
-def test_a_cell_says_all_outcomes_in_words() -> None:
-    cell = HeatCell({Outcome.PASS: 2, Outcome.FAIL: 1, Outcome.NOT_RUN: 1})
-    assert cell.words == "1 fail, 2 pass, 1 not run"
-    assert HeatCell({Outcome.PASS: 2}).text == "✓ 2"
 
 
 def test_what_did_not_run_is_not_shown_as_a_pass() -> None:

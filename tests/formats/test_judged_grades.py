@@ -68,9 +68,3 @@ def test_a_requirement_has_the_strictest_grade_at_which_it_fails() -> None:
     for number, grade in enumerate(("SHOULD", "MUST (blocks robust)", CONFORMANT), 1):
         rows = judged(report_of(passes(case("H6/z"), *failing[:number])))
         assert [row.grade for row in rows if row.id == "H6"] == [grade]
-
-
-def test_the_age_of_a_report_is_counted_from_one_day_on_all_pages() -> None:
-    report = report_of(started="2025-01-02T00:30:00+01:00")
-    for page in (render(report), render_matrix([("r", column_of(report, ""))])):
-        assert 'data-age="2025-01-01"' in page

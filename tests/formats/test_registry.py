@@ -19,7 +19,6 @@ from v2_conformance.formats.registry import (
     FORMATS,
     Format,
     file_names,
-    make_folder,
     write_formats,
 )
 from v2_conformance.reference.behaviour import Behaviour
@@ -45,13 +44,6 @@ def written(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def test_every_format_has_a_file_of_its_own_and_renders() -> None:
-    report = report_of(passes())
-    assert len(set(file_names())) == len(FORMATS)
-    for form in FORMATS:
-        assert form.render(report)
-
-
 def test_writing_a_report_writes_every_format(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     paths = write_formats(folder, report_of(passes()))
@@ -60,13 +52,6 @@ def test_writing_a_report_writes_every_format(tmp_path: Path) -> None:
     assert written(folder) == set(file_names())
     paths = write_formats(tmp_path / "badges", report_of(passes()), BADGES)
     assert written(tmp_path / "badges") == {"badge.svg", "badge.json"}
-
-
-def test_a_folder_is_made_with_those_around_it_and_may_be_there(tmp_path: Path) -> None:
-    folder = tmp_path / "new" / "newer"
-    for _ in range(2):
-        make_folder(folder)
-        assert folder.is_dir()
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:

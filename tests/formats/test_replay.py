@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 import shlex
@@ -19,13 +18,11 @@ import pytest
 import trustme
 
 from support.cases import prepared
-from support.pages import records_of
 from support.reports import case, exchange, report_of
 from support.responses import http
 from support.runs import CASES, results, target_of
 from support.servers import GREET_AGAIN, Peer, Script, flooding, serving, steps
 from v2_conformance.errors import ReportFileError, UsageError
-from v2_conformance.formats.html.page import render
 from v2_conformance.formats.replay.commands import replay_command, write_replay
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.server import ReferenceServer
@@ -283,16 +280,6 @@ def test_replay_is_answered_like_the_case(name: str, tmp_path: Path) -> None:
     assert answers(printed) == [recorded]
 
 
-def test_what_curl_cannot_send_has_a_shell_script_all_the_same(tmp_path: Path) -> None:
-    sent = record(HEAD + b"Content-Length: 1\r\n", b"\r\nx")  # in two writes
-    with serving(taking(len(request_of(sent)))) as server:
-        command = write_replay(report("http://elsewhere"), sent, tmp_path)
-        assert command == shlex.join(["sh", str(tmp_path / "replay.sh")])
-        printed = paste(f"{command} {server.url}")
-    assert answers(printed) == [http(b"fine")]
-    assert server.requests == [request_of(sent)]
-
-
 def test_a_request_that_the_report_has_only_the_start_of_is_not_sent(tmp_path: Path) -> None:
     sent = record(posted(bytes(20_000)))
     (first,) = sent.exchanges
@@ -311,13 +298,6 @@ def test_where_the_server_did_not_survive_the_requests_after_it_are_sent_as_they
         printed = paste(replay_command(report(server.url), sent))
     assert [peer.requests for peer in server.peers] == [[first, same], [fresh]]
     assert answers(printed) == [http(b"fine")] * 3
-
-
-def test_a_case_that_the_server_survived_is_sent_alone() -> None:
-    sent = record(posted(b"x"), more=[(posted(b"y"), False)])
-    command = replay_command(report("http://h"), sent)
-    assert base64.b64encode(b"x").decode() in command
-    assert base64.b64encode(b"y").decode() not in command
 
 
 def test_over_tls_it_trusts_what_the_environment_says(tmp_path: Path) -> None:
@@ -387,12 +367,6 @@ def test_a_masked_field_has_to_be_filled_in() -> None:
     assert "*" not in replay_command(report("http://h"), record(posted(b"x"))).replace("'*'", "")
 
 
-def test_one_of_many_at_a_time_says_so() -> None:
-    sample = exchange(posted(b"x"), b"", "one of 40, 8 at a time", Purpose.SAMPLE)
-    sent = case(NORMAL, "fail", None, sample)
-    assert replay_command(report("http://h"), sent).startswith("# The case sends many ")
-
-
 def test_nothing_sent_is_nothing_to_replay(tmp_path: Path) -> None:
     sent = case(NORMAL, "not_run")
     assert replay_command(report("http://h"), sent) == ""
@@ -421,26 +395,9 @@ def test_another_file_is_never_overwritten(tmp_path: Path) -> None:
     assert not (tmp_path / "replay.py").exists()
 
 
-def test_a_folder_that_cannot_be_made_is_a_line(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="cannot write into"):
-        write_replay(report("http://h"), record(posted(b"x")), tmp_path / "file" / "x")
-
-
 def test_the_script_needs_nothing_but_python() -> None:
     command = replay_command(report("http://h"), record(b"odd"))
     script = "\n".join(command.split("\n")[1:-1])
     imported = re.findall(r"(?m)^(?:import|from) (\w+)", script)
     assert set(imported) <= set(sys.stdlib_module_names)
     assert "conformance" not in imported
-
-
-def test_the_page_of_a_case_has_its_command_and_stays_small_however_many() -> None:
-    odd = of_suite("H6/not-a-number[empty]")
-    command = replay_command(report("http://h"), odd)
-    many = [msgspec.structs.replace(odd, id=f"{odd.id}{number}") for number in range(2500)]
-    page = render(report_of(many, url="http://h"))
-    commands = [record.get("replay", "") for record in records_of(page).values()]
-    assert commands[0].partition("\n")[0] == command.partition("\n")[0]
-    assert sum("python3 - " in each for each in commands) > 1000
-    assert len(page.encode()) < 2_000_000

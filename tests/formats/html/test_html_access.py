@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
-from pathlib import Path
 
 import pytest
 
 from support.axe import violations
 from support.browser import Browser, choose, opened, until
-from support.pages import page_of_cases, written_page
+from support.pages import written_page
 from support.reports import case, differing, exchange, passes, report_of
 from support.responses import message_with, v2
 from v2_conformance.formats.html.page import case_anchor
@@ -74,13 +73,3 @@ def test_it_prints_on_ten_pages_with_the_passes_folded(browser: Browser, page: s
     opened(browser, page)
     printed = base64.b64decode(browser.call("Page.printToPDF")["data"])
     assert 2 <= len(_PAGE.findall(printed)) <= 10
-
-
-def test_a_case_that_is_open_is_printed_with_its_bytes(browser: Browser, tmp_path: Path) -> None:
-    opened(browser, page_of_cases(tmp_path, differing(8)))
-    browser.call("Emulation.setEmulatedMedia", media="print")
-    try:
-        mark = "document.querySelector('mark.diff')?.checkVisibility()"
-        browser.wait(lambda: browser.evaluate(mark))
-    finally:
-        browser.call("Emulation.setEmulatedMedia", media="")

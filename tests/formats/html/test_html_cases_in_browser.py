@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -64,16 +63,6 @@ def test_a_failure_shows_its_exchanges(browser: Browser, written: Written) -> No
     assert seen.index("Response · nothing") < seen.index("Request · ")
 
 
-def test_sections_come_in_their_order(browser: Browser, tmp_path: Path) -> None:
-    found = differing(8)
-    opened(browser, page_of_cases(tmp_path, found, replay=lambda *_: "curl '<&'"))
-    seen = text_of(browser, found.id, "curl '<&'")
-    order = ["expected", "7f000000", "Response · ", "Request · ", "Replay"]
-    places = [seen.index(words) for words in order]
-    assert places == sorted(places)
-    assert "output OUTPUT0 INT32, element 2, byte 8 of its blob, byte " in seen
-
-
 @pytest.mark.parametrize("offset", [0, 7, 8, 15, 500, 512, 2005, 3935, 3936, 3999])
 def test_first_differing_byte_is_marked(browser: Browser, written: Written, offset: int) -> None:
     found = differing(offset)
@@ -105,45 +94,11 @@ def test_a_word_that_is_no_json_is_marked(browser: Browser, written: Written) ->
     assert before.endswith("[1.0,")
 
 
-def test_an_offset_that_no_blob_has_marks_nothing(browser: Browser, written: Written) -> None:
-    odd = differing(8, body_offset=10**9)
-    opened(browser, written(odd))
-    text_of(browser, odd.id, "Request · ")
-    assert browser.evaluate("document.querySelectorAll('mark.diff').length") == 0
-
-
-def test_long_parts_are_folded(browser: Browser, written: Written) -> None:
-    blob = bytes(range(251)) * 40
-    opened(browser, written(case("P5/x", "fail", "m", exchange(message_with(blob), b""))))
-    seen = text_of(browser, "P5/x", "SHA-256")
-    assert f"{len(blob) - 576:,} bytes left out" in seen
-    assert f"SHA-256 of the whole: {hashlib.sha256(blob).hexdigest()}" in seen
-    for start in (0, 496, len(blob) - 16):
-        assert blob[start : start + 16].hex(" ") in seen
-    assert blob[512:528].hex(" ") not in seen
-
-
 def test_bytes_that_are_no_text_are_shown_as_they_are(browser: Browser, written: Written) -> None:
     head = b"HTTP/1.1 200 OK\r\nX: \xc3\xa9\xff\x1b\nContent-Length: 0\r\n\r\n"
     opened(browser, written(case("P5/x", "fail", "m", exchange(b"", head))))
     seen = text_of(browser, "P5/x", "Content-Length")
     assert "X: é\\xff\\x1b\\\nContent-Length: 0" in seen
-
-
-def test_blobs_have_five_colors_in_turn(browser: Browser, written: Written) -> None:
-    entries = ", ".join(
-        f'{{"name": "T{n}", "parameters": {{"binary_data_size": 1}}}}' for n in range(7)
-    )
-    document = f'{{"inputs": [{entries}]}}'.encode()
-    head = f"POST / HTTP/1.1\r\nInference-Header-Content-Length: {len(document)}\r\n\r\n"
-    own = exchange(head.encode() + document + bytes(7), b"")
-    for outcome in ("pass", "fail"):
-        opened(browser, written(case("D1/x", outcome, "", own)), case_anchor("D1/x"))
-        text_of(browser, "D1/x", "T6")
-        colors = browser.evaluate(
-            "Array.from(document.querySelectorAll('h6[class*=k-blob]')).map(e => e.className)"
-        )
-        assert colors == [f"k-blob{n % 5}" for n in range(7)]
 
 
 def framed(response: bytes, framing: str) -> bytes:

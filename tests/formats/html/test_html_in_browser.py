@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from support.browser import Browser, choose, in_view, opened, shown
 from support.pages import element_of, page_of_cases, written_page
-from support.reports import case, differing, exchange, passes, report_of
+from support.reports import case, exchange, passes, report_of
 from support.responses import message_with, v2
 from v2_conformance.formats.html.page import case_anchor
 from v2_conformance.suite.requirements import catalogue
@@ -66,17 +65,6 @@ def test_filters_show_what_they_say(browser: Browser, page: str) -> None:
     assert not browser.evaluate("document.getElementById('nothing').checkVisibility()")
 
 
-def test_what_a_filter_finds_in_a_closed_part_is_shown(browser: Browser, page: str) -> None:
-    opened(browser, page)
-    assert shown(browser, "#settled .case") == set()
-    choose(browser, "outcome", "not_run")
-    assert shown(browser, "details.case") == {case_anchor("S2/gone[1]")}
-    choose(browser, "outcome", "pass")
-    assert len(shown(browser, "#settled .case")) == 50
-    choose(browser, "outcome", "")
-    assert shown(browser, "#settled .case") == set()
-
-
 def test_search_finds_words_in_any_order_and_case(browser: Browser, page: str) -> None:
     opened(browser, page)
     browser.evaluate("document.getElementById('find').focus()")
@@ -103,21 +91,6 @@ def test_deep_link_opens_its_target(browser: Browser, page: str, anchor: str) ->
     choose(browser, "outcome", "disputed")  # the target is filtered away
     browser.evaluate(f"location.hash = {anchor!r}")
     browser.wait(lambda: in_view(browser, anchor))
-
-
-def test_a_deep_link_to_a_case_opens_its_bytes(browser: Browser, page: str) -> None:
-    opened(browser, page, case_anchor("D1/off[33]"))
-    element = element_of("D1/off[33]")
-    shown_bytes = f"{element}.querySelector('pre.hex')?.checkVisibility()"
-    browser.wait(lambda: browser.evaluate(shown_bytes))
-    assert "01 02 03 04" in browser.evaluate(f"{element}.innerText")
-
-
-@pytest.mark.parametrize("name", ["P5/wrong[FP32]", "D1/off[33]", "S2/gone[1]"])
-def test_deep_link_takes_the_shown_id(browser: Browser, page: str, name: str) -> None:
-    browser.open(page)
-    browser.evaluate(f"location.hash = {'case-' + name!r}")
-    browser.wait(lambda: in_view(browser, case_anchor(name)))
 
 
 def test_filters_and_search_live_in_the_url(browser: Browser, page: str) -> None:
@@ -153,19 +126,6 @@ def test_keys_search_and_go_from_case_to_case(browser: Browser, page: str) -> No
     browser.wait(lambda: browser.evaluate(focused) == "find")
     browser.press("j", 74, "j")
     browser.wait(lambda: browser.evaluate("document.getElementById('find').value") == "j")
-
-
-def test_long_bytes_are_scrolled_to_the_first_difference(browser: Browser, tmp_path: Path) -> None:
-    found = differing(3000)
-    opened(browser, page_of_cases(tmp_path, found), case_anchor(found.id))
-    mark = "document.querySelector('mark.diff')"
-    browser.wait(lambda: browser.evaluate(f"{mark} !== null && {mark}.checkVisibility()"))
-    inside = (
-        f"(() => {{ const box = {mark}.closest('pre').getBoundingClientRect(), "
-        f"at = {mark}.getBoundingClientRect(); "
-        "return at.top >= box.top && at.bottom <= box.bottom; })()"
-    )
-    browser.wait(lambda: browser.evaluate(inside))
 
 
 @pytest.mark.parametrize("outcome", ["pass", "fail"])
@@ -213,16 +173,6 @@ def test_passed_case_shows_its_bytes(browser: Browser, tmp_path: Path) -> None:
     assert browser.complaints == []
 
 
-def test_dark_is_dark_and_light_is_light(browser: Browser, page: str) -> None:
-    paper = {}
-    for scheme in ("light", "dark"):
-        opened(browser, page, prefers_color_scheme=scheme)
-        color = browser.evaluate("getComputedStyle(document.body).backgroundColor")
-        paper[scheme] = sum(int(part) for part in re.findall("[0-9]+", color)[:3])
-    assert paper["dark"] < 150
-    assert paper["light"] > 600
-
-
 def test_the_page_fits_360_pixels(browser: Browser, page: str) -> None:
     for anchor in ("", "counts", case_anchor("P5/wrong[FP32]")):
         opened(browser, page, anchor, width=360, height=700)
@@ -248,10 +198,3 @@ def test_a_cell_of_the_heat_map_filters_the_page(browser: Browser, page: str) ->
     browser.wait(lambda: in_view(browser, "requirements"))
     assert {name[:5] for name in shown(browser, "tr[data-outcome]")} == {"req-P"}
     assert shown(browser, "#troubled .case") == {case_anchor("P5/wrong[FP32]")}
-
-
-def test_the_cases_of_a_requirement_are_listed_in_its_row(browser: Browser, page: str) -> None:
-    opened(browser, page)
-    browser.evaluate("document.querySelector('#req-D1 details.all').open = true")
-    links = "document.querySelectorAll('#req-D1 details.all a').length"
-    browser.wait(lambda: browser.evaluate(links) == 40)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.pages import records_in, records_of
-from support.reports import case, exchange, passes, report_of
+from support.reports import case, exchange, report_of
 from support.responses import message_with
 from v2_conformance.formats.html.index import listed
 from v2_conformance.formats.html.packed import packed, survival
@@ -51,26 +51,6 @@ def test_what_passed_is_packed_as_it_began() -> None:
     assert records["D2/y"]["exchanges"][1]["title"] == "second \\u202e"
 
 
-def test_what_passed_is_packed_in_the_room_that_there_is() -> None:
-    noise = random.Random(1).randbytes
-    passing = [case(f"D1/{n}", "pass", "", exchange(noise(4000), noise(4000))) for n in range(100)]
-    report = report_of(passing)
-    cases = listed(report)
-    ids = [each.id for each in cases]
-
-    def shown(room: int) -> list[int]:
-        stream = packed(report, cases, no_replay, room)
-        assert len(stream) <= room
-        return [len(record["data"]) for record in records_in(stream, ids).values()]
-
-    assert shown(2_000_000) == [8000] * 100
-    brief = shown(500_000)
-    assert len(brief) == 100
-    assert set(brief) == {512}
-    assert 5 < len(shown(100_000)) < 100
-    assert shown(100) == []
-
-
 @given(st.lists(st.integers(0, 3000), max_size=60), st.integers(0, 200_000), st.booleans())
 def test_packed_records_stay_in_room(sizes: list[int], room: int, noisy: bool) -> None:
     noise = random.Random(1)
@@ -101,14 +81,6 @@ def test_survival_is_said_in_words() -> None:
     assert words.endswith("got a wrong answer on a fresh connection.")
 
 
-def test_a_replay_command_is_there_if_there_is_one() -> None:
-    report = report_of(passes(case("D1/x", "fail", "m"), case("D2/x", "fail", "m")))
-    text = render(report, lambda _, shown: "curl '<&'" if shown.id == "D1/x" else "")
-    records = records_of(text)
-    assert records["D1/x"]["replay"] == "curl '<&'"
-    assert "D2/x" not in records
-
-
 def test_failures_get_the_room_before_what_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("v2_conformance.formats.html.page._PAGE_BYTES", 600_000)
     noise = random.Random(1).randbytes
@@ -123,10 +95,3 @@ def test_failures_get_the_room_before_what_passed(monkeypatch: pytest.MonkeyPatc
     assert next(iter(records)) == "D1/late"
     assert not records["D1/late"].get("brief")
     assert records["D1/p0"]["brief"]
-
-
-def test_a_section_says_how_many_bytes_it_has_on_the_wire() -> None:
-    failing = case("D1/x", "fail", "", exchange(REQUEST, b""))
-    record = records_of(render(report_of([failing]), no_replay))["D1/x"]
-    sections = record["exchanges"][0]["messages"][0]["sections"]
-    assert sum(section[1] for section in sections) == len(REQUEST)

@@ -47,25 +47,11 @@ def test_every_cell_has_its_servers_outcome() -> None:
     assert others | {"P2", "P4"} == claimed
 
 
-def test_rows_name_level_title_and_statement_in_the_catalogues_order() -> None:
-    page = page_of(report_of())
-    row = page.rows["P2"][0]
-    for words in (catalogue()["P2"].title, catalogue()["P2"].statement, "MUST"):
-        assert words in row
-    order = [name for name in page.rows if name]
-    assert order == [name for name in catalogue() if name in order]
-
-
 def test_a_must_row_names_what_it_blocks() -> None:
     page = page_of(report_of())
     for name, blocks in (("P2", "conformant"), ("H6", "robust")):
         assert f"Blocks {blocks}." in page.rows[name][0]
     assert "(blocks" not in page.rows["P4"][0]
-
-
-def test_an_unclaimed_profile_is_no_failure_and_no_pass() -> None:
-    page = page_of(report_of(), report_of(profiles=["binary", "raw"]))
-    assert page.cells("W1") == ["– not claimed", "✓ pass"]
 
 
 def test_a_level_that_depends_on_profiles_is_named_in_the_cells() -> None:
@@ -109,12 +95,6 @@ def test_namesakes_are_told_apart() -> None:
     assert "(a.json) #2" in Page(render([("a.json", twice), ("a.json", twice)])).text
 
 
-def test_without_a_page_of_a_report_nothing_leads_there() -> None:
-    links = Page(render([("report.json", column_of(report_of(), ""))])).links
-    assert "#matrix" in links
-    assert all(link.startswith(("#", "?family=")) for link in links)
-
-
 def test_the_page_loads_nothing_and_allows_its_own_script_alone() -> None:
     page = page_of(report_of())
     assert page.policy.startswith("default-src 'none'; ")
@@ -152,24 +132,9 @@ def test_nothing_in_a_report_becomes_markup() -> None:
     assert not any(link.startswith("javascript:") for link in page.links)
 
 
-def test_the_numbers_of_a_card_add_up() -> None:
-    column = column_of(report_of(), "")
-    numbers = [int(number) for number in re.findall(r"[0-9]+", column.tally)]
-    passed, total, *others = numbers
-    assert passed + sum(others) == total
-    assert total == sum(row.level == "MUST" for row in column.requirements.values())
-
-
 @pytest.mark.parametrize(
     ("failing", "words"), [([], "0 fail"), (["P2"], "1 fails"), (["P2", "S1"], "2 fail")]
 )
 def test_a_card_says_how_many_fail(failing: list[str], words: str) -> None:
     tally = column_of(report_of(outcomes=dict.fromkeys(failing, "fail")), "").tally
     assert tally.split(", ")[1] == words
-
-
-def test_a_requirement_passes_in_a_card_if_all_its_cases_do() -> None:
-    whole, total = column_of(report_of(), "").passing("MUST")
-    failing = column_of(report_of(outcomes={"P2": "fail", "S1": "fail"}), "")
-    assert 2 <= whole <= total
-    assert failing.passing("MUST") == (whole - 2, total)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import pytest
-
 from support.reports import case, report_of
-from support.responses import HOSTILE
 from v2_conformance.report.document import NOT_IMPLEMENTED
 from v2_conformance.suite.requirements import catalogue
 from v2_publishing.matrix.columns import Column, column_of
-from v2_publishing.matrix.folds import LEAST, folds
+from v2_publishing.matrix.folds import folds
 from v2_publishing.matrix.heat import HeatCell, heat_map
 from v2_publishing.matrix.page import render
 from v2_publishing.matrix.trends import trends
@@ -49,11 +46,6 @@ def test_what_fails_on_one_server_for_one_reason_is_one_fold() -> None:
     assert (why.requirement, why.rows) == (ROOT, len(FLOOD))
 
 
-def test_the_reason_itself_stays_in_the_table() -> None:
-    columns = (good(), flooded())
-    assert ROOT not in folds(rows(*columns), columns)[0].requirements
-
-
 def test_a_row_in_which_another_server_fails_for_itself_stays_in_the_table() -> None:
     other = column_of(report_of(outcomes={FLOOD[0]: "fail"}, server=("Other", "1")), "")
     columns = (flooded(), other)
@@ -64,12 +56,6 @@ def test_two_servers_with_one_reason_share_a_fold() -> None:
     columns = (flooded(name="A"), flooded(name="B"), good())
     (found,) = folds(rows(*columns), columns)
     assert found.labels == ("A 1", "B 1")
-
-
-def test_a_few_rows_are_no_fold() -> None:
-    few = dict.fromkeys([ROOT, *FLOOD[: LEAST - 1]], "fail")
-    columns = (column_of(report_of(outcomes=few), ""), good())
-    assert folds(rows(*columns), columns) == []
 
 
 def test_every_requirement_has_one_row_folded_or_not() -> None:
@@ -116,10 +102,6 @@ def test_a_server_without_the_extension_fails_nowhere_in_the_heat_map() -> None:
     assert heat_map([left_out]) == []
 
 
-def test_nothing_that_fails_is_cold() -> None:
-    assert {c.heat for row in heat_map([good()]) for c in row.cells} == {"0", "none"}
-
-
 def test_levels_and_their_failures_differ_in_form() -> None:
     report = report_of([case("H6/a", "fail"), case("H12/a", "fail"), case("P13/a", "fail")])
     page = render([("r", column_of(report, ""))])
@@ -140,11 +122,3 @@ def test_servers_in_several_versions_have_a_trend_in_the_order_of_versions() -> 
     assert [version.label for version in found.versions] == ["0.9", "0.10"]
     assert (found.better, found.worse) == (1, 1)
     assert found.steps[0].step.better[0].id == "H7"
-
-
-@pytest.mark.parametrize("version", ["", HOSTILE])
-def test_nothing_in_a_trend_becomes_markup(version: str) -> None:
-    reports = [report_of(server=(HOSTILE, v), outcomes={"H6": "fail"}) for v in (version, "2")]
-    page = render([(str(n), column_of(report, "")) for n, report in enumerate(reports)])
-    assert "<script>alert" not in page
-    assert page.count("<script>") == 1
