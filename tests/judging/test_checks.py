@@ -13,7 +13,6 @@ from v2_conformance.judging.checks import CHECKS
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.content_codings import encode
 from v2_conformance.protocol.message import dump_json
-from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import schema_document
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import FirstDifference
@@ -164,14 +163,6 @@ def test_bare_words_for_what_is_no_number_are_left_to_the_case_that_is_about_val
         assert verdict(received, anywhere).outcome is Outcome.FAIL
 
 
-def test_an_error_that_is_no_json_has_no_type_to_judge() -> None:
-    found = verdict(http(b"oops", 400), make_case({**REJECT, "checks": ["error_type"]}))
-    assert (found.outcome, found.cause) == (
-        Outcome.UNSUPPORTED,
-        InvalidErrorBody(400, "not JSON", "oops"),
-    )
-
-
 def test_an_error_with_a_status_of_success_shows_nothing_of_which_error_status_it_has() -> None:
     found = verdict(http(ERROR_BODY), make_case({**REJECT, "checks": ["client_error"]}))
     assert (found.outcome, found.cause) == (Outcome.UNSUPPORTED, NoErrorToJudge(200))
@@ -210,21 +201,6 @@ def test_any_type_that_fits_is_accepted(value: str, is_binary: bool, is_json: bo
     for check, fits in (("binary_type", is_binary), ("json_type", is_json)):
         expected = Outcome.PASS if fits else Outcome.FAIL
         assert verdict(typed, checked(check)).outcome is expected
-
-
-@pytest.mark.parametrize("data", [None, []])
-def test_empty_data_beside_a_size_is_no_data(data: object) -> None:
-    received = v2(answer(sized(data=data)), BLOB)
-    assert verdict(received, checked("data_or_size")) == Verdict(Outcome.PASS)
-
-
-def test_a_header_length_of_the_whole_error_announces_no_blob() -> None:
-    case = make_case({**REJECT, "checks": ["no_blob_announced"]})
-    size = len(ERROR_BODY)
-    assert verdict(http(ERROR_BODY, 400, (HEADER_LENGTH, size)), case).outcome is Outcome.PASS
-    for length in (0, size - 1, size + 1):
-        cause = failure(http(ERROR_BODY, 400, (HEADER_LENGTH, length)), case)
-        assert cause == HeaderLengthUnexpected(str(length))
 
 
 def test_the_checks_of_a_case_that_may_be_rejected_are_about_its_success() -> None:

@@ -17,7 +17,6 @@ from v2_conformance.suite.causes.findings import (
     BrokenCoding,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
-    NotEncoded,
     UndeclaredCoding,
     UnrequestedCoding,
 )
@@ -90,16 +89,6 @@ def test_a_request_without_accept_encoding_accepts_any_coding() -> None:
     assert verdict(received, make_case()).outcome is Outcome.PASS
     assert canary_problem(prepared(make_case()).expected, transcript(received)) is None
     assert verdict(reply(PADDED + BLOB, "identity"), make_case()).outcome is Outcome.PASS
-
-
-def test_a_response_without_a_coding_shows_nothing_of_codings() -> None:
-    case = make_case(
-        {"outcome": "success", "outputs": {"0": "binary"}, "checks": ["encoded"]},
-        accept_encoding="gzip",
-    )
-    found = verdict(reply(PADDED + BLOB, None), case)
-    assert (found.outcome, found.cause) == (Outcome.UNSUPPORTED, NotEncoded())
-    assert verdict(reply(encode("gzip", PADDED + BLOB), "gzip"), case).outcome is Outcome.PASS
 
 
 def test_an_encoded_error_is_a_rejection() -> None:

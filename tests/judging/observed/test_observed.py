@@ -329,13 +329,6 @@ def test_a_client_that_waits_for_100_continue_must_hear_something_before_its_bod
     assert seen("continues", exchange(GOOD)) is None
 
 
-def test_an_error_in_a_coding_that_nobody_named_is_no_error_body() -> None:
-    unlabeled = http(encode("gzip", ERROR), 400)
-    found = seen("error_bodies", unlabeled)
-    assert found is not None
-    assert found.wrong == 1
-
-
 def test_a_response_that_is_not_whole_shows_nothing() -> None:
     for ending in (Ending.CLOSED, Ending.TIMEOUT):
         assert observe(make_case(), [(Purpose.CASE, transcript(GOOD[:-3], ending))]) == ()
@@ -347,13 +340,6 @@ def test_bytes_on_the_connection_before_belong_to_no_response() -> None:
         [one for one in observe(make_case(), [(Purpose.CASE, came)]) if one.what == "nothing_after"]
     ]
     assert (found.judged, found.wrong, found.first) == (1, 1, StrayBytes(3))
-
-
-def test_a_response_that_is_no_http_breaks_its_syntax() -> None:
-    malformed = transcript(b"HTTP/1.1 2000 OK\r\n\r\n", Ending.MALFORMED)
-    found = seen("status_lines", malformed)
-    assert found is not None
-    assert found.first == InvalidHttp("status_line", "HTTP/1.1 2000 OK")
 
 
 def test_the_verdict_names_the_first_cases_in_an_order_that_no_run_changes() -> None:
@@ -394,15 +380,6 @@ def test_what_only_rare_requests_show_blocks_robust(wrong: list[str], blocks: st
     assert found.cause.only_rare == (blocks == "robust")
     assert observed.facts((), found.cause).blocks == blocks
     assert found.cause.cases == tuple(sorted(wrong, key=lambda one: "rare" in one))
-
-
-def test_a_variation_that_no_client_writes_is_rare() -> None:
-    by_name = {case.id: case for case in suite_cases()}
-    of = "V2/request-in-any-spelling[{}]".format
-    assert by_name[of("chunk-trailers")].rare
-    assert not by_name[of("connection-close")].rare
-    assert by_name["J7/very-many-chunks"].rare
-    assert not by_name["L1/one-mebibyte[int32]"].rare
 
 
 @pytest.mark.parametrize(
