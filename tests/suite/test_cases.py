@@ -53,11 +53,6 @@ def test_a_dangerous_case_has_the_server_for_itself(case: Case) -> None:
     assert replace(case, dangerous=True).alone
 
 
-def test_what_can_spoil_nothing_shares_the_server() -> None:
-    assert not REQUEST.alone
-    assert not GET.alone
-
-
 def test_what_any_answer_passes_or_what_is_made_smaller_has_the_server_for_itself() -> None:
     assert replace(REQUEST, expect={"outcome": "disputed"}).alone
     assert generated_case().alone
@@ -73,11 +68,6 @@ def test_a_case_needs_what_all_of_its_requests_need() -> None:
     assert [beside.member(number).model for number in range(4)] == [
         "identity/INT32", "mixed", "identity/INT32", "mixed",
     ]  # fmt: skip
-
-
-def test_a_request_with_a_canary_or_together_with_others_has_the_server_for_itself() -> None:
-    assert replace(REQUEST, canary="json").alone
-    assert replace(REQUEST, together=2).alone
 
 
 # What a report says of it.
@@ -97,11 +87,6 @@ def test_a_level_is_the_cases_own_or_that_of_its_requirement_for_the_profiles() 
     assert get.facts(["binary", "raw"]).level == "MUST"
     may = replace(get, level="MAY")
     assert may.facts(["binary", "raw"]).level == "MAY"
-
-
-def test_a_template_is_the_id_without_the_values_of_axes() -> None:
-    assert replace(REQUEST, id="D1/slug[INT8,2]").template == "D1/slug"
-    assert REQUEST.template == REQUEST.id
 
 
 # The digest of what is sent and expected.

@@ -9,7 +9,7 @@ from enum import Enum
 import msgspec
 import pytest
 
-from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
+from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.transcript import Ending
 
 ALL = [*Outcome, *Purpose, *Ending]
@@ -54,32 +54,3 @@ def test_another_value_is_refused(kind: type[Enum]) -> None:
         kind("passed")
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(b'"passed"', type=kind)
-
-
-def test_outcomes_that_need_no_explanation_are_harmless() -> None:
-    harmless = {outcome for outcome in Outcome if outcome.harmless}
-    assert harmless == {Outcome.PASS, Outcome.DISPUTED, Outcome.UNSUPPORTED}
-
-
-def test_outcomes_have_words_without_underscores() -> None:
-    assert Outcome.NOT_RUN.words == "not run"
-    assert {outcome.words for outcome in Outcome if outcome is not Outcome.NOT_RUN} == {
-        outcome.value for outcome in Outcome if outcome is not Outcome.NOT_RUN
-    }
-
-
-def test_canaries_are_the_known_good_requests() -> None:
-    canaries = {purpose for purpose in Purpose if purpose.canary}
-    assert canaries == {Purpose.CANARY_SAME, Purpose.CANARY_FRESH}
-
-
-def test_notes_say_what_an_exchange_was_for_if_it_was_not_the_cases_own() -> None:
-    assert {purpose: purpose.note for purpose in Purpose if purpose.note} == {
-        Purpose.BEFORE: "the request before, on the same connection",
-        Purpose.REPEATED: "repeated: the kept connection had been closed",
-        Purpose.RETRIED: "sent again: the server was unavailable",
-        Purpose.LIVENESS: "whether the server is alive",
-        Purpose.CANARY_SAME: "canary on the same connection",
-        Purpose.CANARY_FRESH: "canary on a fresh connection",
-    }
-    assert sample_note(20, 4) == "one of 20, 4 at a time"

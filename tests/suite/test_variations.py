@@ -29,11 +29,6 @@ def refusal(case: RequestCase, *names: str) -> str:
     return str(error.value)
 
 
-def test_the_schema_is_a_schema() -> None:
-    validator = schema("variations")
-    validator.check_schema(validator.schema)
-
-
 def test_a_case_cites_what_its_variations_cite() -> None:
     named = "V2/request-in-any-spelling[field-names-lower-case]"
     (one,) = [case for case in every_case() if case.id == named]
@@ -48,12 +43,6 @@ def test_the_request_keeps_its_id_and_names_its_variations() -> None:
     varied = vary(of(inputs=[JSON]), ["members-reversed", "escaped-names"])
     assert varied.variations == ("members-reversed", "escaped-names")
     assert varied.id == of().id
-
-
-def test_another_spelling_is_another_content() -> None:
-    plain = of(inputs=[JSON])
-    contents = {vary(plain, [name]).content for name in ("spaced", "indented")}
-    assert len({plain.content, *contents}) == 3
 
 
 def test_an_unknown_name_is_an_error_with_a_suggestion() -> None:
@@ -85,11 +74,6 @@ def test_all_that_a_variation_may_need_has_words_and_is_needed() -> None:
 def test_two_orders_of_members_do_not_combine() -> None:
     message = refusal(of(), "members-reversed", "parameters-first")
     assert message.endswith("it cannot be combined with members-reversed")
-
-
-def test_two_kinds_of_white_space_do_not_combine() -> None:
-    assert "combined with spaced" in refusal(of(), "spaced", "indented")
-    assert "combined with indented" in refusal(of(), "indented", "spaced")
 
 
 def test_a_lower_level_of_a_variation_is_that_of_the_case() -> None:

@@ -138,13 +138,6 @@ def test_axes_multiply_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert [case.model for case in cases[1:3]] == ["identity/INT8", "identity/FP32"]
 
 
-def test_ids_stay_when_cases_are_added_around_them(tmp_path: Path) -> None:
-    entry = one(axes="{n: [1, 2]}", request='{inputs: [{shape: ["${n}"]}]}')
-    before = [case.id for case in load(tmp_path, entry)]
-    after = [case.id for case in load(tmp_path, one(case_id="D1/new"), entry)]
-    assert after[1:] == before
-
-
 def values_of(tmp_path: Path, axes: str, value: str) -> dict[str, Any]:
     request = '{inputs: [{shape: [1], parameters: {x: "%s"}}]}' % value  # noqa: UP031
     cases = load(tmp_path, one(axes=axes, request=request))
@@ -234,16 +227,6 @@ def test_an_exception_has_an_outcome_of_its_own(tmp_path: Path) -> None:
     assert first.expect["outputs"] == second.expect["outputs"]
 
 
-def test_an_exception_has_an_exact_reading_of_its_own(tmp_path: Path) -> None:
-    request = '{inputs: [{shape: ["${n}"]}]}'
-    expect = "{outcome: reject, outputs: {0: binary}}"
-    exceptions = "exceptions: [{of: {n: 2}, exact: should}]"
-    entry = one(axes="{n: [1, 2]}", request=request, expect=expect, more=exceptions)
-    first, second = load(tmp_path, entry)
-    assert ("exact" in first.expect, second.expect["exact"]) == (False, "should")
-    assert first.expect["outputs"] == second.expect["outputs"]
-
-
 def test_axes_that_an_exception_does_not_name_do_not_matter(tmp_path: Path) -> None:
     found = with_exceptions(tmp_path, "[{of: {n: 2}, level: MAY}, {of: {v: ones}, left_out: true}]")
     assert found == {"counting,1": "MUST", "counting,2": "MAY", "counting,3": "MUST"}
@@ -316,11 +299,6 @@ def test_bad_yaml_is_an_error_with_its_line(tmp_path: Path, text: str, line: int
 def test_a_tag_is_an_error_with_its_line(tmp_path: Path) -> None:
     problem = refused(write(tmp_path, "family: D\nabout: !!timestamp 2024-99-99\n"))
     assert problem == "elements.yaml:2: the tag !!timestamp is not allowed; remove it"
-
-
-def test_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "elements.yaml").write_bytes(b"family: \xff\xfe\n")
-    assert refused(tmp_path).startswith("elements.yaml:1: not YAML: ")
 
 
 @pytest.mark.parametrize(
