@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from support.responses import parsed
+from v2_conformance.wire.http1.response import ResponseReader
 from v2_conformance.wire.http1.tolerance import tolerated
+from v2_conformance.wire.transcript import Limits
 
 OK = b"HTTP/1.1 200 OK\r\n"
 LENGTH = b"Content-Length: 3\r\n"
@@ -33,6 +35,15 @@ def test_one_broken_line_hides_no_response(received: bytes) -> None:
     assert response.status == 200
     assert bytes(response.body) == b"abc"
     assert response.excess == 0
+
+
+def test_a_broken_line_that_comes_byte_by_byte_hides_no_response() -> None:
+    received = OK + b"Content-Length : 3\r\nX\t: y\r\n\r\na:b"
+    reader = ResponseReader(Limits())
+    for at in range(len(received)):
+        reader.feed(received[at : at + 1])
+    assert reader.done
+    assert bytes(reader.response().body) == b"a:b"
 
 
 @pytest.mark.parametrize(
