@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from support.cases import make_case
 from support.leaks import is_shown
 from support.runs import chosen, outcomes, results, target_of
 from support.servers import Peer, Start, free_port, served, serving
@@ -27,7 +26,7 @@ from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import liveness
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling import blame
-from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
+from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.restarting import restart
 from v2_conformance.suite.causes.causes import DidNotSurvive, died
@@ -51,46 +50,6 @@ def death(result: Result) -> DidNotSurvive:
 REJECTED = chosen("R3/survives-a-rejection")
 
 
-class TestBookkeeping:
-    def test_a_role_is_dead_until_it_lives_again(self) -> None:
-        deaths = Deaths()
-        assert deaths.killer_of("mixed") is None
-        deaths.add("mixed", "S8/x")
-        assert deaths.killer_of("mixed") == "S8/x"
-        assert deaths.killer_of("identity/INT32") is None
-        assert deaths.killer_of(None) is None
-        deaths.clear("mixed")
-        assert deaths.killer_of("mixed") is None
-        deaths.clear("mixed")  # it may live already
-
-    def test_the_first_killer_counts(self) -> None:
-        deaths = Deaths()
-        deaths.add("mixed", "S8/x")
-        deaths.add("mixed", "S8/y")
-        assert deaths.killer_of("mixed") == "S8/x"
-
-    def test_a_dead_server_has_no_living_model_and_comes_back_whole(self) -> None:
-        deaths = Deaths()
-        deaths.add("mixed", "S8/x")
-        deaths.add(None, "R3/y")
-        assert {deaths.killer_of(role) for role in (None, "mixed", "matrix/INT32")} == {"R3/y"}
-        deaths.clear(None)
-        assert {deaths.killer_of(role) for role in (None, "mixed", "matrix/INT32")} == {None}
-
-    def test_a_case_of_a_dead_model_is_not_sent(self) -> None:
-        case = make_case(outputs=[{"tensor": 0, "binary_data": True}])
-        with ReferenceServer() as server:
-            target = target_of(server.url)
-            engine = Engine(target, discover(target))
-            engine.deaths.add("identity/INT32", "S8/x")
-            result = engine.run(case)
-            assert result.outcome is Outcome.NOT_RUN
-            assert result.cause == KilledBy("S8/x", "identity/INT32")
-            engine.deaths.clear("identity/INT32")
-            assert engine.run(case).outcome is Outcome.PASS
-            engine.close()
-
-
 class TestBlame:
     def test_a_killed_model_is_the_killing_cases_failure_and_nobody_elses(self) -> None:
         with MutantServer(["overflowing-shape-kills-model"]) as server:
@@ -110,22 +69,6 @@ class TestBlame:
             *(Outcome.PASS, Outcome.FAIL, Outcome.NOT_RUN, Outcome.UNSUPPORTED)
         }
 
-    def test_other_roles_go_on_when_one_model_is_dead(self) -> None:
-        with MutantServer(["rejection-kills-model"]) as server:
-            found = results(
-                target_of(server.url), chosen("R3/survives", "S12/size-zero-for", "H6/not-a-n")
-            )
-        assert found["S12/size-zero-for-elements[int32]"].outcome is Outcome.FAIL
-        assert found["S12/size-zero-for-elements[uint8]"].outcome is Outcome.FAIL
-        assert found["R3/survives-a-rejection[short_blob]"].outcome is Outcome.NOT_RUN
-        assert found["H6/not-a-number[letters]"].outcome is Outcome.NOT_RUN
-        killers = {r.case.role: r.case.id for r in found.values() if r.outcome is Outcome.FAIL}
-        assert set(killers) == {"identity/INT32", "identity/UINT8", "identity/BYTES"}
-        for result in found.values():
-            if result.outcome is Outcome.NOT_RUN:
-                role = result.case.role
-                assert result.cause == KilledBy(killers[role], role)
-
     def test_a_server_that_stops_listening_fails_one_case(self) -> None:
         with MutantServer(["rejection-stops-listening"]) as server:
             found = list(
@@ -142,18 +85,6 @@ class TestBlame:
         for result in rest:
             assert result.outcome is Outcome.NOT_RUN
             assert result.cause == KilledBy(first.case.id, result.case.role)
-
-    def test_a_get_is_not_run_when_the_whole_server_is_dead(self) -> None:
-        with MutantServer(["rejection-stops-listening"]) as server:
-            target = target_of(server.url)
-            engine = Engine(target, discover(target))
-            (get,) = chosen("P1/")
-            assert engine.run(get).outcome is Outcome.PASS
-            killer = REJECTED[0]
-            death(engine.run(killer))
-            result = engine.run(get)
-            engine.close()
-        assert (result.outcome, result.cause) == (Outcome.NOT_RUN, KilledBy(killer.id, None))
 
     def test_a_killer_is_not_sent_again_while_what_it_killed_is_dead(self) -> None:
         with MutantServer(["rejection-kills-model"]) as server:
@@ -307,10 +238,6 @@ class TestRecovery:
             # The end comes once no process has it open any more.
             assert output.read() == b"started\n"
         assert "the restart command did not return in" in capfd.readouterr().err
-
-    def test_a_restart_command_has_two_minutes_unless_told_otherwise(self) -> None:
-        within_s = [Recovery().within_s, Recovery("x").within_s, Recovery("x", 5).within_s]
-        assert within_s == [0, 120, 5]
 
     def test_a_case_that_is_not_sent_names_the_option_that_helps(self) -> None:
         with MutantServer(["rejection-stops-listening"]) as server:

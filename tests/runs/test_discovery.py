@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from support.responses import http
-from support.servers import Peer, Script, answering, free_port, serving
+from support.servers import Peer, Script, answering, serving
 from v2_conformance.errors import NothingRanError, UnreachableError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server, discover
@@ -167,11 +167,6 @@ def test_the_targets_prefix_fields_and_password_go_out() -> None:
 
 
 # Not a V2 server.
-
-
-def test_a_refused_connection_is_unreachable() -> None:
-    with pytest.raises(UnreachableError, match="connection refused"):
-        discover(Target(f"http://127.0.0.1:{free_port()}", limits=PATIENT))
 
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 70, "name.invalid"])

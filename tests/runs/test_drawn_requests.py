@@ -21,9 +21,8 @@ from v2_conformance.runs.generated import Failure, first_failure, usable_roles
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RequestCase
-from v2_conformance.suite.causes.causes import DidNotSurvive, died
+from v2_conformance.suite.causes.causes import died
 from v2_conformance.suite.causes.findings import LeftoverBytes
-from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import GENERATED
 from v2_conformance.suite.models import ModelContract, contract
@@ -69,12 +68,6 @@ def test_models_whose_datatypes_or_profile_are_not_claimed_get_no_request() -> N
     usable = usable_roles(target, Server("s", "1", (), present))
     assert "identity/INT32" in usable
     assert not {"identity/BYTES", "all_types", "identity/BF16", "raw/fixed"} & set(usable)
-
-
-def test_without_models_nothing_is_sent() -> None:
-    recording = Recording()
-    assert first_failure(recording, [], 10, seed=0) is None
-    assert recording.cases == []
 
 
 def test_a_seed_decides_all_requests() -> None:
@@ -143,27 +136,6 @@ def test_a_server_that_dies_ends_the_requests(start: Start) -> None:
     assert found.result.outcome is Outcome.FAIL
     assert died(found.result.cause)
     assert found.entry["model"] == "mixed"
-
-
-@pytest.mark.long
-def test_a_silent_server_ends_the_requests_without_shrinking(start: Start) -> None:
-    class Silent(Behaviour):
-        answers = 0
-
-        def infer(self, model: ModelContract, request: Request) -> Response:
-            self.answers += 1
-            if self.answers > 120:  # by then, each model has answered a known-good request
-                time.sleep(0.4)
-            return super().infer(model, request)
-
-    begun = time.monotonic()
-    found = drawn(start(Silent).url, 300, 8, timeout=0.2)
-    assert found is not None
-    # It does not come back: neither the request nor what is to show survival is answered.
-    assert found.result.outcome is Outcome.FAIL
-    assert isinstance(found.result.cause, DidNotSurvive)
-    assert isinstance(found.result.cause.case, TimedOut)
-    assert time.monotonic() - begun < 20
 
 
 def test_shrinking_ends_in_time() -> None:

@@ -16,30 +16,23 @@ import pytest
 
 from support.cases import make_case, make_get
 from support.responses import GOOD
-from support.runs import cause_of, chosen, engine_for, outcomes, results, target_of
+from support.runs import chosen, engine_for, outcomes, results, target_of
 from support.servers import Peer, Start, served, serving
 from v2_conformance.conversations import case as conversations
-from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.cases import GetCase, ObservedCase
-from v2_conformance.suite.causes.causes import SeveralWrong, died
+from v2_conformance.suite.cases import ObservedCase
+from v2_conformance.suite.causes.causes import SeveralWrong
 from v2_conformance.suite.causes.circumstances import (
-    DatatypesUnsupported,
     Hung,
-    InvalidCase,
     NoKnownGoodAnswer,
-    ProfileNotClaimed,
-    RoleAbsent,
     SuiteError,
 )
-from v2_conformance.suite.causes.findings import ExtensionNotListed, WrongStatus
-from v2_conformance.suite.causes.output_findings import WrongForm
-from v2_conformance.suite.causes.transport_findings import ConnectionClosed
+from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.outcomes import Outcome, Purpose
 
 ONE_MODEL = "identity/INT32"
@@ -105,27 +98,8 @@ class TestKindsOfCases:
         assert missing.message.endswith(" (sent GET /v2/nowhere)")
         assert purposes(missing) == [Purpose.CASE]
 
-    def test_metadata_without_the_extension_fails(self, start: Start) -> None:
-        class Others(Behaviour):
-            def extensions(self) -> list[str]:
-                return ["other"]
-
-        (case,) = chosen("P1/")
-        assert isinstance(case, GetCase)
-        with engine_for(start(Others).url) as engine:
-            result = engine.run(case)
-        assert (result.outcome, result.cause) == (Outcome.FAIL, ExtensionNotListed(("other",)))
-
 
 class TestConnections:
-    def test_a_server_that_closes_after_each_response_passes(self, start: Start) -> None:
-        class Closes(Behaviour):
-            def keeps_open(self, request: Request, response: Response) -> bool:
-                return False
-
-        found = results(target_of(start(Closes).url), chosen("P2/", "R3/survives", "C5/"))
-        assert set(outcomes(found).values()) == {Outcome.PASS}
-
     def test_a_stale_kept_connection_is_repeated_and_no_failure(self) -> None:
         def one_answer_each(peer: Peer) -> None:
             peer.send(served(peer.request()))
@@ -235,61 +209,6 @@ class TestConnections:
                 assert result.cause == NoKnownGoodAnswer(ONE_MODEL, "no complete response in time")
 
 
-class TestClaims:
-    def test_a_datatype_or_profile_that_is_not_claimed_is_unsupported(self) -> None:
-        with ReferenceServer() as server:
-            target = replace(target_of(server.url), unsupported=frozenset({"FP16"}))
-            found = results(target, chosen("D8/", "D9/", "W1/", "M3/", "P2/blob-follows-json[I"))
-        for result in found.values():
-            other = result.case.profile != "binary" or "FP16" in result.case.datatypes
-            expected = Outcome.UNSUPPORTED if other else Outcome.PASS
-            assert result.outcome is expected, result.case.id
-        assert cause_of("D8/", found) == DatatypesUnsupported(("FP16",))
-        assert cause_of("W1/", found) == ProfileNotClaimed("raw")
-
-    def test_a_role_that_the_server_lacks_is_not_run_and_says_so(self) -> None:
-        with ReferenceServer(profiles=("binary",)) as server:
-            found = results(target_of(server.url, "raw", "compression"), chosen("W8/", "W9/"))
-        absent = [r for r in found.values() if (r.case.role or "").startswith("raw/")]
-        assert absent
-        for result in absent:
-            assert result.outcome is Outcome.NOT_RUN
-            assert isinstance(result.cause, RoleAbsent)
-            assert result.cause.role == result.case.role
-            assert "no model raw_" in result.cause.reason
-
-    @pytest.mark.long
-    def test_a_server_that_ignores_the_extension_fails_clearly(self, start: Start) -> None:
-        class JsonOnly(Behaviour):
-            def header_length(self, request: Request) -> int | None:
-                return None
-
-            def binary_by_default(self, document: dict[str, object]) -> bool:
-                return False
-
-            def binary_flag(self, parameters: dict[str, object], default: bool) -> bool:
-                return False
-
-        found = results(
-            target_of(start(JsonOnly).url, "bf16", "compression", timeout=20),
-            chosen("P", "H", "S", "O", "R", "M6/", "D11/"),
-            workers=2,
-        )
-        # Such a server may refuse a long body for its size, which is no failure.
-        left_out = ("/observed", "/long-body-typed-as-form")
-        sent = {
-            name: out
-            for name, out in outcomes(found).items()
-            if not any(map(name.__contains__, left_out))
-        }
-        assert set(sent.values()) == {Outcome.PASS, Outcome.FAIL}
-        assert cause_of("M6/", found) == WrongForm("OUTPUT0", "binary", "json")
-        request = found["P2/blob-follows-json[INT32]"]
-        assert request.outcome is Outcome.FAIL
-        assert request.cause == WrongStatus("200", 400, ANY)
-        assert not any(died(result.cause) for result in found.values())
-
-
 class TestTheSuiteItself:
     def test_a_mistake_of_the_suite_is_an_error_and_ends_no_run(
         self, monkeypatch: pytest.MonkeyPatch, server: ReferenceServer
@@ -304,19 +223,3 @@ class TestTheSuiteItself:
             assert isinstance(result.cause, SuiteError)
             assert result.cause.error == "ZeroDivisionError('at the wrong moment')"
             assert result.cause.where.startswith("test_engine.py:")
-
-    def test_a_case_that_cannot_be_encoded_is_its_authors_mistake(self) -> None:
-        with ReferenceServer() as server, engine_for(server.url) as engine:
-            result = engine.run(make_case(body={"drop": 10_000}))
-        assert result.outcome is Outcome.ERROR
-        assert isinstance(result.cause, InvalidCase)
-        assert "`body.drop`: expected at most " in result.cause.problem
-
-    def test_a_result_says_what_its_verdict_says(self) -> None:
-        verdict = Verdict(Outcome.FAIL, ConnectionClosed(0, "reset"), "sent GET /v2")
-        result = Result(make_case(), verdict)
-        assert (result.outcome, result.cause) == (Outcome.FAIL, verdict.cause)
-        assert result.message == (
-            "incomplete response: the connection ended after 0 bytes (reset) (sent GET /v2)"
-        )
-        assert (result.duration_s, result.exchanges) == (0.0, ())

@@ -9,9 +9,6 @@ from unittest.mock import ANY
 import pytest
 
 from support.runs import chosen, engine_for, target_of
-from support.servers import Start
-from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.scheduling.engine import Engine
@@ -19,11 +16,10 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import GeneratedFailure, died
 from v2_conformance.suite.causes.circumstances import KilledBy, NoUsableModel
-from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.passes import GeneratedRequests
 from v2_conformance.suite.entries.case_files import make_case as case_of
 from v2_conformance.suite.library import generated_case
-from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.servers import MutantServer
 
@@ -76,18 +72,6 @@ def test_a_generated_request_that_fails_is_the_failure_of_the_case() -> None:
         assert all(entry and isinstance(case_of(entry), RequestCase) for entry in entries)
         alone = engine.run(case_of(entries[0] or {}))
     assert (alone.outcome, alone.cause) == (Outcome.FAIL, result.cause.request)
-
-
-def test_requests_that_all_fail_are_one_failure(start: Start) -> None:
-    class Refuses(Behaviour):
-        def infer(self, model: ModelContract, request: Request) -> Response:
-            return self.error(500, "no")
-
-    with engine_for(start(Refuses).url) as engine:
-        result = engine.run(generated_case())
-    assert isinstance(result.cause, GeneratedFailure)
-    assert result.cause.request == WrongStatus("200", 500, '{"error":"no"}')
-    assert result.cause.seed is None
 
 
 def test_a_server_without_usable_models_is_no_pass() -> None:

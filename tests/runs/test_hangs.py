@@ -21,7 +21,6 @@ from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.causes.circumstances import Hung, OutOfTime, TimedOutEarly
 from v2_conformance.suite.causes.output_findings import WrongValue
 from v2_conformance.suite.causes.transport_findings import ConnectionClosed, TimedOut
@@ -302,39 +301,12 @@ def wrong(request: bytes) -> bytes:
     return answer[:-1] + bytes([answer[-1] ^ 1])
 
 
-def test_without_a_budget_a_run_has_no_end() -> None:
-    with answering(hanging()) as server:
-        target = target_of(server.url)
-        engine = Engine(target, discover(target))
-        assert [e.result.outcome for e in run(engine, chosen("O18/"))].count(Outcome.NOT_RUN) == 0
-        assert not engine.out_of_time
-
-
 def test_the_usual_time_is_far_more_than_a_slow_server_needs() -> None:
     cases = len(suite_cases())
     exchanges = 3 * cases
     assert default_limit_s(cases, Limits.exchange_s) > exchanges * 0.3 * 2
     assert default_limit_s(cases, Limits.exchange_s) < 3 * 3600
     assert default_limit_s(1, 0.1) == 600
-
-
-def test_a_budget_counts_down() -> None:
-    now = [5.0]
-    budget = Budget(2, clock=lambda: now[0])
-    assert (budget.left_s, budget.spent) == (2, False)
-    now[0] = 8.0
-    assert (budget.left_s, budget.spent) == (0, True)
-
-
-def test_a_request_can_have_less_time_than_usual() -> None:
-    case = make_case()
-    usual = prepared(case)
-    with answering(hanging(b"/infer ")) as server:
-        connection = target_of(server.url, timeout=5).transport().connection()
-        came = connection.exchange(replace(usual.request, limit_s=0.1))
-        connection.close()
-    assert came.shortened_s == 0.1
-    assert came.duration_s < 4
 
 
 def test_a_request_before_a_case_that_gets_no_answer_counts_as_a_hang() -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gzip
 import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import ANY
 
 import pytest
 
@@ -20,17 +17,12 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.runs.scheduling import engine as engine_module
-from v2_conformance.suite.causes.causes import Cause, NotKept
-from v2_conformance.suite.causes.circumstances import Flooded, Hung, ReadsNoDeeper
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.circumstances import Flooded
 from v2_conformance.suite.causes.findings import (
     BrokenCoding,
-    HeaderLengthNotJson,
-    LeftoverBytes,
-    UnrequestedCoding,
 )
 from v2_conformance.suite.causes.transport_findings import (
-    BytesAfterResponse,
-    ConnectionClosed,
     ResponseTooLarge,
 )
 from v2_conformance.suite.library import suite_cases
@@ -46,8 +38,6 @@ VICTIM = "H1/honoured[medium,INT32]"
 NEIGHBOURS = ("H1/honoured[short,INT32]", "R3/survives-a-rejection[no_data]")
 # More than a run needs on a busy machine, far less than one without bounds would take.
 LONGEST_S = 60.0
-# Who is silent costs a case and its canaries this much each; nobody else waits for it.
-SILENT_S = 1.0
 PATIENCE_S = 10.0
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -62,21 +52,6 @@ def says(*data: bytes) -> Script:
     return script
 
 
-never = Peer.until_closed
-
-
-def one_byte_a_second(peer: Peer) -> None:
-    for byte in HEAD * 10:
-        peer.send(bytes([byte]))
-        if peer.left(within_s=1):
-            return
-
-
-claims_10_to_the_18 = steps(
-    HEAD + b"Content-Length: 1000000000000000000\r\n\r\n{", Peer.until_closed
-)
-
-
 def endless(start: bytes, piece: bytes) -> Script:
     return steps(start, lambda peer: peer.forever(piece))
 
@@ -85,64 +60,6 @@ OUTPUT = {"name": "OUTPUT0", "shape": [8], "datatype": "INT32"}
 BLOB = bytes(0xC1 + i % 7 for i in range(32))
 GOOD = v2({"outputs": [OUTPUT | {"parameters": {"binary_data_size": 32}}]}, BLOB)
 JSON_END = GOOD.index(BLOB)
-
-
-def in_json(members: bytes) -> bytes:
-    """A response whose JSON begins with these members."""
-    return v2(b"{%b" % members + GOOD[GOOD.index(b"{") + 1 : JSON_END], BLOB)
-
-
-@dataclass(frozen=True)
-class Hostile:
-    """What a server does to the victim's request, and what comes of it."""
-
-    script: Script
-    outcome: Outcome
-    cause: Cause
-
-    @property
-    def timeout(self) -> float:
-        return SILENT_S if isinstance(self.cause, Hung) else PATIENCE_S
-
-
-def late(script: Script) -> Hostile:
-    return Hostile(script, Outcome.FAIL, Hung(ANY, ANY, ANY))
-
-
-def too_large(start: bytes, piece: bytes) -> Hostile:
-    return Hostile(endless(start, piece), Outcome.FAIL, ResponseTooLarge(ANY))
-
-
-def cut_off(sent: bytes) -> Hostile:
-    cause = ConnectionClosed(len(sent), "the server closed the connection")
-    return Hostile(says(sent), Outcome.FAIL, cause)
-
-
-def wrong_json(members: bytes, problem: str) -> Hostile:
-    received = in_json(members)
-    length = received.index(BLOB) - received.index(b"{")
-    return Hostile(says(received), Outcome.FAIL, HeaderLengthNotJson(length, problem, ANY))
-
-
-TOO_DEEP = ReadsNoDeeper("the JSON is nested deeper than 64 levels")
-KINDS = {
-    "never answers": late(never),
-    "one byte a second": late(one_byte_a_second),
-    "claims 10^18 bytes": late(claims_10_to_the_18),
-    "endless headers": too_large(HEAD, b"A: b\r\n" * 100),
-    "endless header": too_large(HEAD + b"A: ", b"b" * 1000),
-    "1xx flood": too_large(b"", b"HTTP/1.1 103 Hint\r\n\r\n"),
-    "closes at once": cut_off(b""),
-    "closes after the status line": cut_off(HEAD),
-    "closes in the JSON": cut_off(GOOD[: JSON_END - 9]),
-    "closes in a blob": cut_off(GOOD[:-9]),
-    "invalid UTF-8": wrong_json(b'"model_name":"\xff\xfe",', "the JSON is not UTF-8 at byte 15"),
-    "NaN": wrong_json(b'"model_version":NaN,', "NaN is not JSON"),
-    "nesting of 100,000": Hostile(
-        says(v2(b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}")), Outcome.INCONCLUSIVE, TOO_DEEP
-    ),
-    "unclosed nesting": Hostile(says(v2(b'{"a":' * 100_000)), Outcome.INCONCLUSIVE, TOO_DEEP),
-}
 
 
 @contextmanager
@@ -180,25 +97,6 @@ def is_only_the_victims(found: Found, victim: str = VICTIM) -> Cause | None:
     assert found[victim].outcome is Outcome.FAIL
     assert not found[victim].died
     return found[victim].cause
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_hostile_answer_is_that_cases_outcome_and_no_others(kind: str, tmp_path: Path) -> None:
-    hostile = KINDS[kind]
-    with misbehaving(hostile.script) as server:
-        found = run(server, tmp_path, VICTIM, *NEIGHBOURS, timeout=hostile.timeout)
-    assert (found[VICTIM].outcome, found[VICTIM].cause) == (hostile.outcome, hostile.cause)
-    assert len(found[VICTIM].message) < 3000
-    for case in NEIGHBOURS:
-        assert found[case].outcome is Outcome.PASS, found[case].message
-
-
-def test_a_second_answer_fails_only_what_is_about_bytes_after_a_response(tmp_path: Path) -> None:
-    with misbehaving(says(GOOD + GOOD)) as server:
-        found = run(server, tmp_path, VICTIM, "C5/observed")
-    assert found[VICTIM].outcome is Outcome.PASS
-    cause = NotKept(1, 1, (VICTIM,), 0, BytesAfterResponse(len(GOOD)))
-    assert found["C5/observed"].cause == cause
 
 
 # What takes memory.
@@ -289,21 +187,6 @@ def test_a_decompression_bomb_takes_bounded_memory(
     assert cause.coding == coding
     assert "decodes to more than" in cause.problem
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 8 * MIB
-
-
-def test_zeros_that_are_within_the_limit_are_bytes_left_over(tmp_path: Path) -> None:
-    answer = packed("gzip", bomb("gzip", MIB))
-    with misbehaving(says(answer)) as server, at_most(60 * MIB):
-        found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
-    assert isinstance(is_only_the_victims(found), LeftoverBytes)
-
-
-def test_a_coding_inside_a_coding_is_not_undone(tmp_path: Path) -> None:
-    with misbehaving(says(packed("gzip, gzip", gzip.compress(gzip.compress(b"{}"))))) as server:
-        found = run(server, tmp_path, VICTIM, *NEIGHBOURS)
-    cause = is_only_the_victims(found)
-    assert isinstance(cause, UnrequestedCoding)
-    assert cause.got == ("gzip", "gzip")
 
 
 @pytest.mark.parametrize("framing", [b"", b"Transfer-Encoding: chunked\r\n"])

@@ -33,12 +33,6 @@ class Server(FakeConnection):
         return self.patience.exchange(self, REQUEST, unasked=unasked)
 
 
-def test_an_answer_is_an_answer() -> None:
-    server = Server(GOOD)
-    assert server.ask() == (GOOD, False)
-    assert (server.fresh, server.pauses) == ([False], [])
-
-
 def test_a_gateway_that_lost_its_connection_is_asked_again_at_once_on_fresh_ones() -> None:
     server = Server(GATEWAY, GATEWAY, GATEWAY, GOOD)
     assert server.ask(unasked=False) == (GOOD, True)

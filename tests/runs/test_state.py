@@ -31,7 +31,6 @@ from v2_conformance.suite.causes.findings import WrongId, WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongForm
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.transcript import Ending
 from v2_mutants.servers import MutantServer
 
 PAIR = chosen("C7/id-does-not-stick")[0]
@@ -48,16 +47,6 @@ def test_the_first_request_goes_before_on_the_same_connection() -> None:
     assert b'"id":"the-first"' in bytes(before.transcript.request)
     assert own.transcript.reused
     assert before.transcript.open
-
-
-def test_a_server_that_closes_after_each_response_is_right(server: ReferenceServer) -> None:
-    class Closes(Behaviour):
-        def keeps_open(self, request: Request, response: Response) -> bool:
-            return False
-
-    server._behaviour = Closes()
-    with engine_for(server.url) as engine:
-        assert engine.run(PAIR).outcome is Outcome.PASS
 
 
 def test_the_first_request_goes_as_often_as_the_case_says_and_the_last_is_recorded() -> None:
@@ -114,12 +103,6 @@ def test_what_sticks_fails_the_second_request() -> None:
         assert engine.run(case).cause == WrongForm("OUTPUT0", "json", "binary")
 
 
-def test_unlike_requests_at_once_are_each_judged_by_their_own_expectation() -> None:
-    with ReferenceServer() as server, engine_for(server.url) as engine:
-        for case in chosen("C6/unlike-flags", "C6/one-is-refused", "C6/unlike-models"):
-            assert engine.run(case).outcome is Outcome.PASS, case.id
-
-
 def test_one_of_several_wrong_answers_is_recorded() -> None:
     with MutantServer(["concurrent-ids-mixed"]) as server, engine_for(server.url) as engine:
         result = engine.run(UNLIKE)
@@ -139,15 +122,6 @@ def test_a_case_that_needs_a_model_that_is_absent_is_not_run() -> None:
             result = other.run(case)
     assert result.outcome is Outcome.NOT_RUN
     assert result.cause == RoleAbsent("identity/BYTES", "no such model")
-
-
-def test_a_client_that_leaves_is_survived_by_whoever_serves_the_next() -> None:
-    with ReferenceServer() as server, engine_for(server.url) as engine:
-        result = engine.run(LEAVES)
-    assert result.outcome is Outcome.PASS
-    left, canary = result.exchanges
-    assert left.transcript.ending is Ending.LEFT
-    assert canary.purpose is Purpose.CANARY_FRESH
 
 
 def test_a_server_that_dies_of_the_first_of_several_clients_is_blamed_for_it() -> None:
@@ -189,27 +163,6 @@ class TestOwnForm:
             same, fresh = engine.run(case).exchanges[1:]
         assert b"binary_data_size" not in bytes(same.transcript.request)
         assert b"binary_data_size" in bytes(fresh.transcript.request)
-
-    def test_of_a_requirement_that_passes_the_last_case_is_followed_by_a_fresh_connection(
-        self,
-    ) -> None:
-        *others, last = chosen("H8/")
-        with ReferenceServer() as server, engine_for(server.url) as engine:
-            before = [engine.run(case) for case in others]
-            at_last = engine.run(last)
-        for result in before:
-            purposes = [exchange.purpose for exchange in result.exchanges]
-            assert purposes == [Purpose.CASE, Purpose.CANARY_SAME]
-        purposes = [exchange.purpose for exchange in at_last.exchanges]
-        assert purposes == [Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_FRESH]
-
-    def test_one_that_fails_is_followed_by_one_wherever_it_stands(self) -> None:
-        first = chosen("H8/")[0]
-        fault = "header-length-trailing-junk-ignored"
-        with MutantServer([fault]) as server, engine_for(server.url) as engine:
-            result = engine.run(first)
-        assert result.outcome is Outcome.FAIL
-        assert result.exchanges[-1].purpose is Purpose.CANARY_FRESH
 
     def test_only_that_shows_what_sticks_to_requests_of_one_form(self) -> None:
         (case,) = chosen("R3/survives-a-rejection[no_data]")

@@ -14,11 +14,10 @@ import pytest
 from support.cases import JSON, make_case
 from support.runs import CASES, chosen, engine_for
 from support.servers import PATIENCE_S, Peer, Scripted, served, serving
-from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.scheduling.side_by_side import shares
-from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.causes import died
 from v2_conformance.suite.outcomes import Outcome
 
@@ -30,7 +29,6 @@ _WRONG = b"HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\nContent-Length: 4\r\
 _VICTIM = make_case(JSON, id="victim", case_id="D1/victim")
 # Its known-good requests go over the same connection, and then over a fresh one.
 _WATCHED = replace(_VICTIM, canary="binary")
-_NEXT = make_case(JSON, case_id="D1/next")
 _DEADLY = make_case(JSON, id="deadly", case_id="D1/deadly")
 
 
@@ -157,11 +155,3 @@ def test_closes_that_are_the_servers_own_are_found_beside_others_too(fails: bool
     sent = Counter(re.findall(rb'"id-[0-9]+"', b"".join(server.requests)))
     assert len(sent) == len(fill)
     assert sum(sent.values()) - len(sent) == fails  # once is enough
-
-
-def _closes(results: Sequence[Result]) -> Outcome:
-    observations = Observations()
-    for result in results:
-        observations.add(result.seen())
-    assert isinstance(_CLOSES, ObservedCase)
-    return observations.verdict(_CLOSES).outcome

@@ -12,7 +12,7 @@ import pytest
 
 from support.cases import REJECT, make_case, make_get
 from support.responses import transcript
-from support.runs import CASES, chosen, outcomes, results, target_of
+from support.runs import CASES, chosen, results, target_of
 from support.servers import Start
 from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.survival import passed_alone
@@ -128,20 +128,6 @@ class TestOrder:
         get, generated = make_get("/v2"), generated_case()
         planned: list[Case] = [NEGATIVE, get, PLAIN[1], generated, PLAIN[0]]
         assert in_order(planned) == [get, PLAIN[1], generated, PLAIN[0], NEGATIVE]
-
-    def test_a_run_keeps_that_order_with_several_workers_too(self, server: ReferenceServer) -> None:
-        found = results(target_of(server.url), chosen("S7/", "S1/", "S12/"), workers=3)
-        kinds = [(CASES()[name].dangerous, CASES()[name].negative) for name in found]
-        assert kinds == sorted(kinds)
-
-    @pytest.mark.long
-    def test_parallel_workers_come_to_the_same_outcomes(self) -> None:
-        cases = chosen("P", "O1", "O3", "D1", "H1/", "H5/")
-        with MutantServer(["response-blobs-padded", "pretty-json-refused"]) as server:
-            alone = results(target_of(server.url), cases)
-            beside = results(target_of(server.url), cases, workers=4)
-        assert outcomes(beside) == outcomes(alone)
-        assert {Outcome.PASS, Outcome.FAIL} <= set(outcomes(alone).values())
 
 
 class TestWhatIsObserved:

@@ -160,16 +160,6 @@ class Races(Behaviour):
             self.busy -= 1
 
 
-@pytest.mark.long
-def test_a_race_is_the_failure_of_c6_alone(start: Start) -> None:
-    cases = chosen("P2/", "C6/", "B5/", "R3/survives-a-rejection")
-    found = run_of(start(Races), cases, _WORKERS)
-    failed = {r.case.requirement for r in found.values() if r.outcome is Outcome.FAIL}
-    assert failed == {"C6"}
-    others = {r.outcome for r in found.values() if r.case.requirement != "C6"}
-    assert others == {Outcome.PASS}
-
-
 def test_without_cases_of_c6_what_differs_is_flaky_and_nothing_fails(start: Start) -> None:
     found = run_of(start(Races), chosen("P2/", "B5/", "R3/survives-a-rejection"), _WORKERS)
     assert {result.outcome for result in found.values()} == {Outcome.PASS, Outcome.FLAKY}
@@ -320,15 +310,6 @@ def test_the_usual_number_of_workers_is_as_many_as_the_distance_makes_useful(
     round_trip_s: float, workers: int
 ) -> None:
     assert usual_workers(round_trip_s) == workers
-
-
-def test_a_far_server_that_closes_every_connection_is_shared_too(start: Start) -> None:
-    class Closes(Behaviour):
-        def keeps_open(self, request: Request, response: Response) -> bool:
-            return False
-
-    found = run_of(start(Closes), chosen("H4/", "P2/blob", "R3/survives-a-rejection"), _WORKERS)
-    assert {result.outcome for result in found.values()} == {Outcome.PASS}
 
 
 class Seats(ReferenceServer):

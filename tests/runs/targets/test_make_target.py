@@ -66,15 +66,3 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     assert target.headers == (("A", "1"), ("B", "2"))
     assert target.profiles == ("binary", "raw")
     assert make_target(target_file=path).url == "http://file"
-
-
-@pytest.mark.parametrize("text", ["", "# nothing\n", "{}"])
-def test_an_empty_file_is_a_target_without_a_url(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "t.yaml"
-    path.write_text(text)
-    assert "no URL" in refused(None, target_file=path)
-
-
-def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
-    for path in (tmp_path / "missing.yaml", tmp_path):
-        assert f"cannot read {path}: " in refused(target_file=path)

@@ -6,7 +6,6 @@ import base64
 import ssl
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trustme
@@ -15,14 +14,6 @@ from support.cases import make_case, prepared
 from v2_conformance.errors import UsageError
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target
-
-
-def refused(url: str | None = None, **options: Any) -> str:
-    with pytest.raises(UsageError) as error:
-        make_target(url, **options)
-    assert "\n" not in str(error.value)
-    return str(error.value)
-
 
 # URLs.
 
@@ -95,16 +86,6 @@ def test_headers_of_the_user_replace_the_suites_own() -> None:
     for name in (b"host", b"user-agent", b"authorization", b"accept", b"x-a"):
         assert wire.count(b"\r\n" + name + b": ") == 1
     assert b"authorization: bearer t\r\n" in wire
-
-
-def test_a_ca_file_that_is_missing_or_no_ca_file_is_refused_before_anything_runs(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "t.yaml"
-    (tmp_path / "not-a-ca.pem").write_text("x")
-    for name in ("missing.pem", "not-a-ca.pem"):
-        path.write_text(f"url: https://h\nverify: {tmp_path / name}\n")
-        assert "cannot read the CA file" in refused(target_file=path)
 
 
 def test_tls_checks_the_certificate_unless_told_not_to(tmp_path: Path) -> None:

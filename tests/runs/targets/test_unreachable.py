@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import socket
 import ssl
 from collections.abc import Sequence
 from contextlib import closing
@@ -103,17 +102,6 @@ def test_what_is_wrong_with_a_certificate_is_said(
     assert met_with is obstacle
     assert words in message
     assert "--insecure" in message
-
-
-def test_a_host_name_that_the_certificate_lacks_is_named(
-    authority: trustme.CA, cacert: Path
-) -> None:
-    context = server_context(authority.issue_cert("other.example"))
-    with serving(answering(http(METADATA)), tls=context) as server:
-        url = server.url.replace("127.0.0.1", "localhost")
-        obstacle, message = met(target_for(url, cacert=cacert))
-    assert obstacle is Obstacle.WRONG_NAME
-    assert "its certificate is not for localhost" in message
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
@@ -288,20 +276,8 @@ def test_a_redirection_elsewhere_names_no_url_to_use(location: str) -> None:
     assert len(message) < 600
 
 
-def test_a_slash_at_the_end_is_no_other_base() -> None:
-    assert "use the URL of the server itself" in said(308, ("Location", "/v2/"))
-
-
 @pytest.mark.parametrize("reply", [b"", b"\x15", b"\x15\x03"])
 def test_a_server_that_closes_early_is_said_in_one_line(reply: bytes) -> None:
     with serving(steps(Peer.request, reply)) as server:
         _, message = met(target_for(server.url))
     assert "gave no answer that can be read" in message or "speaks TLS" in message
-
-
-def test_a_port_that_nobody_listens_on_is_no_obstacle_of_tls(cacert: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    obstacle, message = met(target_for(f"https://127.0.0.1:{port}", cacert=cacert))
-    assert obstacle is None
-    assert "cannot be reached: connection refused" in message
