@@ -188,17 +188,6 @@ class TestPytestHtml:
         assert 100_000 < total < 210_000
         assert "this page is full" in data[-1]
 
-    def test_a_log_shows_each_section_and_points_at_the_first_differing_byte(self) -> None:
-        lines = wire_log(differing(700)).split("\n")
-        assert lines[0].startswith("exchange 1 of 1 · complete response · first byte after ")
-        assert "> Request · " in lines[1]
-        assert next(line for line in lines if "OUTPUT0 INT32 [1000]" in line).startswith("  ")
-        at = next(number for number, line in enumerate(lines) if "▲" in line)
-        start = lines[at].index("▲")
-        assert lines[at - 1][start : start + 2] == "7f"
-        assert "first differing byte: element 175 of OUTPUT0" in lines[at]
-        assert any(line.startswith("    … ") and "left out" in line for line in lines)
-
     def test_a_case_that_passed_has_a_short_log_and_one_that_was_not_sent_none(self) -> None:
         failed = differing(700)
         passed = msgspec.structs.replace(failed, outcome=Outcome.PASS, cause=None)

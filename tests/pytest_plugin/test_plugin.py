@@ -91,12 +91,6 @@ class TestWithoutUrl:
         result = pytester.runpytest_subprocess("-p", "no:html", "-p", "no:metadata", "-W", "error")
         result.assert_outcomes(passed=1)
 
-    def test_its_other_options_do_nothing_alone(self, pytester: pytest.Pytester) -> None:
-        pytester.makepyfile(OWN_TEST)
-        result = start(pytester, "--v2-report-dir", "out", "--v2-profile", "raw")
-        result.assert_outcomes(passed=1)
-        assert not (pytester.path / "out").exists()
-
     def test_it_can_be_switched_off(self, pytester: pytest.Pytester, good: str) -> None:
         pytester.makepyfile(OWN_TEST)
         start(pytester, "-p", "no:v2_conformance").assert_outcomes(passed=1)
