@@ -131,20 +131,3 @@ def test_a_folder_that_is_none_is_one_line(spoil: Callable[[Path], object], tmp_
     if not folder.is_symlink():
         assert folder.read_text() == "precious"
     assert not (tmp_path / "nowhere").exists()
-
-
-@pytest.mark.long
-def test_links_in_the_places_of_a_runs_files_are_not_followed(tmp_path: Path) -> None:
-    victim, folder = tmp_path / "victim", tmp_path / "r"
-    victim.write_text("precious")
-    folder.mkdir()
-    names = ["report.json", "report.jsonl", "report.html", "badge.svg", "badge.json"]
-    for name in names:
-        (folder / name).symlink_to(victim)
-        (folder / f"{name}.new").symlink_to(victim)
-    done = run(tmp_path, "run", "--case", "P2", "--report-dir", "r",
-               "--fault", "signed-outputs-big-endian")  # fmt: skip
-    assert "Traceback" not in done.stderr
-    assert victim.read_text() == "precious"
-    assert load_report(folder / "report.json").complete
-    assert not any((folder / name).is_symlink() for name in names)

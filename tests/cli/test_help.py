@@ -10,7 +10,6 @@ import sys
 import click
 import pytest
 
-from support.commands import Cli
 from support.snapshots import Texts
 from v2_conformance.cli.main import main, program
 from v2_conformance.cli.suite.listings import LISTINGS
@@ -18,7 +17,6 @@ from v2_conformance.kits.registry import KITS
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.pytest_plugin.options import add_options
 from v2_conformance.suite.library import every_case
-from v2_conformance.wire.transcript import Limits
 
 COMMANDS = [*program.list_commands(click.Context(program)), "target init"]
 
@@ -59,19 +57,6 @@ def test_help_is_as_it_was(
     texts("help", shown)
 
 
-def test_help_is_in_sentences(name: str) -> None:
-    assert (command(name).help or "").splitlines()[0].endswith(".")
-    for param in command(name).params:
-        sentence = str(getattr(param, "help", "")).partition("  [")[0]
-        assert sentence[:1].isupper(), param
-        assert sentence.endswith("."), param
-
-
-def test_default_of_the_time_limit() -> None:
-    (timeout,) = (param for param in command("run").params if param.name == "timeout")
-    assert f"[default: {Limits().exchange_s:.0f}]" in str(getattr(timeout, "help", ""))
-
-
 def test_no_line_is_wider_than_the_terminal(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,11 +82,6 @@ def test_names_in_the_help_are_those_that_exist(capsys: pytest.CaptureFixture[st
     assert "besides binary: raw, compression, compression-responses or bf16." in text("run")
     assert all(name in text("kit") for name in KITS)
     assert all(name in text("list") for name in LISTINGS)
-
-
-@pytest.mark.parametrize("option", ["--version", "-h", "--help"])
-def test_what_only_informs_is_a_success(option: str, cli: Cli) -> None:
-    assert "v2-conformance" in cli(option, code=0).out
 
 
 HEAVY = {"h11", "hypothesis", "jinja2", "jsonschema", "numpy", "pytest", "requests", "rich"}

@@ -15,7 +15,6 @@ import pytest
 from support.commands import Cli
 from support.runs import command
 from support.servers import Start
-from v2_conformance.cli.main import main
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.files import load_report
@@ -95,22 +94,6 @@ class TestStopped:
         assert not report.verdict.conformant
         assert "incomplete" in report.verdict.reasons[0]
         assert 0 < len(report.cases) < 500
-
-    def test_second_run_into_folder_refused(self, start: Start, tmp_path: Path, cli: Cli) -> None:
-        with self.half_done(start, tmp_path, "--case", "P*") as (process, answer):
-            line = cli("run", "--report-dir", tmp_path, code=2).line
-            assert f"{tmp_path} is in use: another run is writing its report there" in line
-            answer()
-            _, errors = process.communicate(timeout=60)
-        assert "Traceback" not in errors
-        assert load_report(tmp_path / "report.json").complete
-
-    def test_the_folder_of_a_run_that_crashed_is_free(self, start: Start, tmp_path: Path) -> None:
-        with self.half_done(start, tmp_path) as (process, _):
-            process.kill()
-            process.communicate(timeout=20)
-        assert main(["run", "--report-dir", str(tmp_path), "--case", "P2"]) == 0
-        assert load_report(tmp_path / "report.json").complete
 
     def test_killed_run_becomes_report(self, start: Start, tmp_path: Path, cli: Cli) -> None:
         with self.half_done(start, tmp_path) as (process, _):

@@ -20,7 +20,6 @@ from support.sites import files_of, index_of, report_on, report_on_client
 from v2_conformance.cli.main import main
 from v2_conformance.report.digest import document_digest
 from v2_conformance.resources import schema
-from v2_publishing.site.names import IN_A_FOLDER
 
 
 @pytest.fixture(scope="module")
@@ -264,15 +263,6 @@ def test_no_report_refused(publish: Publish, reports: Path, site: Path, content:
     code, lines = publish(site, path)
     assert (code, len(lines)) == (2, 2)
     assert not site.exists()
-
-
-def test_bytes_behind_gzip_are_refused(publish: Publish, reports: Path, site: Path) -> None:
-    packed = reports / "report.json.gz"
-    data = gzip.compress((reports / "one-1" / "report.json").read_bytes())
-    packed.write_bytes(data + gzip.compress(b"{}"))
-    code, lines = publish(site, packed)
-    assert code == 2
-    assert "more than one gzip stream" in lines[0]
 
 
 def test_a_record_is_refused(publish: Publish, made: Path, site: Path) -> None:
@@ -550,15 +540,3 @@ def test_a_base_url_cannot_leave_its_snippet(publish: Publish, reports: Path, si
     assert publish(site, reports, "--base-url", "https://h/a)\"'><b>(")[0] == 0
     page = Page((site / "servers" / "one.html").read_text("utf-8"))
     assert "https://h/a%29%22%27%3E%3Cb%3E%28/one-0.9/badge.svg" in page.text
-
-
-def test_a_folder_without_reports_is_refused(publish: Publish, tmp_path: Path, site: Path) -> None:
-    (tmp_path / "none").mkdir()
-    code, lines = publish(site, tmp_path / "none")
-    assert code == 2
-    assert "has no report.json" in lines[0]
-
-
-def test_files_of_a_report(publish: Publish, reports: Path, site: Path) -> None:
-    assert publish(site, reports)[0] == 0
-    assert {path.name for path in (site / "one-0.9").iterdir()} == IN_A_FOLDER
