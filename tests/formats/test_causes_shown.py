@@ -143,13 +143,6 @@ def test_warnings_alone_do_not_read_like_a_failed_run() -> None:
     assert headline(shown_causes(report)).startswith("Warnings only: 1 failure, 1 cause. ")
 
 
-def test_the_terminal_begins_with_what_explains_most_and_not_with_the_first_failure() -> None:
-    report = report_of(passes(case("B1/a", "fail"), *failing("P5", "D1")))
-    assert terminal(report).index("FAIL MUST (blocks conformant) P5/x[0]") < terminal(report).index(
-        "FAIL MUST (blocks conformant) B1/a"
-    )
-
-
 def test_causes_that_are_too_many_to_be_shown_are_counted_with_their_cases() -> None:
     few = [case(f"YA{n}/x[0]", "fail") for n in range(3)]
     many = [case(f"YB{n}/x[{row}]", "fail") for n in range(10) for row in range(2)]

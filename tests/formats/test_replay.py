@@ -179,24 +179,6 @@ def test_curl_sends_the_recorded_line_fields_and_body(name: str) -> None:
     assert parts(came) == parts(request_of(sent))
 
 
-@pytest.mark.needs("curl")
-@pytest.mark.parametrize(
-    "request_",
-    [
-        posted(b"\x00'\"\\$(id)`id`\n\r\n\x00%s !1 @x"),
-        posted(b"x", path=b"/v2/../a//it's$(id);y&z!/[1-2]{a,b}/%20%2F/inf*er?q=~'"),
-        posted(b"x", b'X-Odd: it\'s "$(id)" `id` !1 \\n @file; %s', b"X-Odd: again"),
-        posted(b"x", b"Content-Type: application/json", b"X-At: @/etc/passwd"),
-    ],
-    ids=["body", "path", "field", "at"],
-)
-def test_nothing_in_a_request_is_a_word_of_the_shell_or_of_curl(request_: bytes) -> None:
-    sent = record(request_)
-    came, command = arrived(sent)
-    assert "curl " in command
-    assert parts(came) == parts(request_)
-
-
 @pytest.mark.parametrize(
     "name",
     [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,11 +30,6 @@ INTEGERS = [name for name, d in DATATYPES.items() if d.kind == "int"]
 FLOATS = [name for name, d in DATATYPES.items() if d.kind == "float"]
 FIXED = [name for name, d in DATATYPES.items() if d.size]
 shapes = st.lists(st.integers(0, 4), max_size=4)
-
-
-def bits(value: int, count: int = 1) -> list[Any]:
-    """`count` elements of the BF16 bit pattern `value`."""
-    return to_values("BF16", value.to_bytes(2, "little") * count)
 
 
 # Byte strings that were written down, not computed.
@@ -174,21 +168,6 @@ def test_bf16_rounds_to_nearest_even(value: float, pattern: int) -> None:
 @pytest.mark.parametrize("datatype", FLOATS)
 def test_rounding_never_turns_a_nan_into_something_else(datatype: str, nan: float) -> None:
     assert math.isnan(to_values(datatype, from_values(datatype, [nan]))[0])
-
-
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_bf16_is_the_nearest_neighbour_in_exact_arithmetic(value: float) -> None:
-    pattern = int.from_bytes(from_values("BF16", [value]), "little")
-    magnitude = pattern & 0x7FFF
-    if magnitude == 0x7F80:
-        assert abs(value) >= 2.0**127 * (2 - 2**-8)
-        return
-    assert pattern >> 15 == (math.copysign(1, value) < 0)
-    here = abs(Fraction(abs(value)) - Fraction(bits(magnitude)[0]))
-    for other in (magnitude - 1, magnitude + 1):
-        if 0 <= other < 0x7F80:
-            there = abs(Fraction(abs(value)) - Fraction(bits(other)[0]))
-            assert here < there or (here == there and magnitude % 2 == 0)
 
 
 # What is wrong is said with its index and its place.

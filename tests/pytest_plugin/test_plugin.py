@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import re
-import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -20,7 +18,6 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
-from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome
@@ -150,31 +147,6 @@ class TestSelection:
 
 
 class TestReports:
-    @pytest.mark.long
-    def test_workers_come_to_the_same_outcomes_and_one_report(
-        self, pytester: pytest.Pytester, bad: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        folder = pytester.mkdir("tmp")
-        monkeypatch.setattr(tempfile, "tempdir", str(folder))
-        common = ["--v2-url", bad, "--tb=no", "-m", "P4 or P5 or H6 or R3 or D9 or W1 or C6"]
-        ids = [case.id for case in suite_cases() if re.match("(P4|P5|H6|R3|D9|W1|C6)/", case.id)]
-        start(pytester, *common, "--junitxml=serial.xml", "--v2-report-dir=serial")
-        start(pytester, *common, "--junitxml=two.xml", "--v2-report-dir=two", "-n", "2")
-        serial, two = (junit(pytester.path / name) for name in ("serial.xml", "two.xml"))
-        assert two == serial
-        assert set(serial.values()) == {"passed", "failure", "skipped"}
-        reports = [load_report(pytester.path / name / "report.json") for name in ("serial", "two")]
-        for report in reports:
-            assert report.complete
-            assert [case.id for case in report.cases] == ids
-        for name in ("serial", "two"):
-            assert verify(pytester.path / name / "report.json").exit_code == 0
-        outcomes = [{c.id: c.outcome for c in report.cases} for report in reports]
-        assert outcomes[0] == outcomes[1]
-        failed = [c for c in reports[0].cases if c.outcome is Outcome.FAIL and c.level != "MAY"]
-        assert len(failed) == Counter(serial.values())["failure"]
-        assert not list(folder.glob("v2-conformance-*")), "left behind"
-
     @pytest.mark.parametrize("dist", [[], ["--dist", "loadfile"]], ids=["load", "loadfile"])
     def test_one_worker_runs_all_cases_beside_other_tests(
         self, pytester: pytest.Pytester, good: str, dist: list[str]
@@ -224,26 +196,6 @@ class TestReports:
         assert {case.id for case in report.cases} == wanted
         assert {case.outcome for case in report.cases} <= {Outcome.PASS, Outcome.UNSUPPORTED}
         assert verify(pytester.path / "out" / "report.json").exit_code == 0
-
-    @pytest.mark.long
-    def test_a_good_server_is_certified(self, pytester: pytest.Pytester, good: str) -> None:
-        result = start(
-            pytester,
-            *("--v2-url", good, "--v2-profile", "raw", "--v2-profile", "bf16", "-n", "2", "-q"),
-            *("--v2-report-dir", "out", "--html=page.html", "--self-contained-html"),
-        )
-        assert result.ret == 0
-        claimed = {"binary", "raw", "bf16"}
-        skipped = sum(not claimed.issuperset(case.profiles) for case in suite_cases())
-        result.assert_outcomes(passed=len(suite_cases()) - skipped, skipped=skipped)
-        cases = load_report(pytester.path / "out" / "report.json").cases
-        assert [case.id for case in cases] == [case.id for case in suite_cases()]
-        result.stdout.fnmatch_lines(
-            ["*V2 conformance*", "*: CONFORMANT,*", "*ROBUST", "report: out/*"]
-        )
-        assert (pytester.path / "out" / "report.html").exists()
-        assert verify(pytester.path / "out" / "report.json").exit_code == 0
-        assert "P2/blob-follows-json[INT32]" in (pytester.path / "page.html").read_text()
 
     def test_run_that_stops_says_so(self, pytester: pytest.Pytester, bad: str) -> None:
         start(pytester, "--v2-url", bad, "-x", "-m", "P4", "--v2-report-dir", "out")
@@ -323,25 +275,6 @@ class TestFailures:
         assert counts["skipped"] >= 3
         assert counts["failed"] + counts["skipped"] + counts.get("passed", 0) == total
         result.stdout.fnmatch_lines(["SKIPPED*not_run: not sent: R3/* killed*"])
-
-    @pytest.mark.parametrize("workers", [[], ["-n", "2"]])
-    def test_observed_of_all_workers(self, pytester: pytest.Pytester, workers: list[str]) -> None:
-        with MutantServer(["error-is-plain-text"]) as server:
-            result = start(
-                pytester,
-                *("--v2-url", server.url, "--v2-report-dir=out", "-k", "H6 or observed", *workers),
-            )
-        assert result.parseoutcomes()["failed"] >= 1
-        report = load_report(pytester.path / "out" / "report.json")
-        found = report.case("R2/observed")
-        assert found is not None
-        assert isinstance(found.cause, NotKept)
-        sent = [case.id for case in report.cases if case.exchanges]
-        rejected = [name for name in sent if name.startswith("H6/not-a-number")]
-        assert (found.cause.wrong, found.cause.judged) == (len(rejected), len(rejected))
-        assert set(found.cause.cases) <= set(rejected)
-        failed = [case.id for case in report.cases if case.outcome is Outcome.FAIL]
-        assert failed == ["R2/observed"]
 
     def test_observed_cases_are_last(self, pytester: pytest.Pytester, good: str) -> None:
         pytester.makeconftest(

@@ -46,13 +46,6 @@ def test_every_byte_comes_back(data: bytes) -> None:
     assert stored_size(kept) <= len(data)
 
 
-def test_a_long_message_is_deflated_and_a_short_one_stands_as_it_was() -> None:
-    assert isinstance(keep(LONG), Deflated)
-    assert stored_size(keep(LONG)) < 5000
-    assert keep(LONG[:PLAIN]) == LONG[:PLAIN]
-    assert keep(NOISE) == NOISE
-
-
 def test_of_what_does_not_fit_the_start_and_the_digest_are_kept() -> None:
     kept = start_of(keep(NOISE), 512)
     assert unpacked(kept) == NOISE[:512]

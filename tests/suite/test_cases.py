@@ -12,7 +12,6 @@ from support.cases import REJECT, make_case, make_get, make_observed
 from v2_conformance.protocol.content_codings import acceptable
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.library import GENERATED, every_case, generated_case, suite_cases
-from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.variations import variation
 
 REQUEST = make_case()
@@ -23,18 +22,6 @@ kinds = pytest.mark.parametrize("case", KINDS, ids=lambda case: type(case).__nam
 
 
 # What a case needs.
-
-
-def test_a_request_needs_its_model_and_that_models_datatypes() -> None:
-    assert (REQUEST.role, set(REQUEST.datatypes)) == ("identity/INT32", {"INT32"})
-    mixed = make_case(model="mixed")
-    assert (mixed.role, set(mixed.datatypes)) == ("mixed", {"FP16", "UINT32", "BOOL"})
-
-
-@pytest.mark.parametrize("case", [GET, generated_case()])
-def test_a_get_and_generated_requests_are_about_no_one_model(case: Case) -> None:
-    assert case.role is None
-    assert case.datatypes == frozenset()
 
 
 @kinds
@@ -71,14 +58,6 @@ def test_a_case_needs_what_all_of_its_requests_need() -> None:
 
 
 # What a report says of it.
-
-
-@kinds
-def test_facts_are_those_of_the_case_and_of_its_requirement(case: Case) -> None:
-    facts = case.facts(["binary"])
-    requirement = catalogue()[case.requirement]
-    assert (facts.id, facts.requirement, facts.profile) == (case.id, requirement.id, case.profile)
-    assert (facts.basis, facts.why, facts.content) == (requirement.basis, case.why, case.content)
 
 
 def test_a_level_is_the_cases_own_or_that_of_its_requirement_for_the_profiles() -> None:
@@ -134,23 +113,6 @@ def test_another_content_has_another_digest_and_every_member_counts() -> None:
     }
     members = {name for case in KINDS for name in members_of(case)}
     assert changed == members - {"id", "why", "blocks", "foreign_ids", "last_negative"}
-
-
-@kinds
-def test_digest_ignores_name_reason_and_order_of_members(case: Case) -> None:
-    renamed = replace(case, id="D1/other", why="Another reason altogether.")
-    assert renamed.content == case.content
-    turned = replace(case, expect=dict(reversed(list(case.expect.items()))))
-    assert turned.content == case.content
-    assert len(case.content) == 16
-
-
-def test_kinds_that_otherwise_say_the_same_have_different_digests() -> None:
-    common = {name: value for name, value in members_of(GET).items() if name != "path"}
-    get = GetCase(**common, path="/v2")
-    generated = GeneratedCase(**common, requests=())
-    request = RequestCase(**common, model="identity/INT32", request={})
-    assert len({get.content, generated.content, request.content}) == 3
 
 
 # The suite's own.

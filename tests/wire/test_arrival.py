@@ -79,12 +79,3 @@ def test_a_socket_of_which_the_kernel_was_not_asked_says_nothing() -> None:
         far.sendall(b"bytes")
         assert ready(near, write=False, timeout=5)[0]
         assert receive(near, 100) == (b"bytes", None)
-
-
-def test_nothing_there_blocks_as_ever(ends: Ends) -> None:
-    near, far = ends
-    with pytest.raises(BlockingIOError):
-        receive(near, 100)
-    far.close()
-    assert ready(near, write=False, timeout=5)[0]
-    assert receive(near, 100)[0] == b""

@@ -19,7 +19,6 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.http1.connection import Http1Transport
 from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transcript import Ending, Response, Transcript
@@ -43,29 +42,6 @@ def test_http1_opens_nothing_before_the_first_exchange() -> None:
         assert not first.open
         assert not first.exchange(request).reused
         first.close()
-
-
-@pytest.mark.parametrize(
-    "delivery", ["whole", {"slices": "seam"}, {"slices": 7}, {"chunks": "seam"}, {"chunks": "one"}]
-)
-def test_a_request_says_the_same_in_parts_and_in_http1(delivery: str | dict[str, Any]) -> None:
-    address = Address("host:1", "/base", (("X-Target", "t"),))
-    case = make_case(REJECT, delivery=delivery, headers={"X-Case": "é"})
-    request = prepared(case, address).request
-    chunked = "chunks" in delivery
-    head, _, rest = b"".join(request.http1).partition(b"\r\n\r\n")
-    line, *fields = head.decode().split("\r\n")
-    assert line == f"{request.head.method} {request.head.target} HTTP/1.1"
-    assert request.head.target == "/base/v2/models/identity_int32/infer"
-    assert fields == [f"{name}: {value}" for name, value in request.head.fields]
-    assert fields[:2] == ["Host: host:1", "X-Target: t"]
-    assert ("Transfer-Encoding: chunked" in fields) == chunked
-    if not chunked:
-        assert b"".join(request.body) == rest
-        assert len(request.http1) == (1 if delivery == "whole" else 1 + len(request.body))
-    else:
-        chunks = [b"%x\r\n%b\r\n" % (len(piece), bytes(piece)) for piece in request.body]
-        assert list(request.http1[1:]) == [*chunks, b"0\r\n\r\n"]
 
 
 @pytest.mark.parametrize("delivery", ["whole", {"slices": 100_000}])

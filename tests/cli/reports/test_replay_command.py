@@ -108,12 +108,6 @@ def test_models_are_those_of_report(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert all(line.startswith("unknown ") for line in lines[:-1])
 
 
-def test_case_that_is_gone_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = saved(report_of([case("H6/long-gone", "fail")]), tmp_path / "report.json")
-    code, lines = replay(capsys, str(report), "http://127.0.0.1:9")
-    assert (code, lines[-1]) == (3, "1 unknown")
-
-
 @pytest.mark.parametrize(
     ("outcome", "options", "code", "said"),
     [

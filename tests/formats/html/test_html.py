@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from urllib.parse import quote
 
 import msgspec
@@ -170,15 +169,6 @@ def test_requirements_that_this_catalogue_lacks_are_shown() -> None:
     page = Page(render(with_requirements(whole, *whole.requirements, unknown)))
     assert "req-Q1" in page.ids
     assert "Q · Other" in page.words
-
-
-def test_the_families_to_choose_are_the_letters_of_the_requirements_each_once() -> None:
-    report = report_of(passes())
-    choice = re.findall('<select id="family".*?</select>', render(report), re.S)[0]
-    families = re.findall('<option value="([^"]+)">([^<]+) · ([^<]+)</option>', choice)
-    assert {value for value, _, _ in families} == {row.id[0] for row in report.requirements}
-    assert all(value == letter and title != "Other" for value, letter, title in families)
-    assert len(families) == len(set(families))
 
 
 def test_cases_that_did_not_run_are_grouped_by_reason() -> None:

@@ -189,12 +189,3 @@ def test_the_keyboard_reaches_what_is_closed(browser: Browser, page: str) -> Non
     assert browser.evaluate("document.querySelector('details.case').open")
     outline = "getComputedStyle(document.activeElement).outlineStyle"
     assert browser.evaluate(outline) == "solid"
-
-
-def test_a_cell_of_the_heat_map_filters_the_page(browser: Browser, page: str) -> None:
-    opened(browser, page)
-    browser.evaluate("document.querySelector('.heat a[href*=\"level=MUST&family=P\"]').click()")
-    assert browser.evaluate("location.search") == "?level=MUST&family=P"
-    browser.wait(lambda: in_view(browser, "requirements"))
-    assert {name[:5] for name in shown(browser, "tr[data-outcome]")} == {"req-P"}
-    assert shown(browser, "#troubled .case") == {case_anchor("P5/wrong[FP32]")}

@@ -47,13 +47,6 @@ def test_every_cell_has_its_servers_outcome() -> None:
     assert others | {"P2", "P4"} == claimed
 
 
-def test_a_must_row_names_what_it_blocks() -> None:
-    page = page_of(report_of())
-    for name, blocks in (("P2", "conformant"), ("H6", "robust")):
-        assert f"Blocks {blocks}." in page.rows[name][0]
-    assert "(blocks" not in page.rows["P4"][0]
-
-
 def test_a_level_that_depends_on_profiles_is_named_in_the_cells() -> None:
     raised = {r.id: r for r in catalogue().values() if r.level_in}
     name, requirement = next(iter(raised.items()))

@@ -102,16 +102,6 @@ def test_a_server_without_the_extension_fails_nowhere_in_the_heat_map() -> None:
     assert heat_map([left_out]) == []
 
 
-def test_levels_and_their_failures_differ_in_form() -> None:
-    report = report_of([case("H6/a", "fail"), case("H12/a", "fail"), case("P13/a", "fail")])
-    page = render([("r", column_of(report, ""))])
-    for level, form in (("MUST", "■"), ("SHOULD", "◧"), ("MAY", "□")):
-        assert (
-            f'<span class="level l-{level}"><span aria-hidden="true">{form}</span> {level}' in page
-        )
-        assert f'class="mark o-fail m-{level}"' in page
-
-
 def test_servers_in_several_versions_have_a_trend_in_the_order_of_versions() -> None:
     reports = [
         report_of(server=("S", "0.10"), outcomes={"H6": "fail"}),

@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from v2_conformance.errors import NothingRanError
-from v2_conformance.suite.choosing import selection
 from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.terminal_safe_text import matches
 
 CASES = suite_cases()
 
@@ -19,25 +17,6 @@ def chosen(*patterns: str) -> set[str]:
 
 def test_without_patterns_everything_is_chosen() -> None:
     assert select(CASES, ()) == CASES
-
-
-def test_a_requirement_chooses_its_cases_only() -> None:
-    assert chosen("P1") == {case.id for case in CASES if case.requirement == "P1"}
-    assert chosen("P1") < {case.id for case in CASES if case.requirement.startswith("P1")}
-
-
-def test_a_pattern_that_is_given_often_is_matched_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    matched: list[str] = []
-
-    def counted(id: str, pattern: str) -> bool:
-        matched.append(id)
-        return matches(id, pattern)
-
-    monkeypatch.setattr(selection, "matches", counted)
-    once = select(CASES, ["H6/*"])
-    number = len(matched)
-    assert select(CASES, ["H6/*"] * 3) == once
-    assert len(matched) == 2 * number
 
 
 def test_a_pattern_is_about_ids_in_which_brackets_are_brackets() -> None:

@@ -108,36 +108,6 @@ def test_loading_again_gives_the_same_cases_in_the_same_order(own: list[Case]) -
 # Expansion.
 
 
-def test_an_entry_without_axes_is_one_case_with_its_own_id(tmp_path: Path) -> None:
-    (case,) = load(tmp_path, one())
-    assert case.id == "D1/slug"
-    assert case.requirement == "D1"
-    assert case.level == catalogue()["D1"].level
-    assert case.profile == "binary"
-    assert case.expects == "success"
-    assert not case.negative
-    assert case.datatypes == {"INT32"}
-    assert (case.dangerous, case.canary, case.together) == (False, None, 1)
-
-
-def test_axes_multiply_in_the_order_of_the_file(tmp_path: Path) -> None:
-    cases = load(
-        tmp_path,
-        one(
-            axes="{datatype: [INT8, FP32], n: [2, 1]}",
-            model="identity/${datatype}",
-            request='{inputs: [{shape: ["${n}"]}]}',
-        ),
-    )
-    assert [case.id for case in cases] == [
-        "D1/slug[INT8,2]",
-        "D1/slug[INT8,1]",
-        "D1/slug[FP32,2]",
-        "D1/slug[FP32,1]",
-    ]
-    assert [case.model for case in cases[1:3]] == ["identity/INT8", "identity/FP32"]
-
-
 def values_of(tmp_path: Path, axes: str, value: str) -> dict[str, Any]:
     request = '{inputs: [{shape: [1], parameters: {x: "%s"}}]}' % value  # noqa: UP031
     cases = load(tmp_path, one(axes=axes, request=request))
@@ -157,33 +127,10 @@ def test_a_whole_substitution_keeps_the_type_of_the_value(tmp_path: Path) -> Non
     assert found == {"list": [1, 2], "map": {"a": 1}}
 
 
-def test_a_list_axis_labels_its_values_and_keeps_their_types(tmp_path: Path) -> None:
-    assert values_of(tmp_path, "{v: [1, true, text]}", "${v}") == {
-        "1": 1,
-        "true": True,
-        "text": "text",
-    }
-    assert values_of(tmp_path, "{v: {true: 1, false: 2}}", "${v}") == {"true": 1, "false": 2}
-
-
-def test_a_substitution_inside_a_text_is_text(tmp_path: Path) -> None:
-    assert values_of(tmp_path, "{v: [1, -2]}", "a${v}b") == {"1": "a1b", "-2": "a-2b"}
-    assert values_of(tmp_path, "{v: {name: {a: 1}}}", "is ${v}") == {"name": "is name"}
-
-
 def test_a_member_of_a_value_is_substituted(tmp_path: Path) -> None:
     axes = "{v: {one: {a: [1], b: x}, two: {a: 2, b: y}}}"
     assert values_of(tmp_path, axes, "${v.a}") == {"one": [1], "two": 2}
     assert values_of(tmp_path, axes, "${v.b}${v.a}") == {"one": "x[1]", "two": "y2"}
-
-
-def test_an_axis_can_be_one_member_among_others(tmp_path: Path) -> None:
-    expect = '{outcome: success, outputs: {1: json, "${v}": binary}}'
-    for case, value in zip(
-        load(tmp_path, one(axes="{v: [0, 2]}", expect=expect)), "02", strict=True
-    ):
-        assert case.expect["outputs"] == {"1": "json", value: "binary"}
-        assert case.content
 
 
 def test_an_axis_that_repeats_a_member_is_an_error(tmp_path: Path) -> None:
@@ -198,14 +145,6 @@ def with_exceptions(tmp_path: Path, exceptions: str) -> dict[str, str]:
     axes = "{v: [ones, counting], n: [1, 2, 3]}"
     cases = load(tmp_path, one(axes=axes, request=request, more=f"exceptions: {exceptions}"))
     return {case.id.partition("[")[2].rstrip("]"): case.level for case in cases}
-
-
-def test_an_exception_has_a_level_of_its_own(tmp_path: Path) -> None:
-    found = with_exceptions(tmp_path, "[{of: {v: ones, n: [1, 2]}, level: SHOULD}]")
-    assert found == {
-        "ones,1": "SHOULD", "ones,2": "SHOULD", "ones,3": "MUST",
-        "counting,1": "MUST", "counting,2": "MUST", "counting,3": "MUST",
-    }  # fmt: skip
 
 
 def test_an_exception_and_a_case_block_what_they_say(tmp_path: Path) -> None:

@@ -70,17 +70,6 @@ def test_the_pieces_of_a_delivery_join_to_the_same_body(delivery: dict[str, Any]
         assert len(lengths) == 1
 
 
-@pytest.mark.parametrize("how", ["seam", "one", 7])
-def test_a_body_of_which_nothing_is_left_has_no_pieces(how: str | int) -> None:
-    size = len(b"".join(prepared(make_case()).request.body))
-    case = make_case(REJECT, body={"drop": size}, delivery={"slices": how})
-    request = prepared(case).request
-    assert (request.body, len(request.http1), request.pause_s) == ((), 1, 0.0)
-    case = make_case(REJECT, body={"drop": size}, delivery={"chunks": how})
-    request = prepared(case).request
-    assert (request.body, request.http1[1:]) == ((), (b"0\r\n\r\n",))
-
-
 def test_very_many_chunks_share_writes_and_stay_chunks() -> None:
     request: dict[str, Any] = {"inputs": [{"shape": [4000]}]}
     whole = sent(make_case(REJECT, **request))[1]

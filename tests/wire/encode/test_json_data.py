@@ -71,11 +71,3 @@ def test_what_has_no_json_is_an_error_with_its_first_index(times: int) -> None:
         flat("BYTES", text * times)
     with pytest.raises(ElementError, match=f"element {LONG * times} at byte"):
         flat("BYTES", encode_bytes([b"x" * 10]) * (LONG * times) + b"\xff")
-
-
-def test_short_data_and_shared_data_are_made_once_and_other_long_data_is_not_kept() -> None:
-    short, long = (value_pattern("counting", "INT32", count) for count in (7, LONG))
-    assert flat("INT32", short) is flat("INT32", short)
-    assert flat("INT32", long, shared=True) is flat("INT32", long, shared=True)
-    assert flat("INT32", long) is not flat("INT32", long)
-    assert flat("UINT32", short) is not flat("INT32", short)
