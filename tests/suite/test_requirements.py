@@ -9,17 +9,17 @@ from typing import Any, get_args
 
 import pytest
 
+from support import catalogue as module
+from support.catalogue import check_catalogue
 from support.snapshots import Row, Snapshot
 from v2_conformance.errors import CaseFileError, UsageError
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import folder, schema
-from v2_conformance.suite import requirements as module
 from v2_conformance.suite.requirements import (
     LEVELS,
     Basis,
     Requirement,
     catalogue,
-    check_catalogue,
     check_profile,
     documents,
 )
@@ -31,9 +31,9 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     copy = tmp_path / "cases"
     shutil.copytree(folder("cases"), copy)
     monkeypatch.setattr(module, "folder", lambda name: copy)
-    module._file.cache_clear()
+    module.catalogue_file.cache_clear()
     yield copy / "requirements.yaml"
-    module._file.cache_clear()
+    module.catalogue_file.cache_clear()
 
 
 def edit(path: Path, old: str, new: str) -> int:
