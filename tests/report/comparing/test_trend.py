@@ -60,6 +60,12 @@ def test_the_strictest_level_comes_first_and_is_that_of_the_cases_that_changed()
     assert [(one.id, one.level) for one in found.better] == [("H6", "MUST"), ("P2", "SHOULD")]
 
 
+def test_profiles_that_changed_are_said() -> None:
+    more = report_of([case("P2/a")], profiles=["binary", "raw"])
+    assert step(of(case("P2/a")), more).profiles_changed
+    assert not step(of(case("P2/a")), of(case("P2/a"))).profiles_changed
+
+
 def test_what_did_not_run_counts_neither_as_a_pass_nor_as_a_failure() -> None:
     cases = (
         case("P2/a"),
