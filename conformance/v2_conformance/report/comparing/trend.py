@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from packaging.version import InvalidVersion, Version
-
 from v2_conformance.report.comparing.diff import ChangeKind, kind_of_change
 from v2_conformance.report.document import Report
 from v2_conformance.report.shown.visible_text import short
@@ -21,7 +19,11 @@ from v2_conformance.suite.requirements import LEVELS, Level
 _NOT_SHOWN = frozenset({Outcome.NOT_RUN, Outcome.INCONCLUSIVE})
 _LONGEST_VERSION = 100
 _TITLE = 120
+_NUMBERED = re.compile("[vV]?[0-9]")
 _PARTS = re.compile(r"[0-9]+|[^0-9.+_-]+")
+_EARLY = frozenset({"a", "alpha", "b", "beta", "c", "dev", "pre", "preview", "rc", "snapshot"})
+_END = (1, 0, "")
+"""Between what is earlier than a version, such as 1.0rc1, and what is later, such as 1.0.1."""
 
 
 @dataclass(frozen=True)
@@ -137,14 +139,19 @@ def steps(versions: Sequence[Findings]) -> list[Step]:
 
 
 def version_order(version: str) -> tuple[object, ...]:
-    """The key that puts versions in order: as Python's packages have them (PEP 440) if it is such
-    a version, otherwise, and after all those, by its numbers and words."""
+    """The key that puts versions in order: by their numbers and words, where 1.0rc1 is before 1.0.
+    Those that do not begin with a number come last."""
     text = version[:_LONGEST_VERSION]
-    try:
-        return 0, Version(text), text
-    except InvalidVersion:
-        parts = _PARTS.findall(text)
-        return 1, [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts], text
+    numbered = _NUMBERED.match(text) is not None
+    parts = _PARTS.findall(text.lower().removeprefix("v") if numbered else text)
+    keys = [_part_order(part, early=numbered and part in _EARLY) for part in parts]
+    return not numbered, [*keys, _END], text
+
+
+def _part_order(part: str, *, early: bool) -> tuple[int, int, str]:
+    if part.isdecimal():
+        return 2, int(part), ""
+    return 0 if early else 3, 0, part
 
 
 def _step(before: Findings, after: Findings) -> Step:
