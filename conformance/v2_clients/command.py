@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
 
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.command import command
 from v2_conformance.cli.ending import masked_errors, naming_the_record
-from v2_conformance.errors import UsageError
 from v2_conformance.options.others import ClientOptions
-
-if TYPE_CHECKING:
-    from v2_clients.run import ClientRun
-    from v2_conformance.report.document import Report
-    from v2_conformance.runs.result import Result
 
 _EXAMPLES = {
     "v2-conformance client -- python my_client.py": "Run this command once for each scenario.",
@@ -62,12 +54,11 @@ def client(options: ClientOptions) -> int:
     with ExitStack() as stack:
         stack.enter_context(masked_errors(target.mask))
         run_as = OneProcessClient if options.one_process else CommandClient
-        tested = run_as(options.command, mask=target.mask) if options.command else None
+        tested = run_as(options.command, mask=target.mask)
         stack.enter_context(sole_run(options.report_dir))
         if isinstance(tested, OneProcessClient):
             stack.callback(tested.close)
-        if tested is not None:
-            check_client(plan, tested, timeout_s=options.timeout)
+        check_client(plan, tested, timeout_s=options.timeout)
         started = start_client_run(
             target,
             plan,
@@ -80,41 +71,13 @@ def client(options: ClientOptions) -> int:
             expectations=reporting.expected,
             outdated=file_names(),
         )
-        if tested is None:
-            report = _by_hand(started, options.port, options.timeout)
-        else:
-            shown = target.mask.text(" ".join(options.command))
-            stack.enter_context(naming_the_record(options.report_dir))
-            place = f"the client {shown!a:.100}"
-            total, jobs = len(plan.chosen), options.jobs
-            with Reporter(total, place, options.max_time, jobs) as reporter:
-                report = started.finish(
-                    tested, timeout_s=options.timeout, jobs=jobs, on_case=reporter.show
-                )
+        shown = target.mask.text(" ".join(options.command))
+        stack.enter_context(naming_the_record(options.report_dir))
+        place = f"the client {shown!a:.100}"
+        total, jobs = len(plan.chosen), options.jobs
+        with Reporter(total, place, options.max_time, jobs) as reporter:
+            report = started.finish(
+                tested, timeout_s=options.timeout, jobs=jobs, on_case=reporter.show
+            )
         reporting.show(report, started.record.mask.check)
     return reporting.exit_code(report, plan.planned)
-
-
-def _by_hand(started: ClientRun, port: int, timeout_s: float) -> Report:
-    """Wait for clients until somebody stops it."""
-    from v2_clients.bench.waiting import WaitingBench
-    from v2_clients.run import ByHand
-    from v2_conformance.terminal_safe_text import plain
-
-    run = ByHand(started)
-
-    def show(result: Result) -> None:
-        run.add(result)
-        print(plain(f"{result.outcome} {result.case.id} {result.message}".rstrip()), flush=True)
-
-    offered = [case for case in started.scenarios if started.skipped(case) is None]
-    bench = WaitingBench(offered, port=port, timeout_s=timeout_s, on_result=show)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(bench)
-        except OSError as error:
-            raise UsageError(f"cannot wait on port {port}: {error.strerror}") from error
-        print(f"bench on {bench.url} (GET / lists the scenarios; Ctrl-C ends it)", flush=True)
-        with suppress(KeyboardInterrupt):
-            threading.Event().wait()
-        return run.finish(bench.unsaid())

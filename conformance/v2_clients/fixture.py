@@ -122,7 +122,7 @@ def bench_of(case: ClientCase) -> Iterator[Bench]:
     """The bench of a scenario, while it listens. Raises CaseFileError."""
     asked = asked_of(case)
     stage = ScenarioStage(case, asked)
-    with Listener(lambda request: stage) as listener:
+    with Listener(stage) as listener:
         task = task_of(case, listener.url, timeout_s=_TIMEOUT_S, asked=asked)
         yield Bench(case, task, stage, listener)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -215,36 +214,6 @@ def _unusable(result: Result) -> str:
     how = f"exit code {said.exit}" if said.exit > 0 else f"signal {-said.exit}"
     printed = printable(said.stderr.strip(), 2 * _SHOWN)[-_SHOWN:] or "nothing"
     return f"it sent no request, said nothing and ended with {how}; it printed: {printed}"
-
-
-class ByHand:
-    """A run whose client somebody else starts: results come as they are said, and the last one of a
-    scenario counts."""
-
-    def __init__(self, run: ClientRun) -> None:
-        self._run = run
-        self._observations = Observations()
-        self._done: set[str] = set()
-        self._lock = threading.Lock()
-
-    def add(self, result: Result) -> None:
-        """Record what came of a scenario. Any thread may call this."""
-        with self._lock:
-            self._run.add(result, self._observations)
-            self._done.add(result.case.id)
-
-    def finish(self, unsaid: Sequence[Result]) -> Report:
-        """Record `unsaid`, which are scenarios of which nothing was said, and write report.json."""
-        for result in unsaid:
-            self.add(result)
-        with self._lock:
-            for case in self._run.scenarios:
-                skip = self._run.skipped(case)
-                if skip is not None and case.id not in self._done:
-                    self._run.record.add(Result(case, skip))
-            for result in self._run.observed(self._observations):
-                self._run.record.add(result)
-            return self._run.record.finish(complete=True)
 
 
 def start_client_run(

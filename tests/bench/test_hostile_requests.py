@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.scenarios import plain, scenario
+from v2_clients.bench.connection import Connection
 from v2_clients.bench.listener import Listener
 from v2_clients.bench.requests import MOST_HEAD
 from v2_clients.bench.scenarios import judged, run_scenario
@@ -36,7 +37,7 @@ def made(tmp_path: Path) -> ClientCase:
 @contextlib.contextmanager
 def listening(made: ClientCase) -> Iterator[tuple[ScenarioStage, tuple[str, int]]]:
     stage = ScenarioStage(made, asked_of(made))
-    with Listener(lambda request: stage) as listener:
+    with Listener(stage) as listener:
         yield stage, address_of(listener)
 
 
@@ -104,15 +105,17 @@ def test_what_is_no_right_request_is_kept_and_judged_and_holds_nobody_up(
 
 
 def test_what_a_client_sent_before_it_left_is_kept_however_late_it_is_read(
-    made: ClientCase,
+    made: ClientCase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = ScenarioStage(made, asked_of(made))
+    serve = Connection.serve
 
-    def late(request: object) -> ScenarioStage:
+    def late(connection: Connection) -> None:
         threading.Event().wait(0.05)
-        return stage
+        serve(connection)
 
-    with Listener(late) as listener:
+    monkeypatch.setattr(Connection, "serve", late)
+    with Listener(stage) as listener:
         for number in (1, 2):
             with socket.create_connection(address_of(listener), timeout=10) as sock:
                 sock.sendall(POST + b"Content-Length: 100\r\n\r\n{")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import sys
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,10 +16,8 @@ import pytest
 from v2_clients.bench.clients import Client, CommandClient, InProcessClient
 from v2_clients.bench.one_process import OneProcessClient
 from v2_clients.bench.scenarios import run_scenario
-from v2_clients.bench.waiting import WaitingBench, segment
 from v2_clients.plain import run_task
 from v2_clients.run import client_target, make_client_plan, start_client_run
-from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import WrongRequest
 from v2_conformance.suite.library import client_cases
@@ -132,27 +129,3 @@ def test_the_request_that_is_wrong_is_named_whenever_it_comes(number: int) -> No
         cause = run_scenario(case, InProcessClient(spoiled(order, number))).cause
         assert isinstance(cause, WrongRequest)
         assert (cause.number, cause.finding.kind) == (number + 1, "wrong_value")
-
-
-def test_the_waiting_bench_takes_requests_in_any_order_too() -> None:
-    cases = [one for one in client_cases() if one.id in ("K9/nothing-stays", "K1/each-request")]
-    found: list[Result] = []
-    with WaitingBench(
-        [case for case in cases if isinstance(case, ClientCase)],
-        timeout_s=10,
-        on_result=found.append,
-    ) as bench:
-        tasks = [
-            msgspec.json.decode(read(f"{bench.url}/{segment(case.id)}/task"), type=Task)
-            for case in cases
-        ]
-        said = [spoiled(range(len(task.requests))[::-1], 2)(task) for task in tasks]
-        for task, lines in zip(reversed(tasks), reversed(said), strict=True):
-            read(f"{task.url}/said", b"\n".join(map(msgspec.json.encode, lines)))
-    assert [one.case.id for one in found] == [case.id for case in reversed(cases)]
-    assert [getattr(one.cause, "number", None) for one in found] == [3, 3]
-
-
-def read(url: str, body: bytes | None = None) -> bytes:
-    with urllib.request.urlopen(url, body, 10) as answer:
-        return bytes(answer.read())

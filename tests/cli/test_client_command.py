@@ -1,18 +1,13 @@
-"""The command `client`: a client as a command, by hand, and what its report may show."""
+"""The command `client`: a client as a command, and what its report may show."""
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 
 import pytest
 
 from support.commands import Cli
-from v2_clients.plain import run_task
 from v2_conformance.cli.main import main
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.library import client_cases
@@ -103,6 +98,7 @@ def test_secrets_are_in_no_file_and_in_no_line(
     ("words", "problem"),
     [
         (["--", "no-such-program"], "cannot run 'no-such-program'"),
+        ([], "missing argument COMMAND"),
         (["--profile", "raw", "--", "x"], "unknown profile 'raw' of clients"),
         (["--timeout", "0", "--", "x"], "time limit"),
         (["--scenarios", "no-such-file.yaml", "--", "x"], "no such file or folder"),
@@ -121,41 +117,6 @@ def test_scenarios_are_listed(cli: Cli) -> None:
     lines = cli("list", "scenarios", code=0).out.splitlines()
     assert len(lines) == len(client_cases())
     assert f"{K3}  MUST (blocks conformant) success" in lines
-
-
-def ask(url: str, data: bytes | None = None) -> bytes:
-    with urllib.request.urlopen(url, data=data, timeout=20) as response:
-        found: bytes = response.read()
-    return found
-
-
-def test_clients_can_be_run_by_hand(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "v2_conformance", "client", "--report-dir", str(tmp_path)]
-    command += ["--scenario", "K3/mixed-order*", "--scenario", "K5/short-blob*"]
-    command += ["--require", "robust"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        url = process.stdout.readline().split()[2]
-        offered = json.loads(ask(f"{url}/"))
-        for item in offered:
-            task = json.loads(ask(f"{item['url']}/task"))
-            assert task["url"] == item["url"]
-            lines = "\n".join(json.dumps(line) for line in run_task(task, task["url"])).encode()
-            if item["id"].startswith("K3/"):
-                verdict = json.loads(ask(f"{item['url']}/said", lines))
-                assert verdict["outcome"] == "pass", verdict
-        for wrong in ("/K99", f"/{'x' * 100}/task", "/%00"):
-            with pytest.raises(urllib.error.HTTPError):
-                ask(url + wrong)
-        bad = json.loads(ask(f"{offered[0]['url']}/said", b'{"garbage": 1}'))
-        assert bad["outcome"] == "fail"
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 1
-    report = load_report(tmp_path / "report.json")
-    outcomes = {case.id: case.outcome for case in report.cases}
-    assert outcomes.pop(offered[0]["id"]) is Outcome.FAIL
-    assert set(outcomes.values()) == {Outcome.PASS, Outcome.INCONCLUSIVE}
-    assert main(["verify", str(tmp_path / "report.json")]) == 0
 
 
 def test_command_that_cannot_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

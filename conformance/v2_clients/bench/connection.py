@@ -6,7 +6,6 @@ import contextlib
 import socket
 import struct
 import time
-from collections.abc import Callable
 
 from v2_clients.bench.requests import (
     ClientRequest,
@@ -14,7 +13,7 @@ from v2_clients.bench.requests import (
     model_asked,
     read_client_request,
 )
-from v2_clients.bench.stage import Stage, Turn
+from v2_clients.bench.stage import ScenarioStage, Turn
 from v2_clients.bench.turns import CONTINUE
 from v2_conformance.wire.transcript import Ending, Transcript
 
@@ -23,17 +22,13 @@ _IDLE_S = 60.0
 _LINGER_S = 1.0
 _NO_LINGER = struct.pack("ii", 1, 0)
 
-Find = Callable[["ClientRequest | None"], Stage]
-"""The stage of the scenario that a request belongs to; None is what is no request."""
-
 
 class Connection:
     """One connection of a client: one request after another, until either side ends it."""
 
-    def __init__(self, sock: socket.socket, find: Find) -> None:
+    def __init__(self, sock: socket.socket, stage: ScenarioStage) -> None:
         self._sock = sock
-        self._find = find
-        self._stage = find(None)
+        self._stage = stage
         self._data = b""
         self._reused = False
 
@@ -59,7 +54,6 @@ class Connection:
                     request = read_client_request(self._data)
                     enough = len(data) + 1 if request is None else request.needs
                 if request is not None and number is None:
-                    self._stage = self._find(request)
                     if request.whole or not self._stage.needs_all(request):
                         number, turn = self._stage.begin(request)
                     early = turn is not None and self._stage.script_when(turn) == "head"

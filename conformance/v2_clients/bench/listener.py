@@ -12,7 +12,8 @@ import socket
 import threading
 import time
 
-from v2_clients.bench.connection import Connection, Find
+from v2_clients.bench.connection import Connection
+from v2_clients.bench.stage import ScenarioStage
 
 BENCH = "http://127.0.0.1"
 """The stand-in for the address of the bench, whose ports differ from scenario to scenario."""
@@ -23,21 +24,17 @@ _LOOK_S = 0.002
 
 
 class Listener:
-    """Listens on `port` (0: a free one); `find` knows whom requests are for. A context manager.
+    """Listens on a free port for the requests of a scenario. A context manager."""
 
-    Raises OSError if the port is not available.
-    """
-
-    def __init__(self, find: Find, *, host: str = "127.0.0.1", port: int = 0) -> None:
-        self._find = find
+    def __init__(self, stage: ScenarioStage, *, host: str = "127.0.0.1") -> None:
+        self._stage = stage
         self._host = host
-        self._port = port
         self._open: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
 
     def __enter__(self) -> Listener:
-        self._listener = socket.create_server((self._host, self._port), backlog=_MOST_CONNECTIONS)
+        self._listener = socket.create_server((self._host, 0), backlog=_MOST_CONNECTIONS)
         self._listener.setblocking(False)
         waiting, self._waker = socket.socketpair()
         self._acceptor = threading.Thread(
@@ -105,7 +102,7 @@ class Listener:
             with contextlib.suppress(OSError):
                 sock.setblocking(True)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                Connection(sock, self._find).serve()
+                Connection(sock, self._stage).serve()
         finally:
             with self._lock:
                 self._open.discard(sock)

@@ -35,8 +35,7 @@ MOST_BODY = 64 * 1024 * 1024
 # No scenario needs more chunks or JSON, and more would take too long to read.
 _MOST_CHUNKS = 1 << 16
 _MOST_JSON = 8 * 1024 * 1024
-# In waiting mode the path begins with the scenario's id.
-_INFER = re.compile(r"(?:/[^/]+)?/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
+_INFER = re.compile(r"/v2/models/([^/]+)(?:/versions/([^/]+))?/infer")
 
 
 class UnreadableRequestError(ValueError):

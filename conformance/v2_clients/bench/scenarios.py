@@ -42,7 +42,7 @@ def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_T
     try:
         asked = asked_of(case)
         stage = ScenarioStage(case, asked)
-        with Listener(lambda request: stage) as listener:
+        with Listener(stage) as listener:
             task = task_of(case, listener.url, timeout_s=timeout_s, asked=asked)
             said = client.run(task, listener.url)
             if stage.silent_since is not None:

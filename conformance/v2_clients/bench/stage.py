@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol
 
 import msgspec
 
@@ -28,33 +27,6 @@ _ROOM = 96 * 1024 * 1024
 
 Turn = tuple[int, int]
 """The number of a request in its task, and how often it came before."""
-
-
-class Stage(Protocol):
-    """The scenario as the connection of a request sees it."""
-
-    def begin(self, request: ClientRequest | None) -> tuple[int, Turn | None]:
-        """Return the number of an exchange, and its turn: see Turns. Raises OSError for one too
-        many.
-        """
-
-    def needs_all(self, request: ClientRequest) -> bool:
-        """Return True if a request cannot begin before all of it is there."""
-
-    def script_when(self, turn: Turn) -> str:
-        """Return when to send the answer to a request."""
-
-    def answer(self, turn: Turn | None, request: ClientRequest) -> Answer:
-        """Return the answer to a request."""
-
-    def silent(self) -> None:
-        """Note that a client waits for what does not come."""
-
-    def answering(self) -> AbstractContextManager[None]:
-        """Surround an answer and its record: until then the exchange is not there."""
-
-    def keep(self, number: int, turn: Turn | None, transcript: Transcript, *, infers: bool) -> None:
-        """Keep an exchange, as far as there is room."""
 
 
 class _Behaviour(Behaviour):
@@ -114,14 +86,14 @@ class ScenarioStage:
         """When the first client was left waiting, by the monotonic clock."""
 
     def silent(self) -> None:
-        """See Stage."""
+        """Note that a client waits for what does not come."""
         with self._lock:
             if self.silent_since is None:
                 self.silent_since = time.monotonic()
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """See Stage."""
+        """Surround an answer and its record: until then the exchange is not there."""
         with self._lock:
             self._answering += 1
         try:
@@ -132,7 +104,9 @@ class ScenarioStage:
                 self._lock.notify_all()
 
     def begin(self, request: ClientRequest | None) -> tuple[int, Turn | None]:
-        """See Stage."""
+        """Return the number of an exchange, and its turn: see Turns. Raises OSError for one too
+        many.
+        """
         with self._lock:
             if self._numbers >= MOST_EXCHANGES or self._room <= 0:
                 raise ConnectionAbortedError("the client has sent too much")
@@ -140,20 +114,20 @@ class ScenarioStage:
             return self._numbers, None if request is None else self._turns.next(request)
 
     def needs_all(self, request: ClientRequest) -> bool:
-        """See Stage."""
+        """Return True if a request cannot begin before all of it is there."""
         return self._turns.needs_all(request)
 
     def script_when(self, turn: Turn) -> str:
-        """See Stage."""
+        """Return when to send the answer to a request."""
         return str(self._case.answer(*turn).get("when", "whole"))
 
     def answer(self, turn: Turn | None, request: ClientRequest) -> Answer:
-        """See Stage."""
+        """Return the answer to a request."""
         if turn is not None:
             return answer_to(self._asked[turn[0]], self._case.answer(*turn), request)
         asked = Request(
             method=request.method,
-            target=_without_prefix(request.target),
+            target=request.target,
             version=request.version,
             headers=request.fields,
             head=request.head,
@@ -165,7 +139,7 @@ class ScenarioStage:
         return Answer((b"".join(bytes(p) for p in pieces),), response.status, (), {})
 
     def keep(self, number: int, turn: Turn | None, transcript: Transcript, *, infers: bool) -> None:
-        """See Stage."""
+        """Keep an exchange, as far as there is room."""
         purpose = Purpose.CASE if turn is not None or infers else Purpose.DISCOVERY
         if turn is not None and turn[1]:
             purpose = Purpose.RETRIED
@@ -183,8 +157,3 @@ class ScenarioStage:
         with self._lock:
             self._lock.wait_for(lambda: not self._answering, _ANSWERED_S)
             return tuple(self._kept[number] for number in sorted(self._kept))
-
-
-def _without_prefix(target: str) -> str:
-    at = target.find("/v2")
-    return target[at:] if at > 0 else target

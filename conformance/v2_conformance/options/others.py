@@ -67,13 +67,6 @@ class BenchOptions:
         kind=seconds_of_a_run,
         shown="3 seconds for each scenario and 10 minutes more, with the usual --timeout",
     )
-    port: int = option(
-        "--port N",
-        "Without a command: wait on this port for a client that is run by hand. 0 is any free "
-        "port.",
-        kind=whole_number(least=0, most=65535),
-        default=0,
-    )
     secret_env: tuple[str, ...] = repeated(
         "--secret-env NAME", "A value to hide in every report, in this environment variable."
     )
@@ -88,9 +81,7 @@ class ClientOptions(ScenarioOptions, BenchOptions, ReportOptions):
         "The command that runs the client, after `--`; no shell reads it. {url}, {scenario} and "
         "{task} in it stand for the base URL, the scenario's id and a JSON file with the task, "
         "which are also in V2_BENCH_URL, V2_BENCH_SCENARIO and V2_BENCH_TASK.",
-        default=(),
         several=True,
-        shown="wait for clients that are run by hand",
     )
 
 
