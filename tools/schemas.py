@@ -25,7 +25,7 @@ from v2_publishing.site_index import SiteIndex
 
 MADE: Mapping[str, tuple[type, str]] = {
     "client-line": (Line, "What a client says of one request: one line of JSON on its output"),
-    "client-task": (Task, "What a client is asked for: the JSON in the file V2_BENCH_TASK"),
+    "client-task": (Task, "What a client is asked for: a line of its standard input"),
     "report": (Report, "The report of one run"),
     "site": (SiteIndex, "The index of a site of reports"),
 }

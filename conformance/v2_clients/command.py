@@ -10,7 +10,7 @@ from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.options.others import ClientOptions
 
 _EXAMPLES = {
-    "v2-conformance client -- python my_client.py": "Run this command once for each scenario.",
+    "v2-conformance client -- python my_client.py": "Give this command one task after the other.",
     "v2-conformance client --scenario 'K3/*' -- ./client {url} {task}": (
         "Run only scenarios of K3; the command gets the URL and the task as arguments."
     ),
@@ -28,13 +28,12 @@ _EXIT_CODES = {
 def client(options: ClientOptions) -> int:
     """Test a client and write a report.
 
-    Runs the command once for each scenario against a server of its own, judges the bytes that came
-    and what the client says that it read, writes report.json, report.html and the other report
-    files, and prints a summary.
+    Gives the command the task of each scenario, which has a server of its own, judges the bytes
+    that came and what the client says that it read, writes report.json, report.html and the other
+    report files, and prints a summary.
     """
     from v2_clients.bench.clients import CommandClient
     from v2_clients.bench.features import check_features
-    from v2_clients.bench.one_process import OneProcessClient
     from v2_clients.run import (
         check_client,
         client_target,
@@ -53,11 +52,9 @@ def client(options: ClientOptions) -> int:
     reporting = Reporting(options)
     with ExitStack() as stack:
         stack.enter_context(masked_errors(target.mask))
-        run_as = OneProcessClient if options.one_process else CommandClient
-        tested = run_as(options.command, mask=target.mask)
+        tested = CommandClient(options.command, mask=target.mask)
+        stack.callback(tested.close)
         stack.enter_context(sole_run(options.report_dir))
-        if isinstance(tested, OneProcessClient):
-            stack.callback(tested.close)
         check_client(plan, tested, timeout_s=options.timeout)
         started = start_client_run(
             target,
@@ -66,7 +63,6 @@ def client(options: ClientOptions) -> int:
             command=options.command,
             timeout_s=options.timeout,
             limit_s=options.max_time,
-            one_process=options.one_process,
             lacks=options.lacks,
             expectations=reporting.expected,
             outdated=file_names(),

@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from v2_clients.bench.answers import check_answers
-from v2_clients.bench.at_once import Workers, at_once
+from v2_clients.bench.at_once import at_once
 from v2_clients.bench.clients import STARTUP_S, Client
 from v2_clients.bench.listener import BENCH
-from v2_clients.bench.one_process import OneProcessClient
 from v2_clients.bench.scenarios import run_scenario
 from v2_clients.findings import (
     ClientGarbage,
@@ -168,18 +167,17 @@ class Patience:
 def _results(
     cases: Sequence[ClientCase], client: Client, timeout_s: float, jobs: int
 ) -> Generator[Result]:
-    """Yield the result of each scenario."""
-
-    def run(case: ClientCase) -> Result:
-        return run_scenario(case, client, timeout_s=timeout_s)
-
-    if isinstance(client, OneProcessClient):
-        yield from at_once(cases, run, jobs, client.close)
-    elif jobs == 1:
-        yield from map(run, cases)
-    else:
-        workers = Workers(client, timeout_s=timeout_s, number=jobs)
-        yield from at_once(cases, workers.run, jobs, workers.stop)
+    """Yield the result of each scenario, and close the client."""
+    run = partial(run_scenario, timeout_s=timeout_s)
+    if jobs > 1:
+        clients = [client, *(client.another() for _ in range(jobs - 1))]
+        yield from at_once(cases, clients, run)
+        return
+    try:
+        for case in cases:
+            yield run(case, client)
+    finally:
+        client.close()
 
 
 def check_client(plan: Plan, client: Client, *, timeout_s: float) -> None:
@@ -224,7 +222,6 @@ def start_client_run(
     command: Sequence[str],
     timeout_s: float,
     limit_s: float | None = None,
-    one_process: bool = False,
     lacks: Sequence[str] = (),
     expectations: Expectations = NO_EXPECTATIONS,
     outdated: Collection[str] = (),
@@ -247,7 +244,7 @@ def start_client_run(
         selection=plan.selection,
         outdated=outdated,
         noted=partial(expectations.noted, today=today()),
-        client=ClientInfo(tuple(command), timeout_s, one_process, tuple(dict.fromkeys(lacks))),
+        client=ClientInfo(tuple(command), timeout_s, lacks=tuple(dict.fromkeys(lacks))),
     )
     return ClientRun(target, plan, record, limit_s, tuple(lacks))
 

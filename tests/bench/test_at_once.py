@@ -1,4 +1,4 @@
-"""Several scenarios at once, one process for all of them, and clients that hang again and again."""
+"""Several scenarios at once, clients that live as long as they like, and some that hang."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 
 from support.scenarios import READS_TASKS
 from v2_clients.bench.clients import Client, CommandClient
-from v2_clients.bench.one_process import OneProcessClient
 from v2_clients.findings import (
     ClientDied,
     ClientFlooded,
@@ -30,7 +29,6 @@ from v2_clients.run import (
     start_client_run,
 )
 from v2_conformance.cli.main import main
-from v2_conformance.errors import UsageError
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.causes.causes import Cause
@@ -56,50 +54,33 @@ def by_id(report: Report) -> dict[str, tuple[Outcome, Cause | None]]:
     return {case.id: (case.outcome, case.cause) for case in report.cases}
 
 
-SAYS_LITTLE = """
-import json, os
-if "V2_BENCH_TASKS" in os.environ:
-    for task in tasks: say(task, lines(task))
-else:
-    for line in lines(json.load(open(os.environ["V2_BENCH_TASK"]))): print(json.dumps(line))
-"""
-
-
-def test_outcomes_and_their_order_are_the_same_for_any_number_of_jobs(tmp_path: Path) -> None:
+def test_outcomes_are_the_same_for_any_number_of_jobs_and_however_long_a_client_lives(
+    tmp_path: Path,
+) -> None:
     code = """
 def lines(task):
     kind = "error" if "binary" in task["scenario"] else "unsupported"
     time.sleep(0.3 if "[one_chunk" in task["scenario"] else 0)
     return [{kind: task["scenario"]} for _ in task["requests"]]
 """
-    command = (sys.executable, "-c", READS_TASKS + code + SAYS_LITTLE)
-    one = by_id(run(tmp_path, CommandClient(command), 1, ("K7",)))
+    loop = "for task in tasks: say(task, lines(task))"
+    once = "task = next(tasks); say(task, lines(task))"
+    argument = "task = json.load(open(sys.argv[1])); say(task, lines(task))"
+    one: dict[str, tuple[Outcome, Cause | None]] = {}
+    ways: tuple[tuple[str, ...], ...] = ((loop,), (once,), (argument, "{task}"))
+    for end, *words in ways:
+        command = (sys.executable, "-c", READS_TASKS + code + end, *words)
+        for jobs in (1, 3):
+            found = by_id(run(tmp_path, CommandClient(command), jobs, ("K7",)))
+            one = one or found
+            assert list(found) == list(one)
+            assert found == one
     assert {outcome for outcome, _ in one.values()} == {Outcome.UNSUPPORTED, Outcome.FAIL}
-    for client, jobs in (
-        (CommandClient(command), 3),
-        (OneProcessClient(command), 1),
-        (OneProcessClient(command), 3),
-    ):
-        found = by_id(run(tmp_path, client, jobs, ("K7",)))
-        assert list(found) == list(one)
-        assert found == one
 
 
-def once(code: str, startup_s: float = 20.0) -> OneProcessClient:
+def once(code: str, startup_s: float = 20.0) -> CommandClient:
     """A program that is one process for all scenarios."""
-    return OneProcessClient((sys.executable, "-c", READS_TASKS + code), startup_s=startup_s)
-
-
-def test_answers_may_come_in_any_order(tmp_path: Path) -> None:
-    code = """
-from v2_clients.plain import run_task
-while batch := [task for task in itertools.islice(tasks, 3)]:
-    for task in reversed(batch): say(task, list(run_task(task, task["url"])))
-"""
-    chosen = [case.id for case in make_client_plan(("K3",)).chosen[:6]]
-    report = run(tmp_path, once(code), 3, tuple(chosen))
-    assert [case.id for case in report.cases] == chosen
-    assert {case.outcome for case in report.cases} == {Outcome.PASS}
+    return CommandClient((sys.executable, "-c", READS_TASKS + code), startup_s=startup_s)
 
 
 TROUBLE = {
@@ -137,6 +118,20 @@ for task in tasks:
     assert isinstance(getattr(causes[ONE], "finding", causes[ONE]), TROUBLE[code])
 
 
+def test_a_client_that_dies_within_a_later_task_fails_it(tmp_path: Path) -> None:
+    made = """
+import urllib.request
+for number, task in enumerate(tasks):
+    if number == 1:
+        urllib.request.urlopen(task["url"] + "/v2").read()
+        sys.exit(3)
+    say(task)
+"""
+    report = run(tmp_path, once(made), 1, ("K3/mixed-order*",))
+    died = [isinstance(case.cause, ClientDied) for case in report.cases]
+    assert died[:3] == [False, True, False]
+
+
 @pytest.mark.parametrize(
     "says",
     ["hello", '{"scenario": "K1/x", "lines": []}', "[1]", "\\ufeff"],
@@ -170,20 +165,12 @@ def test_what_a_task_of_one_process_printed_is_kept_with_it(tmp_path: Path) -> N
         assert case.said.stderr == f"of {case.id}\\n"
 
 
-def test_a_command_for_all_scenarios_names_no_task() -> None:
-    with pytest.raises(UsageError, match="reads its tasks from standard input"):
-        OneProcessClient(["./client", "--task={task}"])
-
-
 HANGS = "import time; time.sleep(60)"
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-@pytest.mark.parametrize("kind", [CommandClient, OneProcessClient])
-def test_a_client_that_hangs_again_and_again_is_not_run_anymore(
-    kind: type[CommandClient | OneProcessClient], jobs: int, tmp_path: Path
-) -> None:
-    client = kind((sys.executable, "-c", HANGS), startup_s=0.1)
+def test_a_client_that_hangs_again_and_again_is_not_run_anymore(jobs: int, tmp_path: Path) -> None:
+    client = CommandClient((sys.executable, "-c", HANGS), startup_s=0.1)
     report = run(tmp_path, client, jobs, ("K3", "K7"), timeout_s=0.1)
     found = list(by_id(report).values())
     hung = [cause for outcome, cause in found if outcome is Outcome.FAIL]
@@ -217,13 +204,12 @@ while not os.listdir(sys.argv[1]): pass
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to another process")
-@pytest.mark.parametrize("kind", [CommandClient, OneProcessClient])
-def test_nothing_that_a_client_leaves_behind_outlives_the_run(
-    kind: type[CommandClient | OneProcessClient], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_nothing_that_a_client_leaves_behind_outlives_the_run(jobs: int, tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     marks.mkdir()
-    run(tmp_path / "r", kind((sys.executable, "-c", LEAVES, f"{marks}/")), 2, ("K3/mixed-order*",))
+    client = CommandClient((sys.executable, "-c", LEAVES, f"{marks}/"))
+    run(tmp_path / "r", client, jobs, ("K3/mixed-order*",))
     assert_gone(marks)
 
 
@@ -235,7 +221,7 @@ def assert_gone(marks: Path) -> None:
             os.kill(process, 0)
 
 
-@pytest.mark.parametrize("option", ["--jobs=2", "--one-process"])
+@pytest.mark.parametrize("option", ["--jobs=2", "--jobs=1"])
 @pytest.mark.long
 def test_a_run_that_is_stopped_ends_its_clients(option: str, tmp_path: Path) -> None:
     marks = tmp_path / "marks"

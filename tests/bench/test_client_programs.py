@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from support.scenarios import plain, program, scenario
+from support.scenarios import plain, program, run_once, scenario
 from v2_clients.bench.clients import CommandClient
-from v2_clients.bench.scenarios import run_scenario
 from v2_clients.bench.tasks import asked_of
 from v2_clients.findings import (
     ClientDied,
@@ -34,17 +33,17 @@ from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.circumstances import SuiteError
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.tasks import Line, Said, read_lines
+from v2_conformance.suite.tasks import Line, Said, read_answer, unlike
 
 SAYS_WHAT_IT_GOT = """
-import json, os, sys
-task = json.load(open(os.environ["V2_BENCH_TASK"]))
-told = {name: os.environ[name] for name in sorted(os.environ) if name.startswith("V2_BENCH_")}
-print(json.dumps({"error": json.dumps([sys.argv[1:], told, task["url"], task["scenario"]])}))
+import json, sys
+task = json.load(open(sys.argv[3][1:-1]))
+line = {"error": json.dumps([sys.argv[1:], task["url"], task["scenario"]])}
+print(json.dumps({"scenario": task["scenario"], "lines": [line]}))
 """
 WAITS = """
 import http.client, json, os, sys
-task = json.load(open(os.environ["V2_BENCH_TASK"]))
+task = json.loads(sys.stdin.readline())
 place = task["url"].removeprefix("http://")
 connection = http.client.HTTPConnection(place, timeout=float(sys.argv[1]))
 entry = {"name": "INPUT0", "datatype": "INT32", "shape": [4], "data": [0, 1, 2, 3]}
@@ -53,24 +52,29 @@ try:
     connection.request("POST", f"/v2/models/{task['requests'][0]['model']}/infer", body)
     connection.getresponse().read()
 except TimeoutError:
-    print(json.dumps({"error": "timed out"}))
+    print(json.dumps({"scenario": task["scenario"], "lines": [{"error": "timed out"}]}))
 """
-ANSWERS_WITH_AN_ERROR = 'print(\'{"error": "no"}\')'
 
 
-def test_a_command_gets_the_task_as_variables_and_in_its_arguments(tmp_path: Path) -> None:
+def says(*lines: str) -> str:
+    """The program that answers with these lines to the task of a scenario made by hand."""
+    answer = f'{{"scenario": "K2/made", "lines": [{", ".join(lines)}]}}'
+    return f"print({answer!r})"
+
+
+ANSWERS_WITH_AN_ERROR = says('{"error": "no"}')
+
+
+def test_a_command_gets_the_task_in_its_arguments(tmp_path: Path) -> None:
     made = scenario(tmp_path, expect={"reading": "refused"})
-    result = run_scenario(made, program(SAYS_WHAT_IT_GOT, "{url}", "{scenario}", "x{task}x"))
+    result = run_once(made, program(SAYS_WHAT_IT_GOT, "{url}", "{scenario}", "x{task}x"))
     assert result.outcome is Outcome.PASS, result.message
     assert result.said is not None
     (line,) = result.said.lines
-    arguments, told, url, name = json.loads(line.error or "")
-    assert arguments == [url, "K2/made", f"x{told['V2_BENCH_TASK']}x"]
-    assert told["V2_BENCH_URL"] == url
+    arguments, url, name = json.loads(line.error or "")
+    assert arguments[:2] == [url, name] == [url, "K2/made"]
     assert url.startswith("http://127.0.0.1:")
-    assert told["V2_BENCH_SCENARIO"] == name == "K2/made"
-    assert told["V2_BENCH_TIMEOUT"] == "10"
-    assert not os.path.exists(told["V2_BENCH_TASK"])
+    assert not os.path.exists(arguments[2][1:-1])
 
 
 def test_no_proxy_stands_between_a_command_and_the_bench(
@@ -79,11 +83,12 @@ def test_no_proxy_stands_between_a_command_and_the_bench(
     for name in ("http_proxy", "HTTPS_PROXY", "All_Proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("PROXY_OF_MINE", "kept")
-    says = """
+    code = """
 import json, os
-print(json.dumps({"error": " ".join(n for n in sorted(os.environ) if "proxy" in n.lower())}))
+line = {"error": " ".join(n for n in sorted(os.environ) if "proxy" in n.lower())}
+print(json.dumps({"scenario": "K2/made", "lines": [line]}))
 """
-    result = run_scenario(scenario(tmp_path, expect={"reading": "refused"}), program(says))
+    result = run_once(scenario(tmp_path, expect={"reading": "refused"}), program(code))
     assert result.said is not None
     assert result.said.lines[0].error == "PROXY_OF_MINE"
 
@@ -91,73 +96,66 @@ print(json.dumps({"error": " ".join(n for n in sorted(os.environ) if "proxy" in 
 def test_no_shell_reads_the_command(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     made = scenario(tmp_path, expect={"reading": "refused"})
-    run_scenario(made, program(ANSWERS_WITH_AN_ERROR, f"; touch {mark}", f"$(touch {mark})"))
+    run_once(made, program(ANSWERS_WITH_AN_ERROR, f"; touch {mark}", f"$(touch {mark})"))
     assert not mark.exists()
 
 
 def test_lines_that_are_no_json_are_ignored(tmp_path: Path) -> None:
     made = scenario(tmp_path, expect={"reading": "refused"})
     code = f"print('hello'); {ANSWERS_WITH_AN_ERROR}; print('[1]')"
-    assert run_scenario(made, program(code)).outcome is Outcome.PASS
+    assert run_once(made, program(code)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize("form", ["\ufeff{}", " \t{} \r", "{}"])
+@pytest.mark.parametrize("number", ["404", "404.0", "4.04e2", "4040E-1"])
+def test_an_answer_is_read_as_languages_print_it(form: str, number: str) -> None:
+    printed = '{ "scenario" : "x", "lines": [{ "error": "no", "status": NUMBER}]}'
+    answer, garbage = read_answer(form.format(printed.replace("NUMBER", number)).encode())
+    assert answer is not None
+    assert garbage is None
+    assert answer.checked(1) == ((Line(error="no", status=404),), None)
+
+
+ANSWER = '{"scenario": "x", "lines": []}'
 
 
 @pytest.mark.parametrize(
     "printed",
     [
-        b'\xef\xbb\xbf{"error": "no"}',
-        b' \t{"error": "no"} \r',
-        b'{ "error" : "no" }',
-        b'\xef\xbb\xbfhello\n{ level: info }\n{"error": "no"}',
-    ],
-)
-def test_lines_are_read_as_languages_print_them(printed: bytes) -> None:
-    assert read_lines(printed + b"\n", 1) == ((Line(error="no"),), None)
-
-
-@pytest.mark.parametrize("number", [b"404", b"404.0", b"4.04e2", b"4040E-1"])
-def test_integers_are_read_however_a_language_prints_them(number: bytes) -> None:
-    printed = b'{"error": "no", "status": %b}\n' % number
-    assert read_lines(printed, 1) == ((Line(error="no", status=404),), None)
-
-
-@pytest.mark.parametrize(
-    "printed",
-    [
-        '{"error": "no"}'.encode("utf-16"),
-        b'{\n  "error": "no"\n}',
-        b'[{"error": "no"}]',
-        b'"{\\"error\\": \\"no\\"}"',
-        b"{'error': 'no'}",
-        b'INFO: {"error": "no"}',
-        b'\x1b[32m{"error": "no"}\x1b[0m',
+        ANSWER.encode("utf-16"),
+        b'{\n  "scenario": "x"\n "lines": []}',
+        f"[{ANSWER}]".encode(),
+        json.dumps(ANSWER).encode(),
+        ANSWER.replace('"', "'").encode(),
+        f"INFO: {ANSWER}".encode(),
+        f"\x1b[32m{ANSWER}\x1b[0m".encode(),
     ],
 )
 def test_a_line_of_another_form_is_told_if_one_is_missing(printed: bytes) -> None:
-    lines, garbage = read_lines(printed + b"\n", 1)
-    assert not lines
+    assert all(read_answer(line) == (None, None) for line in printed.split(b"\n"))
+    garbage = unlike(printed.split(b"\n"))
     assert garbage is not None
     assert garbage.startswith('expected a line that begins with {"')
-    assert read_lines(printed + b'\n{"error": "no"}', 1) == ((Line(error="no"),), None)
 
 
 def test_a_log_is_no_line() -> None:
-    assert read_lines(b"error: no outputs\n", 1) == ((), None)
+    assert read_answer(b"error: no lines") == (None, None)
+    assert read_answer(b'{ "level": "info"}') == (None, None)
+    assert unlike([b"error: no lines"]) is None
 
 
-def test_a_log_on_standard_output_is_told_where_it_belongs() -> None:
-    lines, garbage = read_lines(b'{"level": "info"}\n{"error": "no"}', 1)
-    assert not lines
-    assert garbage is not None
-    assert "a log belongs on standard error" in garbage
-    _, garbage = read_lines(b'{"outputs": [{"name": "cu', 1)
-    assert garbage is not None
-    assert "flush standard output" in garbage
-    assert read_lines(b'{ "level": "info"}\n{"error": "no"}', 1) == ((Line(error="no"),), None)
-    _, garbage = read_lines(b'{ "error": 1}', 1)
-    assert garbage is not None
-    _, garbage = read_lines(b'{"error": 1}', 1)
-    assert garbage is not None
-    assert "log" not in garbage
+@pytest.mark.parametrize(
+    ("printed", "problem"),
+    [
+        (b'{"level": "info"}', "a log belongs on standard error"),
+        (b'{"scenario": "x", "lines": [{"na', "flush standard output"),
+        (b'{ "scenario": 1}', "Expected"),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_told(printed: bytes, problem: str) -> None:
+    answer, garbage = read_answer(printed)
+    assert answer is None
+    assert problem in (garbage or "")
 
 
 @pytest.mark.parametrize(
@@ -168,29 +166,28 @@ def test_a_log_on_standard_output_is_told_where_it_belongs() -> None:
         ("pass", ClientSaidLess),
         ("print('{\"x\": 1}')", ClientGarbage),
         ("print('{\"error\": ')", ClientGarbage),
-        ('print(\'{"error": "no", "unsupported": "x"}\')', ClientGarbage),
-        ('print(\'{"outputs": [{"name": "a"}]}\')', ClientGarbage),
+        (says('{"error": "no", "unsupported": "x"}'), ClientGarbage),
+        (says('{"outputs": [{"name": "a"}]}'), ClientGarbage),
         ("import sys; sys.stdout.buffer.write(b'{\"' + b'\\xff' * 5000 + b'\\n')", ClientGarbage),
         ("print('{\"' + '[' * 100000)", ClientGarbage),
-        (f"{ANSWERS_WITH_AN_ERROR}; {ANSWERS_WITH_AN_ERROR}", ClientGarbage),
+        (says('{"error": "no"}', '{"error": "no"}'), ClientGarbage),
         ("import os\nwhile True: os.write(1, b'x' * 65536)", ClientFlooded),
         ("import os\nwhile True: os.write(2, b'x' * 65536)", ClientFlooded),
-        ('import os\nwhile True: os.write(1, b\'{"error": "no"}\\n\' * 999)', ClientFlooded),
         (ANSWERS_WITH_AN_ERROR, NoRequest),
-        ('print(\'{"unsupported": "no way to say it"}\')', ClientLacks),
+        (says('{"unsupported": "no way to say it"}'), ClientLacks),
     ],
 )
 def test_whatever_a_client_does_ends_its_scenario_alone(
     code: str, kind: type, tmp_path: Path
 ) -> None:
     made = scenario(tmp_path, expect={"request": ["header_length"]})
-    result = run_scenario(made, program(code))
+    result = run_once(made, program(code))
     inner = getattr(result.cause, "finding", result.cause)
     assert isinstance(inner, kind), result.message
     outcome = Outcome.UNSUPPORTED if kind is ClientLacks else Outcome.FAIL
     assert result.outcome is outcome
     assert result.message.isprintable()
-    assert run_scenario(made, plain()).outcome is Outcome.PASS
+    assert run_once(made, plain()).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -207,7 +204,8 @@ def test_a_client_that_lacks_what_a_scenario_needs_says_whether_it_is_an_option(
 ) -> None:
     chosen = [c for c in every_case() if isinstance(c, ClientCase) and fnmatchcase(c.id, pattern)]
     assert chosen
-    result = run_scenario(chosen[0], program('print(\'{"unsupported": "no way"}\')'))
+    code = says('{"unsupported": "no way"}').replace("K2/made", chosen[0].id)
+    result = run_once(chosen[0], program(code))
     assert result.cause == ClientLacks("no way", basic)
 
 
@@ -219,7 +217,7 @@ def test_what_a_client_prints_is_kept_without_secrets(before: int, tmp_path: Pat
         f"print('{{\"error' + '-' * 60 + '{secret}')"
     )
     client = CommandClient((sys.executable, "-c", code), mask=Mask((secret,)))
-    said = run_scenario(scenario(tmp_path), client).said
+    said = run_once(scenario(tmp_path), client).said
     assert said is not None
     assert said.garbage is not None
     assert "t0ken" not in said.stderr + said.garbage
@@ -235,7 +233,7 @@ def test_a_client_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     )
     made = scenario(tmp_path, timeout_s=1)
     started = time.monotonic()
-    result = run_scenario(made, program(code, startup_s=1.0))
+    result = run_once(made, program(code, startup_s=1.0))
     assert result.cause == ClientTimedOut(2.0)
     assert time.monotonic() - started < 20
     assert not mark.exists()
@@ -252,9 +250,7 @@ LEAVES_BEHIND = {
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to another process")
 @pytest.mark.parametrize("how", LEAVES_BEHIND)
-def test_nothing_that_a_client_leaves_behind_outlives_its_scenario(
-    how: str, tmp_path: Path
-) -> None:
+def test_nothing_that_a_client_leaves_behind_outlives_it(how: str, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     child = (
         f"import os, time; open('{mark}.new', 'w').write(str(os.getpid())); "
@@ -266,7 +262,7 @@ def test_nothing_that_a_client_leaves_behind_outlives_its_scenario(
         + f"\nwhile not os.path.exists('{mark}'): time.sleep(0.01)\n{ANSWERS_WITH_AN_ERROR}"
     )
     made = scenario(tmp_path, expect={"reading": "refused"})
-    assert run_scenario(made, program(code)).outcome is Outcome.PASS
+    assert run_once(made, program(code)).outcome is Outcome.PASS
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
 
@@ -298,9 +294,9 @@ def test_an_error_comes_within_the_time_of_the_caller(
 
 @pytest.mark.long
 def test_a_client_that_waits_longer_than_its_caller_is_late(tmp_path: Path) -> None:
-    result = run_scenario(waits(tmp_path), program(WAITS, "3.3"))
+    result = run_once(waits(tmp_path), program(WAITS, "3.3"))
     assert isinstance(result.cause, ClientLate), result.message
-    result = run_scenario(waits(tmp_path), program(WAITS, "0.5"))
+    result = run_once(waits(tmp_path), program(WAITS, "0.5"))
     assert result.outcome is Outcome.PASS, result.message
 
 
@@ -312,13 +308,13 @@ def test_a_child_that_keeps_the_output_open_holds_nobody_up(tmp_path: Path) -> N
     )
     made = scenario(tmp_path, expect={"reading": "refused"})
     started = time.monotonic()
-    assert run_scenario(made, program(code)).outcome is Outcome.PASS
+    assert run_once(made, program(code)).outcome is Outcome.PASS
     assert time.monotonic() - started < 15
 
 
 def test_a_command_that_is_not_there_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot run 'no-such-program'"):
-        run_scenario(scenario(tmp_path), CommandClient(["no-such-program"]))
+        run_once(scenario(tmp_path), CommandClient(["no-such-program"]))
     with pytest.raises(UsageError, match="no command"):
         CommandClient([])
 
@@ -328,7 +324,7 @@ def test_an_error_for_a_right_answer_fails_only_who_asks_for_the_answer(tmp_path
         raise RuntimeError("no")
 
     made = scenario(tmp_path)
-    result = run_scenario(made, plain(silly))  # type: ignore[arg-type]
+    result = run_once(made, plain(silly))  # type: ignore[arg-type]
     assert isinstance(result.cause, ClientDied)
     from v2_clients.plain import PlainClient
 
@@ -336,17 +332,20 @@ def test_an_error_for_a_right_answer_fails_only_who_asks_for_the_answer(tmp_path
         def read(self, *arguments: object) -> object:  # type: ignore[override]
             raise ValueError("cannot read")
 
-    result = run_scenario(made, plain(Refusing))
+    result = run_once(made, plain(Refusing))
     assert isinstance(getattr(result.cause, "finding", None), ErrorForAnswer), result.message
     asked = scenario(tmp_path, expect={"request": ["header_length", "blobs"]})
-    assert run_scenario(asked, plain(Refusing)).outcome is Outcome.PASS
+    assert run_once(asked, plain(Refusing)).outcome is Outcome.PASS
 
 
 def test_a_mistake_of_the_suite_is_no_verdict(tmp_path: Path) -> None:
     class Broken:
-        def run(self, task: object, url: str) -> object:
+        def run(self, task: object, began: object) -> object:
             raise KeyError("x")
 
-    result = run_scenario(scenario(tmp_path), Broken())  # type: ignore[arg-type]
+        def close(self) -> None:
+            pass
+
+    result = run_once(scenario(tmp_path), Broken())  # type: ignore[arg-type]
     assert result.outcome is Outcome.ERROR
     assert isinstance(result.cause, SuiteError)

@@ -14,7 +14,6 @@ import msgspec
 import pytest
 
 from v2_clients.bench.clients import Client, CommandClient, InProcessClient
-from v2_clients.bench.one_process import OneProcessClient
 from v2_clients.bench.scenarios import run_scenario
 from v2_clients.plain import run_task
 from v2_clients.run import client_target, make_client_plan, start_client_run
@@ -55,26 +54,8 @@ def work(task):
     return said
 """
 ONCE = """
-task = json.load(open(os.environ["V2_BENCH_TASK"]))
-for line in work(task): print(json.dumps(line))
-"""
-FOR_ALL = """
-# It takes all tasks that wait, does them at the same time, and answers the last one first.
-import select
-def answer(tasks):
-    said = {}
-    def one(task): said[task["scenario"]] = work(task)
-    threads = [threading.Thread(target=one, args=(task,)) for task in tasks]
-    for thread in threads: thread.start()
-    for thread in threads: thread.join()
-    for task in reversed(tasks):
-        print(json.dumps({"scenario": task["scenario"], "lines": said[task["scenario"]]}))
-        sys.stdout.flush()
-left = b""
-while data := os.read(0, 1 << 20):
-    while select.select([0], [], [], 0.05)[0] and (more := os.read(0, 1 << 20)): data += more
-    *lines, left = (left + data).split(b"\\n")
-    answer([json.loads(line) for line in lines])
+task = json.loads(sys.stdin.readline())
+print(json.dumps({"scenario": task["scenario"], "lines": work(task)}))
 """
 
 
@@ -86,17 +67,11 @@ def outcomes(client: Client, folder: Path, patterns: tuple[str, ...], jobs: int)
     return Counter(exchange.purpose for case in report.cases for exchange in case.exchanges)
 
 
-def test_a_process_for_each_scenario_may_send_in_any_order(tmp_path: Path) -> None:
+def test_a_process_may_send_in_any_order(tmp_path: Path) -> None:
     client = CommandClient((sys.executable, "-c", OTHER_ORDER + ONCE))
     sent = outcomes(client, tmp_path, ("K9/nothing-stays", "K37/output-missing[first,json]"), 1)
     assert sent[Purpose.RETRIED] == 2 * 2
     assert sent[Purpose.DISCOVERY] >= 6
-
-
-def test_a_process_for_all_may_send_and_answer_in_any_order(tmp_path: Path) -> None:
-    client = OneProcessClient((sys.executable, "-c", OTHER_ORDER + FOR_ALL))
-    sent = outcomes(client, tmp_path, SCENARIOS, 4)
-    assert sent[Purpose.RETRIED] > 2 * len(SCENARIOS)
 
 
 NUMBERS = range(4)

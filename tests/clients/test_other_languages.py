@@ -84,13 +84,10 @@ def go_client(kit: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(kit / "client")
 
 
-def failures(
-    folder: Path, *command: str, scenarios: tuple[str, ...] = (), once: bool = False
-) -> dict[str, str]:
+def failures(folder: Path, *command: str, scenarios: tuple[str, ...] = ()) -> dict[str, str]:
     """Run every scenario, or those that match; the messages of those that do not pass, by id."""
     chosen = [word for pattern in scenarios for word in ("--scenario", pattern)]
-    how = ["--one-process"] if once else ["--jobs", "2"]
-    arguments = [*how, "--profile", "bf16", *chosen, "--report-dir", str(folder)]
+    arguments = ["--profile", "bf16", *chosen, "--report-dir", str(folder)]
     main(["client", *arguments, "--", *command])
     report = load_report(folder / REPORT)
     assert report.cases
@@ -113,7 +110,7 @@ def test_a_client_in_javascript_passes_but_for_layouts_that_it_does_not_have(
     tmp_path: Path, kit: Path, node: str
 ) -> None:
     command = (node, str(kit / "node.mjs"))
-    found = failures(tmp_path, *command, scenarios=SOME, once=True)
+    found = failures(tmp_path, *command, scenarios=SOME)
     assert set(without_layouts(found)) <= set(OF_NODE), found
     assert not failures(tmp_path, *command, scenarios=("K3",))
 
@@ -124,7 +121,7 @@ def test_a_client_in_javascript_on_fetch_fails_by_what_fetch_does_itself(
 ) -> None:
     command = (node, str(kit / "node.mjs"), "fetch")
     some = SOME and (*SOME, "K26", "K34")
-    found = failures(tmp_path, *command, scenarios=some, once=True)
+    found = failures(tmp_path, *command, scenarios=some)
     assert set(without_layouts(found)) - set(SOMETIMES) <= set(OF_FETCH)
     manual = (HERE.parents[1] / "docs" / "clients.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in manual for name in (*OF_FETCH, *SOMETIMES, *OF_NODE))
@@ -134,7 +131,7 @@ def test_a_client_in_javascript_on_fetch_fails_by_what_fetch_does_itself(
 def test_a_client_in_go_passes_but_for_layouts_that_it_does_not_have(
     tmp_path: Path, go_client: str
 ) -> None:
-    found = failures(tmp_path, go_client, scenarios=SOME, once=True)
+    found = failures(tmp_path, go_client, scenarios=SOME)
     found.pop(RESET, "")
     assert not without_layouts(found)
     assert not failures(tmp_path, go_client, scenarios=("K3/mixed-order[reversed]",))

@@ -105,7 +105,7 @@ def publish(expected: Expectation, work: Path, folder: Path | None = None) -> li
     """
     folder = REPORTS / expected.name if folder is None else folder
     if expected.adapter:
-        python, _ = run_client(expected, work, folder, "--jobs", "2", "--one-process")
+        python, _ = run_client(expected, work, folder, "--jobs", "2")
     else:
         python = _environment(work / "environment", expected.package)
         server = work / "server"

@@ -23,13 +23,11 @@ WORK = os.environ.get("V2_PUBLIC_CLIENTS", "")
 if not WORK:
     pytest.skip("V2_PUBLIC_CLIENTS names no folder", allow_module_level=True)
 REPORTS = Path(__file__).parents[2] / "reports"
-ONCE = "--one-process"
-"""The published reports are of a process for each scenario; the outcomes have to be the same."""
 
 
 def test_the_plain_client_passes_every_scenario() -> None:
     folder = REPORTS / "real-plain"
-    options = [ONCE, "--profile", "bf16", "--report-dir", str(folder)]
+    options = ["--profile", "bf16", "--report-dir", str(folder)]
     assert main(["client", *options, "--", sys.executable, str(ADAPTERS / "plain.py")]) == 0
     verdict = load_report(folder / REPORT).verdict
     assert (verdict.conformant, verdict.robust, verdict.warnings) == (True, True, ())
@@ -39,7 +37,7 @@ def test_the_plain_client_passes_every_scenario() -> None:
 def test_everything_is_as_committed(path: Path) -> None:
     expected = load_expectation(path)
     folder = REPORTS / f"real-{expected.name}"
-    _, code = run_client(expected, Path(WORK).resolve() / expected.name, folder, ONCE)
+    _, code = run_client(expected, Path(WORK).resolve() / expected.name, folder)
     found = differences(expected, load_report(folder / REPORT))
     if found:
         pytest.fail(

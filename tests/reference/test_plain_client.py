@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -87,12 +86,10 @@ def test_fp32_is_rounded_to_bf16_as_the_suite_does(values: list[float]) -> None:
     assert client.bf16_bits(single).tobytes() == exact
 
 
-def run_command(folder: Path, url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    path = folder / "task.json"
-    path.write_text(json.dumps(task()), encoding="utf-8")
+def run_command(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "v2_clients.plain", *arguments],
-        env={**os.environ, "V2_BENCH_TASK": str(path), "V2_BENCH_URL": url},
+        input=json.dumps({**task(), "scenario": "K2/made", "url": url}),
         capture_output=True,
         text=True,
         timeout=60,
@@ -101,19 +98,19 @@ def run_command(folder: Path, url: str, *arguments: str) -> subprocess.Completed
 
 def test_as_a_command_it_prints_a_line_for_each_request(tmp_path: Path) -> None:
     with ReferenceServer() as server:
-        done = run_command(tmp_path, server.url)
+        done = run_command(server.url)
     assert done.returncode == 0, done.stderr
-    (line,) = map(json.loads, done.stdout.splitlines())
+    (line,) = json.loads(done.stdout)["lines"]
     assert line["outputs"][0]["data"] == INT32
 
 
 def test_as_a_command_it_takes_a_fault(tmp_path: Path, server: ReferenceServer) -> None:
-    done = run_command(tmp_path, server.url, "--fault", "header-length-missing")
-    (line,) = map(json.loads, done.stdout.splitlines())
+    done = run_command(server.url, "--fault", "header-length-missing")
+    (line,) = json.loads(done.stdout)["lines"]
     assert line["status"] == 400
 
 
 def test_as_a_command_it_refuses_a_fault_that_is_not_there(tmp_path: Path) -> None:
-    done = run_command(tmp_path, "http://localhost:1", "--fault", "header-length-mising")
+    done = run_command("http://localhost:1", "--fault", "header-length-mising")
     assert done.returncode == 2
     assert "did you mean header-length-missing" in done.stderr

@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 import yaml
 
-from v2_clients.bench.clients import CommandClient, InProcessClient
+from v2_clients.bench.clients import Client, CommandClient, InProcessClient
+from v2_clients.bench.scenarios import run_scenario
 from v2_clients.plain import PlainClient, run_task
+from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.entries.scenario_files import load_scenarios
 
@@ -40,6 +42,14 @@ def plain(made: Callable[[str, float], PlainClient] = PlainClient) -> InProcessC
 def program(code: str, *arguments: str, startup_s: float = 20.0) -> CommandClient:
     """A program in Python as a client."""
     return CommandClient((sys.executable, "-c", code, *arguments), startup_s=startup_s)
+
+
+def run_once(case: ClientCase, client: Client) -> Result:
+    """Run a scenario, and end the client."""
+    try:
+        return run_scenario(case, client)
+    finally:
+        client.close()
 
 
 READS_TASKS = """

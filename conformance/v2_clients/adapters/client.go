@@ -2,7 +2,7 @@
 // beside it and net/http, with its adapter for the client bench:
 //
 //	go build -o client client.go codec.go
-//	v2-conformance client --one-process -- ./client
+//	v2-conformance client -- ./client
 //
 // The task and the answer are described in docs/clients.md of v2-conformance.
 package main
@@ -194,22 +194,12 @@ func linesOf(text []byte) (scenario string, found []any) {
 
 func main() {
 	printed := json.NewEncoder(os.Stdout)
-	if os.Getenv("V2_BENCH_TASKS") == "stdin" {
-		for in := bufio.NewReader(os.Stdin); ; {
-			text, err := in.ReadBytes('\n')
-			if err != nil {
-				return
-			}
-			scenario, found := linesOf(text)
-			printed.Encode(object{"scenario": scenario, "lines": found})
+	for in := bufio.NewReader(os.Stdin); ; {
+		text, err := in.ReadBytes('\n')
+		if err != nil {
+			return
 		}
-	}
-	text, err := os.ReadFile(os.Getenv("V2_BENCH_TASK"))
-	if err != nil {
-		panic(err)
-	}
-	_, found := linesOf(text)
-	for _, line := range found {
-		printed.Encode(line)
+		scenario, found := linesOf(text)
+		printed.Encode(object{"scenario": scenario, "lines": found})
 	}
 }

@@ -9,7 +9,6 @@ The task and the printed lines are described in docs/clients.md of v2-conformanc
 import asyncio
 import base64
 import json
-import os
 import ssl
 import struct
 import sys
@@ -137,17 +136,11 @@ async def lines(task):
 
 
 def main():
-    """Do the task in the file that the bench names, or every task on standard input."""
-    if os.environ.get("V2_BENCH_TASKS") == "stdin":
-        for text in sys.stdin:
-            task = json.loads(text)
-            said = {"scenario": task["scenario"], "lines": asyncio.run(lines(task))}
-            print(json.dumps(said), flush=True)
-        return
-    with open(os.environ["V2_BENCH_TASK"], encoding="utf-8") as file:
-        task = json.load(file)
-    for line in asyncio.run(lines(task)):
-        print(json.dumps(line), flush=True)
+    """Do every task on standard input."""
+    for text in sys.stdin:
+        task = json.loads(text)
+        said = {"scenario": task["scenario"], "lines": asyncio.run(lines(task))}
+        print(json.dumps(said), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 // A client for the binary tensor data extension in JavaScript (Node 18 or newer, no packages): the
 // codec beside it and node:http, with its adapter for the client bench:
 //
-//     v2-conformance client --one-process -- node node.mjs
+//     v2-conformance client -- node node.mjs
 //
 // With `fetch` behind it, it uses fetch() in place of node:http, which ignores some of what a server
 // may do wrong (docs/clients.md). The task and the answer are described there, too.
 
-import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
 import { createInterface } from "node:readline";
@@ -115,14 +114,9 @@ async function* linesOf(task) {
 }
 
 // No process.exit() at the end: it would cut what is still to be written.
-if (process.env.V2_BENCH_TASKS === "stdin") {
-  for await (const text of createInterface({ input: process.stdin })) {
-    const task = JSON.parse(text);
-    const lines = [];
-    for await (const line of linesOf(task)) lines.push(line);
-    console.log(JSON.stringify({ scenario: task.scenario, lines }));
-  }
-} else {
-  const task = JSON.parse(readFileSync(process.env.V2_BENCH_TASK, "utf-8"));
-  for await (const line of linesOf(task)) console.log(JSON.stringify(line));
+for await (const text of createInterface({ input: process.stdin })) {
+  const task = JSON.parse(text);
+  const lines = [];
+  for await (const line of linesOf(task)) lines.push(line);
+  console.log(JSON.stringify({ scenario: task.scenario, lines }));
 }

@@ -1,4 +1,11 @@
-"""Ways to run a client: as a command of its own, or as a function of this process.
+"""Runs a client: as a command, or as a function of this process.
+
+A command reads a task from each line of its standard input, and prints a line with its answer:
+
+    {"scenario": "K2/blobs-in-order", "lines": [{"outputs": …}, {"error": …}]}
+
+One that ends after an answer is started again for the next task. One with `{task}`, `{url}` or
+`{scenario}` in its arguments is started for each task and reads nothing.
 
 Whatever a client does ends its scenario alone: one that hangs or floods is ended, and what it
 prints is bounded. A command is never given to a shell.
@@ -9,53 +16,59 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import signal
 import subprocess
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from v2_clients.judging.judge import MOST_OUTPUT
-from v2_conformance.child_processes import no_survivors
+from v2_conformance.child_processes import end_group, start_group
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.tasks import Line, Said, Task, checked_line, read_lines
+from v2_conformance.suite.tasks import Answer, Line, Said, Task, checked_line, read_answer, unlike
 
 STARTUP_S = 20.0
 """Seconds that a command has besides the time limits of its requests, to start and to end."""
 
-_IN_PROCESS_S = 2.0
-_READ = 64 * 1024
 STDERR = 4096
 """Bytes of the end of standard error that a report keeps."""
-_PIPES_S = 0.5
+
+_IN_PROCESS_S = 2.0
+_READ = 64 * 1024
+_POLL_S = 0.5
+_ENDS_S = 2.0
 _PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy", "ws_proxy"})
+_KEPT = 8  # lines
+_PLACES = ("{url}", "{scenario}", "{task}")
 
 
 class Client(Protocol):
     """A client that is tested."""
 
-    def run(self, task: Task, url: str) -> Said:
-        """Do the task against the server at `url`, and return its result. Never raises for what the
-        client does.
+    def run(self, task: Task, began: Callable[[], bool]) -> Said:
+        """Do the task, and return its result. `began` is True once a request of it has come. Never
+        raises for what the client does.
         """
+
+    def another(self) -> Client:
+        """Return the same client, to be run at the same time."""
+
+    def close(self) -> None:
+        """End the client, and start it no more. Any thread may call this."""
 
 
 class CommandClient:
-    """A command that is run once for each scenario, in a process group of its own. When it ends, so
-    does whatever it left behind.
+    """A command in a process group of its own. When it ends, so does whatever it left behind.
 
     `{url}`, `{scenario}` and `{task}` in its arguments stand for the base URL, the scenario's id
-    and the path of a JSON file with the task, which are in its environment, too (V2_BENCH_URL,
-    V2_BENCH_SCENARIO, V2_BENCH_TASK, V2_BENCH_TIMEOUT). Variables that name a proxy are removed:
-    the bench is on this machine. What it prints beside its lines is kept without the secrets of
-    `mask`.
+    and the path of a JSON file with the task. Variables that name a proxy are removed: the bench is
+    on this machine. What it prints beside its answers is kept without the secrets of `mask`.
     """
 
     def __init__(
@@ -66,69 +79,193 @@ class CommandClient:
         self.command = tuple(command)
         self._startup_s = startup_s
         self._mask = mask or Mask()
+        self._reads = not any(place in word for place in _PLACES for word in self.command)
+        self._process: _Process | None = None
+        self._lock = threading.Lock()
+        self._closed = False
 
-    def run(self, task: Task, url: str) -> Said:
+    def another(self) -> CommandClient:
+        """See Client."""
+        return CommandClient(self.command, startup_s=self._startup_s, mask=self._mask)
+
+    def close(self) -> None:
+        """See Client."""
+        with self._lock:
+            self._closed = True
+            self._end()
+
+    def run(self, task: Task, began: Callable[[], bool]) -> Said:
         """See Client. Raises UsageError if the command cannot be started at all."""
         limit = self._startup_s + task.timeout_s * len(task.requests)
-        with tempfile.TemporaryDirectory(prefix="v2-bench-") as folder, no_survivors():
-            path = Path(folder) / "task.json"
-            path.write_bytes(msgspec.json.encode(task))
-            known = {"{url}": url, "{scenario}": task.scenario, "{task}": str(path)}
-            variables = {
-                "V2_BENCH_URL": url,
-                "V2_BENCH_SCENARIO": task.scenario,
-                "V2_BENCH_TASK": str(path),
-                "V2_BENCH_TIMEOUT": f"{task.timeout_s:g}",
-            }
-            arguments = [_filled(argument, known) for argument in self.command]
-            with started(arguments, variables, stdin=subprocess.DEVNULL) as process:
+        with tempfile.TemporaryDirectory(prefix="v2-bench-") as folder:
+            while True:
+                process, is_new = self._process, self._process is None
+                if process is None:
+                    process = self._start(task, Path(folder) / "task.json")
+                kept = False
                 try:
-                    output = _Output(process, time.monotonic() + limit, self._mask.longest)
+                    line = msgspec.json.encode(task) + b"\n" if self._reads else b""
+                    said = process.said(task, line, limit)
+                    kept = self._reads and process.answered
                 finally:
-                    end(process)
-        lines, garbage = read_lines(bytes(output.stdout), len(task.requests))
+                    if not kept:
+                        with self._lock:
+                            self._end()
+                # One that had answered an earlier task may have ended before it read this one.
+                if is_new or process.answered or said.ended != "exit" or said.garbage or began():
+                    return said
+
+    def _start(self, task: Task, path: Path) -> _Process:
+        arguments = list(self.command)
+        if not self._reads:
+            path.write_bytes(msgspec.json.encode(task))
+            for place, value in zip(_PLACES, (task.url, task.scenario, str(path)), strict=True):
+                arguments = [word.replace(place, value) for word in arguments]
+        with self._lock:
+            if self._closed:
+                raise UsageError("the client is closed")
+            self._process = _Process(arguments, self._mask, reads=self._reads)
+            return self._process
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+
+class _Process:
+    """A process of a client, which is given one task after the other."""
+
+    def __init__(self, arguments: Sequence[str], mask: Mask, *, reads: bool) -> None:
+        self._mask = mask
+        try:
+            self._process = start_group(
+                arguments,
+                stdin=subprocess.PIPE if reads else subprocess.DEVNULL,
+                env=_without_proxies(os.environ),
+            )
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise UsageError(f"cannot run {arguments[0]!a:.200}: {why}") from error
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
+        self.answered = False
+        """True once it has answered the last task."""
+        self._stdout = bytearray()
+        self._lines: list[bytes] = []  # the last ones that were printed
+        self._errors = bytearray()
+        self._task: Task
+        self._answer: Answer | None = None
+        self._garbage: str | None = None
+        self._printed = 0
+
+    def end(self) -> None:
+        """End it, with every process of its group and what they left behind."""
+        end_group(self._process)
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def said(self, task: Task, line: bytes, limit_s: float) -> Said:
+        """Give it a task, and return what it says of it within `limit_s` seconds."""
+        self._task, self._answer, self._garbage, self._printed = task, None, None, 0
+        self.answered = False
+        self._errors.clear()
+        how = self._talk(bytearray(line), time.monotonic() + limit_s)
+        lines, garbage = (), self._garbage
+        if self._answer is not None:
+            lines, garbage = self._answer.checked(len(task.requests))
+            self.answered = True
+        code = self._process.poll() if how == "exit" and not lines and garbage is None else None
         return Said(
             lines=lines,
-            garbage=shown_garbage(self._mask, garbage),
-            ended=output.ended,
-            exit=process.returncode if output.ended == "exit" else None,
-            stderr=shown_end(self._mask, output.stderr),
-            seconds=limit,
+            garbage=None if garbage is None else printable(self._shown(garbage.encode())),
+            ended=how,
+            exit=code,
+            stderr=printable(self._shown(self._errors)[-STDERR:], 2 * STDERR),
+            seconds=limit_s,
         )
 
+    def _talk(self, unsent: bytearray, deadline: float) -> Literal["exit", "timeout", "flood"]:
+        """Talk to it until it has answered, has ended or has to be ended; return how."""
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdout is not None
+        assert stderr is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdout, selectors.EVENT_READ)
+            selector.register(stderr, selectors.EVENT_READ)
+            if stdin is not None:
+                selector.register(stdin, selectors.EVENT_WRITE)
+            while (left := deadline - time.monotonic()) > 0:
+                ready = selector.select(min(left, _POLL_S))
+                if not ready and self._process.poll() is not None:
+                    return self._exited()  # a child of it may keep its pipes open forever
+                # Standard error first: what came before an answer belongs to it.
+                for key, _ in sorted(ready, key=lambda one: one[0].fileobj is stdout):
+                    if key.fileobj is stdin:
+                        if not _written(key.fd, unsent):
+                            selector.unregister(key.fileobj)
+                    elif not self._read(key.fd, errors=key.fileobj is stderr):
+                        if key.fileobj is stdout:
+                            return self._exited()
+                        selector.unregister(key.fileobj)
+                    if self._printed > MOST_OUTPUT:
+                        return "flood"
+                if self._answer is not None or self._garbage is not None:
+                    return "exit"
+        return "timeout"
 
-def started(
-    arguments: Sequence[str], variables: Mapping[str, str], *, stdin: int
-) -> subprocess.Popen[bytes]:
-    """Start a client in a process group of its own, without a shell, with these variables and its
-    output in pipes. Raises UsageError if it cannot be started.
-    """
+    def _exited(self) -> Literal["exit", "timeout"]:
+        """Return how it ended, now that it closed a pipe: by itself, if it does so soon."""
+        assert self._process.stderr is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDS_S)
+        os.set_blocking(self._process.stderr.fileno(), False)
+        with contextlib.suppress(OSError):
+            while self._read(self._process.stderr.fileno(), errors=True):
+                pass
+        self._take(bytes(self._stdout))  # without the end of its line
+        if self._answer is None and self._garbage is None:
+            self._garbage = unlike(self._lines)
+        ended = self._process.poll() is not None
+        return "exit" if ended or self._garbage is not None or self._answer else "timeout"
+
+    def _read(self, file: int, *, errors: bool) -> bool:
+        """Read what has come; return False at its end."""
+        data = os.read(file, _READ)
+        self._printed += len(data)
+        if errors:
+            self._errors = (self._errors + data)[-STDERR - self._mask.longest :]
+            return bool(data)
+        self._stdout += data
+        if b"\n" in data:
+            *lines, self._stdout = self._stdout.split(b"\n")
+            for line in lines:
+                self._take(bytes(line))
+        return bool(data)
+
+    def _take(self, line: bytes) -> None:
+        """Take a line that it printed."""
+        self._lines = [*self._lines[1 - _KEPT :], line]
+        if self._answer is None and self._garbage is None:
+            answer, self._garbage = read_answer(line)
+            if answer is not None and answer.scenario == self._task.scenario:
+                self._answer = answer
+
+    def _shown(self, printed: bytes | bytearray) -> str:
+        return self._mask.excerpt(bytes(printed)).decode("utf-8", "replace")
+
+
+def _written(file: int, unsent: bytearray) -> bool:
+    """Write what the pipe takes; return True if there is more to write, to somebody who reads."""
     try:
-        return subprocess.Popen(
-            arguments,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**_without_proxies(os.environ), **variables},
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageError(f"cannot run {arguments[0]!a:.200}: {why}") from error
-
-
-def shown_garbage(mask: Mask, garbage: str | None) -> str | None:
-    """Return what is wrong with a line that a client printed as a report has it."""
-    return None if garbage is None else printable(_without_secrets(mask, garbage.encode()))
-
-
-def shown_end(mask: Mask, stderr: bytes | bytearray) -> str:
-    """Return the end of what a client printed on standard error as a report has it."""
-    return printable(_without_secrets(mask, stderr)[-STDERR:], 2 * STDERR)
-
-
-def _without_secrets(mask: Mask, printed: bytes | bytearray) -> str:
-    return mask.excerpt(bytes(printed)).decode("utf-8", "replace")
+        del unsent[: os.write(file, unsent[:_READ])]
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return bool(unsent)
 
 
 def _without_proxies(variables: Mapping[str, str]) -> dict[str, str]:
@@ -136,62 +273,6 @@ def _without_proxies(variables: Mapping[str, str]) -> dict[str, str]:
     proxy: that might not reach it, and would be judged in place of the client.
     """
     return {name: value for name, value in variables.items() if name.lower() not in _PROXIES}
-
-
-def _filled(argument: str, known: Mapping[str, str]) -> str:
-    for name, value in known.items():
-        argument = argument.replace(name, value)
-    return argument
-
-
-class _Output:
-    """Output of a process, until the process ends or its time or room is used up. Of what it prints
-    on standard error, `overlap` bytes are kept before those that are shown."""
-
-    def __init__(self, process: subprocess.Popen[bytes], deadline: float, overlap: int) -> None:
-        self.stdout = bytearray()
-        self.stderr = bytearray()
-        self.ended: Any = "exit"
-        errors = 0
-        assert process.stdout is not None
-        assert process.stderr is not None
-        with selectors.DefaultSelector() as selector:
-            selector.register(process.stdout, selectors.EVENT_READ)
-            selector.register(process.stderr, selectors.EVENT_READ)
-            while selector.get_map():
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    self.ended = "timeout"
-                    return
-                if process.poll() is not None:
-                    # A child of the client may keep its pipes open forever.
-                    deadline = min(deadline, time.monotonic() + _PIPES_S)
-                for key, _ in selector.select(min(left, _PIPES_S)):
-                    data = os.read(key.fd, _READ)
-                    if not data:
-                        selector.unregister(key.fileobj)
-                    elif key.fileobj is process.stdout:
-                        self.stdout += data
-                    else:
-                        errors += len(data)
-                        self.stderr = (self.stderr + data)[-STDERR - overlap :]
-                if len(self.stdout) > MOST_OUTPUT or errors > MOST_OUTPUT:
-                    del self.stdout[MOST_OUTPUT:]
-                    self.ended = "flood"
-                    return
-                if process.poll() is not None and time.monotonic() >= deadline:
-                    return
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(max(0.0, deadline - time.monotonic()))
-        if process.poll() is None:
-            self.ended = "timeout"
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End the client and every process of its group."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 Spoken = Line | Mapping[str, Any]
@@ -207,7 +288,14 @@ class InProcessClient:
     def __init__(self, does: Callable[[Task], Iterable[Spoken]]) -> None:
         self._does = does
 
-    def run(self, task: Task, url: str) -> Said:
+    def another(self) -> InProcessClient:
+        """See Client."""
+        return self
+
+    def close(self) -> None:
+        """See Client: a thread cannot be ended."""
+
+    def run(self, task: Task, began: Callable[[], bool]) -> Said:
         """See Client."""
         lines: list[Line] = []
         problems: list[tuple[int, str]] = []

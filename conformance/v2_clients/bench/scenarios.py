@@ -44,7 +44,12 @@ def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_T
         stage = ScenarioStage(case, asked)
         with Listener(stage) as listener:
             task = task_of(case, listener.url, timeout_s=timeout_s, asked=asked)
-            said = client.run(task, listener.url)
+
+            def began() -> bool:
+                listener.settle()
+                return stage.began
+
+            said = client.run(task, began)
             if stage.silent_since is not None:
                 said = replace(said, waited_s=time.monotonic() - stage.silent_since)
         result = judged(case, stage.exchanges(), said)

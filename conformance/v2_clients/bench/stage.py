@@ -91,6 +91,11 @@ class ScenarioStage:
             if self.silent_since is None:
                 self.silent_since = time.monotonic()
 
+    @property
+    def began(self) -> bool:
+        """True once a request has come."""
+        return self._numbers > 0
+
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Surround an answer and its record: until then the exchange is not there."""

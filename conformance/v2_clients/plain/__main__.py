@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-from pathlib import Path
 
 from v2_clients.plain.plain_client import PlainClient, run_task
 from v2_conformance.elsewhere import elsewhere
@@ -14,7 +12,7 @@ from v2_conformance.errors import UsageError
 
 
 def main() -> int:
-    """Do the task that the environment names, or every task on standard input."""
+    """Do every task on standard input."""
     parser = argparse.ArgumentParser(prog="python -m v2_clients.plain")
     parser.add_argument("--fault", help="a fault of `v2-conformance list client-faults`")
     name = parser.parse_args().fault
@@ -22,20 +20,13 @@ def main() -> int:
         client = PlainClient if name is None else elsewhere("client fault")(name).cls
     except UsageError as error:
         parser.error(str(error))
-    if os.environ.get("V2_BENCH_TASKS") == "stdin":
-        for text in sys.stdin:
-            task = json.loads(text)
-            said = {
-                "scenario": task["scenario"],
-                "lines": list(run_task(task, task["url"], client)),
-            }
-            print(json.dumps(said), flush=True)
-        return 0
-    if not (path := os.environ.get("V2_BENCH_TASK")):
-        parser.error("V2_BENCH_TASK is not set: the bench sets it (`v2-conformance client`)")
-    task = json.loads(Path(path).read_text(encoding="utf-8"))
-    for line in run_task(task, os.environ.get("V2_BENCH_URL") or task["url"], client):
-        print(json.dumps(line), flush=True)
+    for text in sys.stdin:
+        task = json.loads(text)
+        said = {
+            "scenario": task["scenario"],
+            "lines": list(run_task(task, task["url"], client)),
+        }
+        print(json.dumps(said), flush=True)
     return 0
 
 

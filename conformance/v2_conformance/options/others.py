@@ -54,12 +54,6 @@ class BenchOptions:
         kind=whole_number(least=1, most=64),
         default=1,
     )
-    one_process: bool = flag(
-        "--one-process",
-        "Run the command once for all scenarios: it reads a task from each line of its standard "
-        "input and prints a line with the answer to each, in any order. With --jobs it has several "
-        "tasks at a time.",
-    )
     max_time: float | None = option(
         "--max-time SECONDS",
         "Time limit for the whole run. The scenarios that are left then do not run, and the run is "
@@ -78,9 +72,10 @@ class ClientOptions(ScenarioOptions, BenchOptions, ReportOptions):
 
     command: tuple[str, ...] = argument(
         words,
-        "The command that runs the client, after `--`; no shell reads it. {url}, {scenario} and "
-        "{task} in it stand for the base URL, the scenario's id and a JSON file with the task, "
-        "which are also in V2_BENCH_URL, V2_BENCH_SCENARIO and V2_BENCH_TASK.",
+        "The command that runs the client, after `--`; no shell reads it. It reads a task from "
+        "each line of its standard input and prints a line with its answer. With {task}, {url} or "
+        "{scenario} in it, it is run for each scenario: they stand for a JSON file with the task, "
+        "the base URL and the scenario's id.",
         several=True,
     )
 

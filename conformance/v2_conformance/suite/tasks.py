@@ -157,28 +157,53 @@ def checked_line(line: Line) -> Line:
 
 
 _LINES = msgspec.json.Decoder(Line)
-_QUOTED = re.compile(b"|".join(rb"[\"']%b\\?[\"']" % name.encode() for name in ONE_OF))
+_QUOTED = re.compile(b"|".join(rb"[\"']%b\\?[\"']" % name.encode() for name in (*ONE_OF, "lines")))
 _SHOWN = 120
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def read_lines(text: bytes, most: int) -> tuple[tuple[Line, ...], str | None]:
-    """The lines that a client printed, at most `most`, and what is wrong with the first bad one.
+class Answer(msgspec.Struct, frozen=True):
+    """What a client answers to a task: a line for each request, unread."""
 
-    What does not begin with `{"` is ignored unless it is a line all the same: some languages print
-    a byte order mark, or spaces in JSON. Nothing is read after a bad line.
+    scenario: str
+    lines: tuple[msgspec.Raw, ...]
+
+    def checked(self, most: int) -> tuple[tuple[Line, ...], str | None]:
+        """Return its lines, at most `most`, and what is wrong with the first bad one."""
+        return checked_lines(map(bytes, self.lines), most)
+
+
+_ANSWER = msgspec.json.Decoder(Answer)
+_MEMBERS = ("scenario", "lines")
+
+
+def read_answer(printed: bytes) -> tuple[Answer | None, str | None]:
+    """Return the answer that a client printed on a line, or what is wrong with it.
+
+    Neither for what does not begin with `{"`, unless it is an answer all the same: some languages
+    print a byte order mark, or spaces in JSON.
     """
-    stripped = [stripped_line(line) for line in text.split(b"\n")]
-    lines, garbage = checked_lines((line for line in stripped if is_meant(line, ONE_OF)), most)
-    if garbage is None and len(lines) < most:
-        garbage = next((_unlike(line) for line in stripped if _is_almost_meant(line)), None)
-    return lines, garbage
+    line = stripped_line(printed)
+    if not is_meant(line, _MEMBERS):
+        return None, None
+    try:
+        return _ANSWER.decode(line), None
+    except (msgspec.DecodeError, RecursionError) as error:
+        return None, f"{invalid(line, error, _MEMBERS)}, in {line[:_SHOWN]!r:.200}"
+
+
+def unlike(printed: Iterable[bytes]) -> str | None:
+    """Return what is wrong with the first of these lines that may be meant to be an answer."""
+    return next((_unlike(line) for line in printed if _is_almost_meant(line)), None)
 
 
 def _is_almost_meant(line: bytes) -> bool:
     """Return True for a line that is not read, but has a member of those that are: in an array or
     a string, printed over several lines or by another program's rules, in UTF-16, behind a word."""
-    return not is_meant(line, ONE_OF) and _QUOTED.search(line.replace(b"\0", b"")) is not None
+    return (
+        not is_meant(stripped_line(line), _MEMBERS)
+        and _QUOTED.search(line.replace(b"\0", b"")) is not None
+    )
 
 
 def _unlike(line: bytes) -> str:

@@ -95,14 +95,14 @@ def run(python: str, program: str, members: JsonObject) -> tuple[bytes, JsonObje
     example = described(f"{ANSWERS[program]}.response")
     blobs = [bytes_of(tensor) for tensor in example["tensors"] if tensor["form"] == "binary"]
     with serving(answering(v2({**members, **example["json"]}, *blobs))) as server:
-        setting = {"V2_BENCH_URL": server.url, "V2_BENCH_SCENARIO": f"K3/examples[{program}]"}
+        task = {"url": server.url, "scenario": f"K3/examples[{program}]"}
         done = subprocess.run(
             [python, str(PROGRAMS)],
-            env={**os.environ, **setting},
+            input=json.dumps(task).encode(),
             capture_output=True,
             timeout=60,
             check=True,
         )
     (request,) = server.requests
-    line: JsonObject = json.loads(done.stdout.splitlines()[-1])
+    line: JsonObject = json.loads(done.stdout.splitlines()[-1])["lines"][0]
     return request, line

@@ -97,8 +97,7 @@ def _again(client: ClientInfo, case: CaseResult) -> str:
     if not client.command or not all(map(_is_printable, (*client.command, case.id))):
         return ""
     masked = any("*" * 6 in word for word in client.command)
-    once = ["--one-process"] if client.one_process else []
-    words = ["v2-conformance", "client", "--scenario", case.id, *once, "--", *client.command]
+    words = ["v2-conformance", "client", "--scenario", case.id, "--", *client.command]
     return "" if masked else shlex.join(words)
 
 

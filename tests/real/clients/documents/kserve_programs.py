@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import os
+import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
@@ -110,6 +110,9 @@ def line_for(scenario: str, url: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    line = line_for(os.environ["V2_BENCH_SCENARIO"], os.environ["V2_BENCH_URL"])
     name = {"name": "kserve.InferenceRESTClient", "version": version("kserve")}
-    print(json.dumps({**line, "client": name}))
+    for text in sys.stdin:
+        task = json.loads(text)
+        line = line_for(task["scenario"], task["url"])
+        said = {"scenario": task["scenario"], "lines": [{**line, "client": name}]}
+        print(json.dumps(said), flush=True)
