@@ -12,13 +12,13 @@ from v2_clients.bench.answers import check_answers
 from v2_clients.bench.at_once import at_once
 from v2_clients.bench.clients import STARTUP_S, Client
 from v2_clients.bench.listener import BENCH
-from v2_clients.bench.scenarios import run_scenario
 from v2_clients.findings import (
     ClientGarbage,
     ClientKeptHanging,
     ClientSaidLess,
 )
 from v2_clients.judging.judge import skipped_scenario
+from v2_clients.scenarios import run_scenario
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, today
 from v2_conformance.errors import UsageError
 from v2_conformance.judging.observed.exchanges import Observations

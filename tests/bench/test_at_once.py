@@ -13,6 +13,7 @@ import pytest
 
 from support.scenarios import READS_TASKS
 from v2_clients.bench.clients import Client, CommandClient
+from v2_clients.bench.tasks import MOST_OUTPUT
 from v2_clients.findings import (
     ClientDied,
     ClientFlooded,
@@ -21,7 +22,6 @@ from v2_clients.findings import (
     ClientSaidLess,
     ClientTimedOut,
 )
-from v2_clients.judging.judge import MOST_OUTPUT
 from v2_clients.run import (
     MOST_HUNG,
     client_target,

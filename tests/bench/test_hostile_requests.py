@@ -15,10 +15,10 @@ from support.scenarios import plain, scenario
 from v2_clients.bench.connection import Connection
 from v2_clients.bench.listener import Listener
 from v2_clients.bench.requests import MOST_HEAD
-from v2_clients.bench.scenarios import judged, run_scenario
 from v2_clients.bench.stage import ScenarioStage
 from v2_clients.bench.tasks import asked_of
 from v2_clients.bench.turns import MOST_EXCHANGES
+from v2_clients.scenarios import judged, run_scenario
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said

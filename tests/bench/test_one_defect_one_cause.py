@@ -11,12 +11,12 @@ import pytest
 
 from v2_clients.bench.clients import InProcessClient
 from v2_clients.bench.features import needed
-from v2_clients.bench.scenarios import run_scenario
 from v2_clients.bench.tasks import asked_of
 from v2_clients.plain import PlainClient, run_task
 from v2_clients.plain.requests_made import JsonObject
 from v2_clients.plain.responses_read import Inference
 from v2_clients.plain.task import Call, CallerInput, ClientError
+from v2_clients.scenarios import run_scenario
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES

@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from v2_clients.bench.clients import Client, CommandClient, InProcessClient
-from v2_clients.bench.scenarios import run_scenario
 from v2_clients.plain import run_task
 from v2_clients.run import client_target, make_client_plan, start_client_run
+from v2_clients.scenarios import run_scenario
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import WrongRequest
 from v2_conformance.suite.library import client_cases

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from support.runs import results, target_of
-from v2_clients.bench.scenarios import run_scenario
+from v2_clients.scenarios import run_scenario
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.resources import schema, schema_document
 from v2_conformance.suite.cases import Case, ClientCase

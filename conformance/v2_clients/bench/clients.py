@@ -26,7 +26,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from v2_clients.judging.judge import MOST_OUTPUT
+from v2_clients.bench.tasks import MOST_OUTPUT
 from v2_conformance.child_processes import end_group, start_group
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask

@@ -20,6 +20,9 @@ from v2_conformance.wire.encode.inputs import check_tensor, encode_one, input_en
 USUAL_TIMEOUT_S = 10.0
 """Seconds that a client has for a scenario."""
 
+MOST_OUTPUT = 32 * 1024 * 1024
+"""Bytes that a client may print for a scenario."""
+
 _LAYOUTS = ("row-major", "column-major", "big-endian")
 _OF_THE_TASK = ("form", "layout", "from", "parameters")
 

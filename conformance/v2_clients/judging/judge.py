@@ -20,7 +20,7 @@ from v2_clients.bench.requests import (
     UnreadableRequestError,
     read_client_request,
 )
-from v2_clients.bench.tasks import Asked, asked_of
+from v2_clients.bench.tasks import MOST_OUTPUT, Asked, asked_of
 from v2_clients.bench.turns import Turns
 from v2_clients.findings import (
     ChangedHeaders,
@@ -63,9 +63,6 @@ from v2_conformance.suite.causes.output_findings import InvalidTensor, WrongData
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said, SaidTensor, more_lines_than
 from v2_conformance.wire.encode.inputs import declared_part
-
-MOST_OUTPUT = 32 * 1024 * 1024
-"""Bytes that a client may print for a scenario."""
 
 LATE_S = 2.0
 """Seconds that a client has to end, besides its caller's time limit."""

@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from v2_clients.bench.clients import InProcessClient
-from v2_clients.bench.scenarios import run_scenario
 from v2_clients.plain import PlainClient, run_task
+from v2_clients.scenarios import run_scenario
 from v2_conformance.errors import ConformanceError
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.runs.result import Result
