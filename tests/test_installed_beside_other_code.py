@@ -20,7 +20,15 @@ NAMES = ("conformance", "cases", "schemas", "reports", "cli", "engine")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder into which pip unpacks the wheel, which is built from this checkout."""
     source = tmp_path_factory.mktemp("source")
-    for name in ("conformance", "cases", "schemas", "pyproject.toml", "README.md", "LICENSE"):
+    for name in (
+        "conformance",
+        "cases",
+        "schemas",
+        "vectors",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+    ):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
         copy(ROOT / name, source / name)
     folder = tmp_path_factory.mktemp("installed")

@@ -13,9 +13,11 @@ from v2_conformance.version import judging_digest
 
 @pytest.fixture
 def build(tmp_path: Path) -> Path:
-    """A copy of the package's source code at another place."""
+    """A copy of the packages' source code at another place."""
     copy = tmp_path / "elsewhere"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__", "kits"))
+    for name in ("v2_conformance", "v2_clients"):
+        left_out = shutil.ignore_patterns("__pycache__", "kits", "adapters")
+        shutil.copytree(PACKAGE.parent / name, copy / name, ignore=left_out)
     return copy
 
 
@@ -23,8 +25,8 @@ def test_a_copy_has_the_same_digest_whatever_its_line_endings(build: Path) -> No
     assert judging_digest(build) == judging_digest()
     for path in build.rglob("*.py"):
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    (build / "judging" / "__pycache__").mkdir()
-    (build / "judging" / "__pycache__" / "judge.cpython-399.pyc").write_bytes(b"code")
+    (build / "v2_conformance/judging/__pycache__").mkdir()
+    (build / "v2_conformance/judging/__pycache__" / "judge.cpython-399.pyc").write_bytes(b"code")
     judging_digest.cache_clear()
     assert judging_digest(build) == judging_digest()
 
@@ -32,13 +34,13 @@ def test_a_copy_has_the_same_digest_whatever_its_line_endings(build: Path) -> No
 @pytest.mark.parametrize(
     "name",
     [
-        "bench/judging/judge.py",
-        "conversations/case.py",
-        "judging/observed/exchanges.py",
-        "protocol/message.py",
-        "report/verdict/summary.py",
-        "suite/causes/causes.py",
-        "wire/messages.py",
+        "v2_clients/judging/judge.py",
+        "v2_conformance/conversations/case.py",
+        "v2_conformance/judging/observed/exchanges.py",
+        "v2_conformance/protocol/message.py",
+        "v2_conformance/report/verdict/summary.py",
+        "v2_conformance/suite/causes/causes.py",
+        "v2_conformance/wire/messages.py",
     ],
 )
 def test_any_change_of_the_code_that_decides_changes_it(build: Path, name: str) -> None:
@@ -48,6 +50,6 @@ def test_any_change_of_the_code_that_decides_changes_it(build: Path, name: str) 
 
 
 def test_other_code_does_not_change_it(build: Path) -> None:
-    with (build / "cli" / "main.py").open("a", encoding="utf-8") as file:
+    with (build / "v2_conformance/cli/main.py").open("a", encoding="utf-8") as file:
         file.write("# edited\n")
     assert judging_digest(build) == judging_digest()

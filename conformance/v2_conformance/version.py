@@ -9,27 +9,27 @@ from pathlib import Path
 __version__ = "2.0.0.dev0"
 
 _DECIDING = (
-    "bench/judging",
-    "conversations",
-    "judging",
-    "protocol",
-    "report/verdict",
-    "suite",
-    "wire",
+    "v2_clients/judging",
+    "v2_conformance/conversations",
+    "v2_conformance/judging",
+    "v2_conformance/protocol",
+    "v2_conformance/report/verdict",
+    "v2_conformance/suite",
+    "v2_conformance/wire",
 )
 """The rooms that decide which verdict follows from recorded bytes."""
 
 
 @cache
-def judging_digest(package: Path = Path(__file__).parent) -> str:
+def judging_digest(packages: Path = Path(__file__).parents[1]) -> str:
     """Return the digest of the source code that decides verdicts: two builds of one version differ.
 
     It is the same on every platform and version of Python, whether installed or in a checkout.
     """
     total = hashlib.sha256()
     for room in _DECIDING:
-        for path in sorted((package / room).rglob("*.py"), key=lambda path: path.parts):
+        for path in sorted((packages / room).rglob("*.py"), key=lambda path: path.parts):
             text = path.read_bytes().replace(b"\r\n", b"\n")
-            total.update(f"{path.relative_to(package).as_posix()} {len(text)}\n".encode())
+            total.update(f"{path.relative_to(packages).as_posix()} {len(text)}\n".encode())
             total.update(text)
     return total.hexdigest()[:16]
