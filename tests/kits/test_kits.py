@@ -127,7 +127,7 @@ def test_an_unknown_kit_is_refused_with_a_suggestion(tmp_path: Path) -> None:
 
 
 def test_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("v2_conformance.kits.find_spec", lambda name: None)
+    monkeypatch.setattr("v2_conformance.kits.registry.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"needs the package onnx: pip install .*\[onnx\]'$"):
         write_kit("onnx", tmp_path / "kit")
     assert not (tmp_path / "kit").exists()
