@@ -154,15 +154,17 @@ def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:
 
 def _fill(value: Any, axes: Mapping[str, tuple[str, Any]]) -> Any:
     """`value` with every ${axis} replaced; a string that is nothing else becomes the value."""
+    if isinstance(value, str):
+        return _fill_text(value, axes) if "${" in value else value
     if isinstance(value, dict):
         filled = {as_text(_fill(key, axes)): _fill(item, axes) for key, item in value.items()}
         if len(filled) != len(value):
             raise CaseFileError(f"two members of {list(value)} are the same for a value of an axis")
         return filled
-    if isinstance(value, list):
-        return [_fill(item, axes) for item in value]
-    if not isinstance(value, str) or "${" not in value:
-        return value
+    return [_fill(item, axes) for item in value] if isinstance(value, list) else value
+
+
+def _fill_text(value: str, axes: Mapping[str, tuple[str, Any]]) -> Any:
     whole = _AXIS.fullmatch(value)
     if whole:
         return _axis_value(axes, whole, text=False)

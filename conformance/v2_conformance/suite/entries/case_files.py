@@ -131,6 +131,8 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
 
 def _with_others(case: RequestCase, entry: Mapping[str, Any]) -> RequestCase:
     """The case with the requests that go before it, beside it or behind it."""
+    if entry.keys().isdisjoint(("first", "members", "next")):
+        return case
     first = entry.get("first")
     before = _other(case, first, {"outcome": "survives"}) if first is not None else None
     beside = [_other(case, item, case.expect) for item in entry.get("members", [])]
