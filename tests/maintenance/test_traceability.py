@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tools.traceability.gaps import find_gaps
+from support.traceability_gaps import find_gaps
 from tools.traceability.links import Trace, suite_trace
 from tools.traceability.page import traceability_page
 from v2_conformance.resources import schema
