@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from tools.generated_requests import COUNT, features_of, in_short
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.resources import fits
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import contract
-from v2_conformance.suite.values.patterns import value_pattern
 
 REQUESTS = generated_case().requests
 NEEDED = [
@@ -19,11 +18,31 @@ NEEDED = [
     for entry in REQUESTS
     if (model := contract()[entry["model"]]).profile == "binary" and not model.optional
 ]
-FEATURES = {
-    feature
-    for entry in REQUESTS
-    for feature in features_of({**entry, "answer": entry["expect"]["outputs"]})
-}
+
+
+def features_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Yield what a request has: datatypes with their forms, selected outputs, the delivery."""
+    model, request = contract()[entry["model"]], entry["request"]
+    for position, given in enumerate(request["inputs"]):
+        index = given.get("tensor", position)
+        datatype = model.inputs[index].datatype
+        yield "in", datatype, given.get("form", "binary")
+        yield "out", datatype, entry["expect"]["outputs"].get(str(index), "none")
+    by_default = str(request.get("parameters", {}).get("binary_data_output"))
+    listed = request.get("outputs")
+    if listed is None:
+        yield "outputs", by_default, "none"
+    for output in listed or ():
+        yield "outputs", by_default, str(output.get("binary_data"))
+    if listed is not None and len(listed) < len(model.outputs):
+        yield "outputs", by_default, "some"
+    delivery = request.get("delivery", "whole")
+    yield "delivery", next(iter(delivery)) if isinstance(delivery, dict) else delivery
+    yield "id", str("id" in request)
+    yield "indent", str("json" in request)
+
+
+FEATURES = {feature for entry in REQUESTS for feature in features_of(entry)}
 
 
 def test_each_is_a_valid_entry_that_must_succeed() -> None:
@@ -34,7 +53,7 @@ def test_each_is_a_valid_entry_that_must_succeed() -> None:
 
 
 def test_there_are_fifty_for_the_models_that_every_server_has() -> None:
-    assert len(NEEDED) == COUNT == 50
+    assert len(NEEDED) == 50
 
 
 def test_each_datatype_goes_and_comes_in_each_form_that_a_must_asks_for() -> None:
@@ -67,14 +86,3 @@ def test_no_chunk_can_end_inside_a_length_prefix_of_bytes() -> None:
                 model.inputs[given.get("tensor", i)].datatype == "BYTES" and "form" not in given
                 for i, given in enumerate(entry["request"]["inputs"])
             ), entry
-
-
-@pytest.mark.parametrize(("differing", "short"), [(1, True), (7, False), (8, False)])
-def test_values_are_written_as_a_pattern_only_where_that_is_shorter(
-    differing: int, short: bool
-) -> None:
-    pattern = value_pattern("counting", "UINT8", 8)
-    first = bytes(one ^ 1 for one in pattern[:differing])
-    given = {"shape": [8], "values": {"hex": (first + pattern[differing:]).hex()}}
-    expected = {"hex": first.hex(), "then": "counting"} if short else given["values"]
-    assert in_short("UINT8", given) == expected
