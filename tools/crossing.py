@@ -1,6 +1,6 @@
 """cases/crossing.yaml: all pairs of levels meet.
 
-After a change of the factors, write the file again in a checkout, with the extra `authoring`:
+After a change of the factors, write the file again in a checkout:
 
     python -m tools.crossing
 
@@ -21,7 +21,6 @@ from tools.crossing_factors import (
     AFTER_RAW,
     EMPTY,
     RAW,
-    RULES,
     Row,
     combination,
     factors,
@@ -30,12 +29,10 @@ from tools.crossing_factors import (
     row_of,
 )
 from v2_conformance.suite.entries.case_files import load_cases
-from v2_conformance.suite.models import contract
 
 Levels = Mapping[str, Sequence[str]]
 
 FILE = "crossing.yaml"
-_SALTS = 24  # tries, of which the one with the fewest rows is taken
 _ABOUT = """\
 # Written by tools/crossing.py, which keeps the rows that are here: change the factors in
 # tools/crossing_factors.py, not this file.
@@ -59,41 +56,46 @@ _WHY = (
 )
 
 
+# What a server may lack or, of tensors without elements, reject: the levels that need it.
+_OPTIONAL: Mapping[str, Collection[str]] = {
+    "models": ("trio", "cube", "batched"),
+    "empty": (EMPTY,),
+    "codings": factors()["coding"][1:],
+    "answers": factors()["answer"][1:],
+    "versions": ("versioned-path",),
+    "raw": (RAW, AFTER_RAW),
+    "bf16": ("BF16",),
+}
+# What servers have of that for which the crossing is complete. More sets would need more rows.
+_SERVERS = (
+    "",
+    "models",
+    "models empty",
+    "models codings",
+    "models codings answers",
+    "models raw",
+    "models raw codings",
+    "models raw answers",
+    "models raw versions",
+    "models bf16",
+    "models bf16 codings answers",
+    "models bf16 versions",
+    "models bf16 raw",
+    "models codings answers versions raw bf16",
+    "models empty codings answers versions raw bf16",
+)
+
+
 def stages() -> list[Levels]:
     """Subsets of the levels, of which each is covered by rows of its own: what a server may lack
-    (optional models, profiles, versions) or reject (tensors without elements) must not be needed
-    to cover the rest.
+    must not be needed to cover the rest.
     """
-    every = factors()
-    filled = {**every, "size": [size for size in every["size"] if size != EMPTY]}
-    uncoded = {name: every[name][:1] for name in ("coding", "answer")}
-    unversioned = {"path": [path for path in every["path"] if path != "versioned-path"]}
-    not_raw = {
-        "form": [form for form in every["form"] if form != RAW],
-        "before": [before for before in every["before"] if before != AFTER_RAW],
-    }
-    not_bf16 = {"datatype": [datatype for datatype in every["datatype"] if datatype != "BF16"]}
-    without = {**uncoded, **unversioned, **not_raw, **not_bf16}
-    needed = [model for model in every["model"] if not _is_optional(model)]
-    optional = (
-        ("size",),
-        ("coding",),
-        ("coding", "answer"),
-        *((*not_raw, *more) for more in ((), ("coding",), ("answer",), ("path",))),
-        *((*not_bf16, *more) for more in ((), ("coding", "answer"), ("path",), tuple(not_raw))),
-    )
-    return [
-        {**filled, **without, "model": needed},
-        {**filled, **without},
-        *({**filled, **without, **{name: every[name] for name in some}} for some in optional),
-        filled,
-        every,
-    ]
+    return [_without(set(_OPTIONAL) - set(server.split())) for server in _SERVERS]
 
 
-def _is_optional(model: str) -> bool:
-    roles = [role for role, made in contract().items() if made.stands_in_for is None]
-    return any(contract()[role].optional for role in roles if role.partition("/")[0] == model)
+def _without(lacked: Collection[str]) -> Levels:
+    gone = {level for name in lacked for level in _OPTIONAL[name]}
+    return {name: [one for one in some if one not in gone] for name, some in factors().items()}
 
 
 def within(rows: Iterable[Row], levels: Levels) -> list[Row]:
@@ -107,54 +109,38 @@ def uncovered(rows: Collection[Row], levels: Levels) -> Iterator[dict[str, str]]
         there = {tuple(row[name] for name in names) for row in rows}
         for combined in itertools.product(*(levels[name] for name in names)):
             part = dict(zip(names, combined, strict=True))
-            if combined not in there and can_be(part, levels):
+            if combined not in there and completed(part, levels) is not None:
                 yield part
 
 
-def can_be(part: Row, levels: Levels) -> bool:
-    """Return True if some legal row of these levels has this part."""
+def completed(part: Row, levels: Levels, rows: Collection[Row] = ()) -> Row | None:
+    """Return a legal row of these levels that has this part, None if there is none. Its other
+    levels are those that have met the part in the fewest of `rows`."""
     if not is_legal(part):
-        return False
+        return None
     missing = next((name for name in levels if name not in part), None)
     if missing is None:
-        return True
-    return any(can_be({**part, missing: level}, levels) for level in levels[missing])
+        return part
+
+    def met(level: str) -> int:
+        theirs = [row for row in rows if row[missing] == level]
+        return sum(any(row[name] == one for row in theirs) for name, one in part.items())
+
+    for level in sorted(levels[missing], key=met):
+        if (row := completed({**part, missing: level}, levels, rows)) is not None:
+            return row
+    return None
 
 
 def extended(rows: Sequence[Row]) -> list[Row]:
-    """`rows`, and as few more as the library finds so that nothing is uncovered."""
+    """`rows`, and one more for each pair that is left uncovered."""
     kept = list(rows)
     for levels in stages():
-        present = within(kept, levels)
-        if next(uncovered(present, levels), None) is not None:
-            kept += _added(present, levels)
+        while part := next(uncovered(within(kept, levels), levels), None):
+            made = completed(part, levels, kept)
+            assert made is not None, part
+            kept.append(made)
     return kept
-
-
-def _added(present: Sequence[Row], levels: Levels) -> list[Row]:
-    """The rows that the library adds to those `present`."""
-    import covertable
-
-    constraints = [
-        {
-            "operator": "fn",
-            "requires": list(rule.of),
-            "evaluate": lambda row, rule=rule: rule.allows(row),
-        }
-        for rule in RULES
-    ]
-    made = [
-        covertable.make(
-            {name: list(some) for name, some in levels.items()},
-            strength=2,
-            constraints=constraints,
-            presets=[dict(row) for row in present],
-            salt=str(salt),
-        )
-        for salt in range(_SALTS)
-    ]
-    there = {label(row) for row in present}
-    return [row for row in min(made, key=len) if label(row) not in there]
 
 
 def committed(directory: Path | None = None) -> list[Row]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 
 import pytest
 
@@ -11,8 +10,8 @@ from support.runs import engine_for
 from tools import crossing_factors
 from tools.crossing import (
     FILE,
-    can_be,
     committed,
+    completed,
     extended,
     page,
     stages,
@@ -66,7 +65,8 @@ def test_what_can_come_together_is_what_some_legal_row_has() -> None:
     for one, other in itertools.combinations(levels, 2):
         pairs = {(row[one], row[other]) for row in legal}
         for a, b in itertools.product(levels[one], levels[other]):
-            assert can_be({one: a, other: b}, levels) == ((a, b) in pairs)
+            found = completed({one: a, other: b}, levels)
+            assert (found is not None) == ((a, b) in pairs)
 
 
 def test_every_row_is_legal_and_there_once() -> None:
@@ -80,10 +80,17 @@ def test_the_file_is_what_its_rows_amount_to() -> None:
     assert text == page(committed())
 
 
-def test_rows_stay_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "covertable", None)
+def test_rows_stay() -> None:
     rows = committed()
     assert extended(rows) == rows
+
+
+def test_rows_made_from_nothing_cover_every_pair_and_are_no_more_than_those_of_the_file() -> None:
+    rows = extended([])
+    assert all(is_legal(row) for row in rows)
+    assert len(rows) <= len(committed())
+    for levels in stages():
+        assert not list(uncovered(within(rows, levels), levels))
 
 
 def test_labels_stay_when_a_factor_and_a_level_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
