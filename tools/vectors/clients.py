@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tools.vectors.made import (
     DELIVERY,
     Message,
-    NoVectorError,
     Result,
     Should,
     common,
@@ -21,7 +20,7 @@ from tools.vectors.made import (
     tensor_of,
     told,
 )
-from tools.vectors.packed_bytes import packed
+from tools.vectors.packed_bytes import NoVectorError, packed
 from v2_clients.bench.answers import Answer, make_answer
 from v2_clients.bench.tasks import Asked as AskedOfClient
 from v2_clients.bench.tasks import asked_of
@@ -57,8 +56,8 @@ def _alone(case: ClientCase) -> AskedOfClient:
     return asked
 
 
-def decode_response(case: ClientCase) -> Message:
-    """Return the vector of a scenario's answer. Raises NoVectorError, or TooLongError."""
+def decode_response(case: ClientCase) -> Iterator[Message]:
+    """Yield the vector of a scenario's answer. Raises NoVectorError."""
     asked = _alone(case)
     script, expect = case.answer(0, 0), case.expected(0)
     reading = expect.get("reading", "any")
@@ -83,7 +82,7 @@ def decode_response(case: ClientCase) -> Message:
     error: Mapping[str, Any] = expect.get("error", {})
     fields = message_fields(answer.fields)
     flags = flags_of(fields, _datatypes(answer.outputs), len(answer.body), _delivered(script))
-    return {
+    yield {
         **common("decode_response", case, result, should, flags=flags),
         "status": answer.status,
         "fields": fields,
@@ -92,8 +91,8 @@ def decode_response(case: ClientCase) -> Message:
     }
 
 
-def encode_request(case: ClientCase) -> Message:
-    """Return the vector of a scenario's request. Raises NoVectorError, or TooLongError."""
+def encode_request(case: ClientCase) -> Iterator[Message]:
+    """Yield the vector of a scenario's request. Raises NoVectorError."""
     asked = _alone(case)
     expect, task = case.expected(0), asked.request
     names = set(expect.get("request", ())) - _OF_HTTP
@@ -135,7 +134,7 @@ def encode_request(case: ClientCase) -> Message:
     coding = [("Content-Encoding", task.request_compression or "identity")]
     flags = flags_of(coding, _datatypes(asked.inputs), size, layout)
     unsaid = any(one.of is not None and has_nan(one.data) for one in task.inputs)
-    return {
+    yield {
         **common("encode_request", case, result, should, free=unsaid, flags=flags),
         "tensors": given,
         "asked": told(id=task.id, parameters=parameters, outputs=_listed(asked)),

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from tools.vectors.made import Message, Result, Should, common, flags_of, has_nan, told
-from tools.vectors.packed_bytes import TooLongError, packed
+from tools.vectors.packed_bytes import NoVectorError, packed
 from tools.vectors.servers import MadeRequest
 from v2_clients.bench.tasks import asked_of
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_json, to_values
@@ -42,7 +42,7 @@ def _elements(case: Case, tensor: Tensor, float32: bytes | None) -> Iterator[Mes
         values = to_values(datatype, blob)
         data = packed(blob)
         rounded = None if float32 is None else packed(float32)
-    except (ElementError, TooLongError):
+    except (ElementError, NoVectorError):
         return
     try:
         written = json.dumps(to_json(datatype, (len(values),), blob), ensure_ascii=False)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -12,8 +11,8 @@ import msgspec
 from tools import ROOT
 from tools.vectors.clients import decode_response, encode_request
 from tools.vectors.datatypes import elements_of_request, elements_of_scenario
-from tools.vectors.made import FLAGS, REASONS, Message, NoVectorError, cited
-from tools.vectors.packed_bytes import TooLongError
+from tools.vectors.made import FLAGS, REASONS, Message, cited
+from tools.vectors.packed_bytes import NoVectorError
 from tools.vectors.servers import (
     MadeRequest,
     decode_request,
@@ -22,7 +21,7 @@ from tools.vectors.servers import (
     requests_of,
 )
 from v2_conformance.bounded_files import write_whole
-from v2_conformance.suite.cases import ClientCase, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.cases import ClientCase, GetCase, ObservedCase
 from v2_conformance.suite.library import client_cases, digest, suite_cases
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue, catalogue_version, families
@@ -47,10 +46,23 @@ class VectorSet:
     def __init__(self) -> None:
         self.vectors: dict[tuple[str, str], list[Message]] = {}
         self.left_out: Counter[str] = Counter()
-        self._known: dict[bytes, tuple[tuple[str, str], int]] = {}
+        self._known: dict[bytes, Message] = {}
 
-    def add(self, vector: Message) -> bool:
-        """Add a vector, unless one that says the same is there; return True if it is new."""
+    def add(self, *kinds: Iterable[Message]) -> None:
+        """Add the vectors of one case; if there is none of any kind, count why."""
+        why: list[str] = []
+        found = False
+        for vectors in kinds:
+            try:
+                for vector in vectors:
+                    found = True
+                    self._add(vector)
+            except NoVectorError as error:
+                why.append(str(error))
+        if not found:
+            self.left_out[why[0]] += 1
+
+    def _add(self, vector: Message) -> None:
         kind, family = vector["kind"], vector["requirement"][0]
         told = {name: value for name, value in vector.items() if name not in _WORDS}
         if kind == "decode_request":
@@ -58,71 +70,35 @@ class VectorSet:
         if kind == "datatypes":
             told = {name: told[name] for name in ("datatype", "data")} | {"f": told.get("float32")}
         key = msgspec.json.encode(told, order="sorted")
-        if key not in self._known:
-            of = self.vectors.setdefault((kind, family), [])
-            self._known[key] = ((kind, family), len(of))
-            of.append(vector)
-            return True
-        place, index = self._known[key]
-        first = self.vectors[place][index]
-        if kind == "decode_request":
+        first = self._known.setdefault(key, vector)
+        if first is vector:
+            self.vectors.setdefault((kind, family), []).append(vector)
+        elif kind == "decode_request":
             first["flags"] = tuple(sorted({*first["flags"], *vector["flags"]}))
             first["also"] = (*first["also"], vector["id"])
-        return False
 
 
 def make_vectors() -> VectorSet:
     """Return the vectors of all cases."""
     made = VectorSet()
-    cases = suite_cases()
-    for case in requests_of(cases):
-        _add(made, partial(_of_request, case))
-    for scenario in client_cases():
-        if isinstance(scenario, ClientCase):
-            _add(made, partial(_of_scenario, scenario))
-    for other in (*cases, *client_cases()):
-        if isinstance(other, ObservedCase | GetCase):
+    for case in requests_of(suite_cases()):
+        try:
+            request = MadeRequest(case)
+        except NoVectorError as error:
+            made.left_out[str(error)] += 1
+            continue
+        family = case.requirement[0]
+        made.add(
+            decode_request(request),
+            encode_response(request) if family not in _ABOUT_REQUESTS else (),
+            elements_of_request(request) if family in _ABOUT_ELEMENTS else (),
+        )
+    for other in (*suite_cases(), *client_cases()):
+        if isinstance(other, ClientCase):
+            made.add(decode_response(other), encode_request(other), elements_of_scenario(other))
+        elif isinstance(other, ObservedCase | GetCase):
             made.left_out["observed"] += 1
     return made
-
-
-_Made = Iterator[Callable[[], Iterable[Message]]]
-
-
-def _add(made: VectorSet, make: Callable[[], _Made]) -> None:
-    """Add the vectors of one case; if there is none, count why."""
-    why: list[str] = []
-    found = False
-    try:
-        for one in make():
-            try:
-                for vector in one():
-                    found = True
-                    if not made.add(vector):
-                        why.append("same")
-            except NoVectorError as error:
-                why.append(str(error))
-            except TooLongError:
-                why.append("long")
-    except NoVectorError as error:
-        why.append(str(error))
-    if not found:
-        made.left_out[why[0]] += 1
-
-
-def _of_request(case: RequestCase) -> _Made:
-    made = MadeRequest(case)
-    yield lambda: [decode_request(made)]
-    if case.requirement[0] not in _ABOUT_REQUESTS:
-        yield lambda: [encode_response(made)]
-    if case.requirement[0] in _ABOUT_ELEMENTS:
-        yield lambda: elements_of_request(made)
-
-
-def _of_scenario(case: ClientCase) -> _Made:
-    yield lambda: [decode_response(case)]
-    yield lambda: [encode_request(case)]
-    yield lambda: elements_of_scenario(case)
 
 
 def files_of(made: VectorSet) -> Mapping[str, bytes]:

@@ -56,15 +56,10 @@ DELIVERY = frozenset(
 """Header fields of HTTP's own, which say nothing about the message."""
 
 
-class NoVectorError(ValueError):
-    """A case is no vector; the text is one of `REASONS`."""
-
-
 REASONS: Mapping[str, str] = {
     "company": "what it shows depends on other requests or connections",
     "http": "it is about HTTP: paths, framing, connections, or clients that break off",
     "observed": "it is a rule for all exchanges of a run, or a GET of metadata",
-    "same": "another vector has the same message and asks the same of it",
     "long": "its message is long, and no rule makes it short",
     "nothing": "it asks nothing that a message shows",
 }
@@ -145,7 +140,7 @@ def has_nan(float32: bytes) -> bool:
 
 
 def tensor_of(tensor: Tensor, *, one_of: tuple[Any, ...] = (), **more: Any) -> Message:
-    """Return a tensor as a vector has it. Raises TooLongError."""
+    """Return a tensor as a vector has it. Raises NoVectorError."""
     return {
         "name": tensor.name,
         "datatype": tensor.datatype,

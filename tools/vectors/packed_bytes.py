@@ -23,12 +23,12 @@ _TOGETHER = 256
 _FEWEST = 4  # repetitions that are worth a piece
 
 
-class TooLongError(ValueError):
-    """Bytes that no rule makes short."""
+class NoVectorError(ValueError):
+    """A case is no vector; the text is one of `made.REASONS`."""
 
 
 def packed(data: Buffer) -> Bytes:
-    """Return `data` in base64, or as pieces if it is long and repeats. Raises TooLongError."""
+    """Return `data` in base64, or as pieces if it is long and repeats. Raises NoVectorError."""
     return _packed(bytes(data))
 
 
@@ -41,7 +41,7 @@ def _packed(data: bytes) -> Bytes:
     else:
         pieces = _pieces(data)
     if sum(len(piece["data"]) for piece in pieces) > LONGEST:
-        raise TooLongError
+        raise NoVectorError("long")
     return pieces if len(pieces) > 1 or pieces[0]["times"] > 1 else str(pieces[0]["data"])
 
 
@@ -62,7 +62,7 @@ def _pieces(data: bytes) -> list[dict[str, Any]]:
         if times < _FEWEST or times * period < 8 * _BEGINNING:
             at += 1
             if at - plain > LONGEST:
-                raise TooLongError
+                raise NoVectorError("long")
             continue
         if plain < at:
             found.append(_piece(data[plain:at], 1))

@@ -10,7 +10,6 @@ from typing import Any
 from tools.vectors.made import (
     DELIVERY,
     Message,
-    NoVectorError,
     common,
     flags_of,
     is_free,
@@ -21,7 +20,7 @@ from tools.vectors.made import (
     tensor_of,
     told,
 )
-from tools.vectors.packed_bytes import packed
+from tools.vectors.packed_bytes import NoVectorError, packed
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import ElementError, from_values
 from v2_conformance.protocol.message import Tensor
@@ -122,8 +121,8 @@ class MadeRequest:
         )
 
 
-def decode_request(made: MadeRequest) -> Message:
-    """Return the vector of a request. Raises TooLongError."""
+def decode_request(made: MadeRequest) -> Iterator[Message]:
+    """Yield the vector of a request. Raises NoVectorError."""
     case = made.case
     outputs: tuple[Message, ...] = ()
     tensors: list[Message] | None = None
@@ -142,7 +141,7 @@ def decode_request(made: MadeRequest) -> Message:
             outputs = tuple({"name": one.tensor.name, "form": one.form} for one in wanted)
     free = is_free(case)
     request_id = made.prepared.request_id if tensors is not None else None
-    return {
+    yield {
         **common("decode_request", case, result, should, free=free, flags=made.flags),
         "model": made.model.model,
         "fields": made.fields,
@@ -152,8 +151,8 @@ def decode_request(made: MadeRequest) -> Message:
     }
 
 
-def encode_response(made: MadeRequest) -> Message:
-    """Return the vector of the answer to a request. Raises NoVectorError, or TooLongError."""
+def encode_response(made: MadeRequest) -> Iterator[Message]:
+    """Yield the vector of the answer to a request. Raises NoVectorError."""
     case, prepared, request = made.case, made.prepared, made.case.request
     # An answer follows from the tensors and from what is asked for, if both are beyond doubt.
     if case.expects in ("reject", "survives") or case.expect.get("one_of") or not prepared.expected:
@@ -179,7 +178,7 @@ def encode_response(made: MadeRequest) -> Message:
     if "outputs" in request:
         listed = [_listed(entry, made.model) for entry in request["outputs"]]
     free = is_free(case)
-    return {
+    yield {
         **common("encode_response", case, result, should, free=free, flags=made.flags),
         "model": made.model.model,
         "tensors": list(map(tensor_of, answered)),
