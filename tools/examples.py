@@ -11,13 +11,13 @@ This writes NAME.request.bin and NAME.response.bin, each of them one HTTP body, 
 from __future__ import annotations
 
 import base64
+import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tools.json_styles import styled_json
 from tools.schemas import printed
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import from_json, from_values, to_values
@@ -31,6 +31,14 @@ JsonObject = dict[str, Any]
 KINDS: tuple[Kind, ...] = ("request", "response")
 
 _FILE = "examples.yaml"
+# How the documents print JSON: what indents a line, what stands between a name and its value, and
+# what beside the brackets of numbers; None is JSON without any white space.
+_STYLES: Mapping[str, tuple[str, str, str] | None] = {
+    "spaced": ("  ", " : ", " "),
+    "plain": ("  ", ": ", ""),
+    "flush": ("", " : ", " "),
+    "compact": None,
+}
 
 
 @dataclass(frozen=True)
@@ -105,13 +113,36 @@ def _json_text(style: str, message: JsonObject, kind: Kind) -> bytes:
     name = "inputs" if kind == "request" else "outputs"
     given = message["json"]
     document = {**given, name: [_entry(entry) for entry in given[name]]}
-    text = styled_json(document, style)
+    text = _styled(document, style)
     if "replace" in message:
         old, new = message["replace"]
         if text.count(old) != 1:
             raise ValueError(f"the JSON has {old!r} {text.count(old)} times, not once")
         text = text.replace(old, new)
     return text.encode()
+
+
+def _styled(value: Any, style: str, line: str = "\n") -> str:
+    """`value` in one of the styles. Arrays of numbers, nested ones too, stay on one line; `line` is
+    the line break, with the indentation of what comes after it."""
+    if (chosen := _STYLES[style]) is None:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    step, colon, inside = chosen
+    inner = line + step
+
+    def lines(items: Iterable[str]) -> str:
+        return inner + ("," + inner).join(items) + line
+
+    if isinstance(value, dict):
+        names = (json.dumps(name, ensure_ascii=False) + colon for name in value)
+        members = (_styled(item, style, inner) for item in value.values())
+        return "{" + lines(map("".join, zip(names, members, strict=True))) + "}"
+    if not isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False)
+    if any(isinstance(item, dict) for item in value):
+        return "[" + lines(_styled(item, style, inner) for item in value) + "]"
+    beside = "" if any(isinstance(item, list) for item in value) else inside
+    return f"[{beside}{', '.join(_styled(item, style, line) for item in value)}{beside}]"
 
 
 def _entry(entry: Mapping[str, Any]) -> JsonObject:
