@@ -14,7 +14,6 @@ import itertools
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tools import ROOT
 from tools.crossing_factors import (
@@ -180,7 +179,7 @@ def _entry(rows: Sequence[Row], *, coded: bool, after: bool) -> Iterator[str]:
     yield "    axes:"
     yield "      combination:"
     for row in rows:
-        yield f"        {label(row)}: {_flow(combination(row))}"
+        yield f"        {label(row)}: {json.dumps(combination(row))}"
     if after:
         yield "    first: {model: '${combination.first_model}', request: '${combination.first}'}"
     for member in ("model", "request", "variations"):
@@ -190,10 +189,6 @@ def _entry(rows: Sequence[Row], *, coded: bool, after: bool) -> Iterator[str]:
         "    expect: {outcome: '${combination.outcome}', "
         f"outputs: '${{combination.answer}}'{checks}}}"
     )
-
-
-def _flow(value: Any) -> str:
-    return json.dumps(value, separators=(", ", ": "))
 
 
 def main() -> None:

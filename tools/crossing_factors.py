@@ -8,13 +8,12 @@ request has anyway, so that it stays the same when factors and levels are added.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 
 Row = Mapping[str, str]
 """Factor to level."""
@@ -91,20 +90,6 @@ _WITHOUT_JSON = ("plain", "media-type-with-charset")
 _PLAIN = ("plain", "own-path", "nothing-before")
 
 
-@dataclass(frozen=True)
-class Rule:
-    """Levels of some factors go together if `holds`, which gets those of `of` in their order."""
-
-    of: tuple[str, ...]
-    holds: Callable[..., bool]
-
-    def allows(self, row: Row) -> bool:
-        """Return True if the row, which may lack factors, does not break the rule."""
-        if any(factor not in row for factor in self.of):
-            return True
-        return self.holds(*(row[factor] for factor in self.of))
-
-
 def role_of(datatype: str, model: str) -> str | None:
     """The role of the contract that has a tensor of this datatype, None if there is none."""
     if datatype == EVERY or model == "all_types":
@@ -116,34 +101,35 @@ def role_of(datatype: str, model: str) -> str | None:
     return model if several and any(s.datatype == datatype for s in several.inputs) else None
 
 
-def _tensors(datatype: str, model: str) -> int:
+def _inputs(datatype: str, model: str) -> tuple[TensorSpec, ...]:
     role = role_of(datatype, model)
-    return 0 if role is None else len(contract()[role].inputs)
+    return () if role is None else contract()[role].inputs
 
 
-def _has_sixteen_bit(datatype: str, model: str) -> bool:
-    role = role_of(datatype, model)
-    return role is not None and any(s.datatype in SIXTEEN_BIT for s in contract()[role].inputs)
+def _focus(specs: Sequence[TensorSpec], datatype: str) -> int:
+    """The place of the tensor that a row is about."""
+    return next((i for i, s in enumerate(specs) if s.datatype == datatype), len(specs) // 2)
 
 
 def _form_fits(datatype: str, model: str, form: str) -> bool:
-    role = role_of(datatype, model)
-    if role is None or form == "binary-in":
-        return role is not None
+    inputs = _inputs(datatype, model)
+    if not inputs or form == "binary-in":
+        return bool(inputs)
     if form == RAW:
         return model == "identity" and datatype != "BYTES"  # W7
     if form == "mixed-in":
-        return len(contract()[role].inputs) > 1
+        return len(inputs) > 1
     if datatype in SIXTEEN_BIT:
         return False
-    return form == "json-in" or len(_focus_spec(role, datatype).dims) > 1
+    return form == "json-in" or len(inputs[_focus(inputs, datatype)].dims) > 1
 
 
 def _outputs_fit(datatype: str, model: str, outputs: str) -> bool:
     if outputs == "subset":
-        return _tensors(datatype, model) > 1
+        return len(_inputs(datatype, model)) > 1
     if outputs == "unlisted":
-        return datatype in ONE_OF_EACH_KIND and not _has_sixteen_bit(datatype, model)
+        kinds = {spec.datatype for spec in _inputs(datatype, model)}
+        return datatype in ONE_OF_EACH_KIND and kinds.isdisjoint(SIXTEEN_BIT)
     return datatype not in SIXTEEN_BIT or outputs not in ("json-out", "json-despite-default")
 
 
@@ -161,22 +147,27 @@ def _before_fits(datatype: str, model: str, before: str) -> bool:
     return datatype in _OF_EACH_PROFILE and is_legal(other)
 
 
-RULES = (
-    Rule(("datatype", "model"), lambda datatype, model: role_of(datatype, model) is not None),
-    Rule(("datatype", "model", "form"), _form_fits),
-    Rule(("datatype", "model", "outputs"), _outputs_fit),
-    Rule(("datatype", "size"), _size_fits),
-    Rule(("form", "outputs"), lambda form, outputs: form != RAW or outputs == "binary-out"),
-    Rule(("form", "spelling"), lambda form, spelling: form != RAW or spelling in _WITHOUT_JSON),
-    Rule(("datatype", "model", "before"), _before_fits),
-    Rule(("datatype", "path"), lambda t, path: path == "own-path" or t in _OF_EACH_PROFILE),
-)
+_RULES: Mapping[tuple[str, ...], Callable[..., bool]] = {
+    ("datatype", "model"): lambda datatype, model: role_of(datatype, model) is not None,
+    ("datatype", "model", "form"): _form_fits,
+    ("datatype", "model", "outputs"): _outputs_fit,
+    ("datatype", "size"): _size_fits,
+    ("form", "outputs"): lambda form, outputs: form != RAW or outputs == "binary-out",
+    ("form", "spelling"): lambda form, spelling: form != RAW or spelling in _WITHOUT_JSON,
+    ("datatype", "model", "before"): _before_fits,
+    ("datatype", "path"): lambda t, path: path == "own-path" or t in _OF_EACH_PROFILE,
+}
+"""Levels of these factors go together if this is true of them."""
 
 
 def is_legal(row: Row) -> bool:
     """Return True if the levels of a row, which may lack factors, go together as far as rules
     say."""
-    return all(rule.allows(row) for rule in RULES)
+    return all(
+        holds(*(row[factor] for factor in of))
+        for of, holds in _RULES.items()
+        if row.keys() >= set(of)
+    )
 
 
 # --- labels ----------------------------------------------------------------------------------
@@ -208,10 +199,7 @@ def combination(row: Row) -> dict[str, Any]:
     role = role_of(row["datatype"], row["model"])
     assert role is not None, row
     model = contract()[role]
-    focus = next(
-        (i for i, spec in enumerate(model.inputs) if spec.datatype == row["datatype"]),
-        len(model.inputs) // 2,
-    )
+    focus = _focus(model.inputs, row["datatype"])
     answer, asked = _asked(row["outputs"], model, focus)
     inputs = [
         _input(row, model, index, focused=index == focus, comes_as=answer.get(index))
@@ -247,14 +235,9 @@ def combination(row: Row) -> dict[str, Any]:
     return made if row["before"] in _PLAIN else {**_first(row), **made}
 
 
-def _number(row: Row) -> int:
-    """A number that the label alone decides, for what the rows have by turns."""
-    return zlib.crc32(label(row).encode())
-
-
 def _id(row: Row) -> dict[str, str]:
-    """An id for every second row, so that one that gets lost on some way shows (O18)."""
-    return {"id": "crossed"} if _number(row) % 2 else {}
+    """An id for every second row, as the label decides: one that gets lost on some way shows."""
+    return {"id": "crossed"} if zlib.crc32(label(row).encode()) % 2 else {}
 
 
 def _first(row: Row) -> dict[str, Any]:
@@ -276,11 +259,6 @@ def _in_short(answer: Mapping[int, str], tensors: int) -> str | dict[str, str]:
     if len(answer) == tensors and len(set(answer.values())) == 1:
         return answer[0]
     return {str(index): form for index, form in answer.items()}
-
-
-def _focus_spec(role: str, datatype: str) -> Any:
-    specs = contract()[role].inputs
-    return next((spec for spec in specs if spec.datatype == datatype), specs[len(specs) // 2])
 
 
 def _asked(outputs: str, model: ModelContract, focus: int) -> tuple[dict[int, str], dict[str, Any]]:
