@@ -114,7 +114,10 @@ def facts_of(case: Case) -> CaseFacts:
 
 def of_success(case: Case) -> tuple[Result, Should | None]:
     """Return the result of what must, should or may work."""
-    return ("valid", None) if facts_of(case).level == "MUST" else _advised(case, "accept")
+    level = facts_of(case).level
+    if level == "MUST":
+        return "valid", None
+    return "either", "accept" if level == "SHOULD" else None
 
 
 def of_rejection(case: Case, *, exact: bool) -> tuple[Result, Should | None]:
@@ -123,10 +126,6 @@ def of_rejection(case: Case, *, exact: bool) -> tuple[Result, Should | None]:
     if facts_of(case).level == "MUST" and not exact:
         return "invalid", None
     return "either", "reject"
-
-
-def _advised(case: Case, behavior: Should) -> tuple[Result, Should | None]:
-    return "either", behavior if facts_of(case).level == "SHOULD" else None
 
 
 def is_free(case: Case) -> bool:
