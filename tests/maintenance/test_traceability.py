@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.traceability_gaps import find_gaps
+from support.traceability_gaps import citations, find_gaps
 from tools.traceability.links import Trace, suite_trace
 from tools.traceability.page import traceability_page
 from v2_conformance.resources import schema
@@ -216,7 +216,7 @@ LINK = re.compile(
 
 
 def test_every_citation_opens_its_document_at_the_sentence() -> None:
-    cited = [(link(at, who), at) for who, at in links().citations()]
+    cited = [(link(at, who), at) for who, at in citations(links())]
     assert len(cited) > 600
     for url, at in cited:
         assert LINK.fullmatch(url), at

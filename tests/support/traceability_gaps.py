@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tools.traceability.links import BASE_DOCUMENTS, Trace
+from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import Citation, documents
 
 
@@ -19,6 +21,15 @@ def find_gaps(trace: Trace) -> list[str]:
         *_citations_without_statements(trace),
         *_citations_without_words(trace),
     ]
+
+
+def citations(trace: Trace) -> Iterator[tuple[str, Citation]]:
+    """Yield every citation, and who cites: a requirement, a variation or an erratum."""
+    for requirement in trace.requirements.values():
+        yield from ((requirement.id, cited) for cited in requirement.cite)
+    yield from trace.variations.items()
+    for erratum in trace.errata:
+        yield from (("an erratum", at) for at in erratum.where if isinstance(at, Citation))
 
 
 def _requirements_without_cases(trace: Trace) -> Iterator[str]:
@@ -37,9 +48,17 @@ def _requirements_without_cases(trace: Trace) -> Iterator[str]:
 def _templates_without_faults(trace: Trace) -> Iterator[str]:
     for template, cases in trace.templates.items():
         requirement = cases[0].requirement
-        must = any(trace.level(case) == "MUST" for case in cases)
+        must = any(_level(trace, case) == "MUST" for case in cases)
         if must and not trace.faults_of(requirement):
             yield f"{template} has MUST cases, but no fault breaks {requirement}"
+
+
+def _level(trace: Trace, case: Case) -> str:
+    """The level of a case for a server that claims every profile."""
+    requirement = trace.requirements.get(case.requirement)
+    if requirement is None or case.level != requirement.level:
+        return case.level
+    return requirement.level_for(SERVER_PROFILES)
 
 
 def _dangling_links(trace: Trace) -> Iterator[str]:
@@ -107,7 +126,7 @@ def _citations_without_statements(trace: Trace) -> Iterator[str]:
 
 def _citations_without_words(trace: Trace) -> Iterator[str]:
     """Citations that no link can open at a sentence, and sentences that nobody cites."""
-    cited = {at: who for who, at in trace.citations() if at.document in BASE_DOCUMENTS}
+    cited = {at: who for who, at in citations(trace) if at.document in BASE_DOCUMENTS}
     for at, who in cited.items():
         if at not in trace.base:
             yield f"{who} cites {_place(at)}, but `base` does not have its words"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
-from tools import ROOT
-from v2_conformance.errors import CaseFileError
-from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.own_files import own_document, own_names
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import Citation, Requirement, catalogue
@@ -22,7 +19,6 @@ from v2_conformance.suite.statements import (
     sections,
 )
 from v2_conformance.suite.variations import variations
-from v2_conformance.yaml_files import read_yaml
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
 
@@ -73,21 +69,6 @@ class Trace:
         """The statements on which `requirement` rests."""
         return [item for item in self.statements.values() if requirement in item.requirements]
 
-    def citations(self) -> Iterator[tuple[str, Citation]]:
-        """Yield every citation, and who cites: a requirement, a variation or an erratum."""
-        for requirement in self.requirements.values():
-            yield from ((requirement.id, cited) for cited in requirement.cite)
-        yield from self.variations.items()
-        for erratum in self.errata:
-            yield from (("an erratum", at) for at in erratum.where if isinstance(at, Citation))
-
-    def level(self, case: Case) -> str:
-        """The level of a case for a server that claims every profile."""
-        requirement = self.requirements.get(case.requirement)
-        if requirement is None or case.level != requirement.level:
-            return case.level
-        return requirement.level_for(SERVER_PROFILES)
-
 
 def suite_trace() -> Trace:
     """The suite's own statements, requirements, cases and faults."""
@@ -100,18 +81,10 @@ def suite_trace() -> Trace:
         {fault.name: fault.requirement for fault in FAULTS.values()}
         | {fault.name: fault.requirement for fault in CLIENT_FAULTS.values()},
         {one.name: one.cite for one in variations().values()},
-        _case_files(),
+        {
+            entry["id"]: name
+            for name in own_names()
+            for listed in ("cases", "scenarios")
+            for entry in own_document(name).get(listed, ())
+        },
     )
-
-
-def _case_files() -> dict[str, str]:
-    cases = ROOT / "cases"
-    return {
-        entry["id"]: path.relative_to(cases).as_posix()
-        for path in sorted(cases.rglob("*.yaml"))
-        for entry in _entries(read_yaml(path, CaseFileError).document)
-    }
-
-
-def _entries(document: Mapping[str, Any]) -> list[Any]:
-    return [*document.get("cases", ()), *document.get("scenarios", ())]
