@@ -11,6 +11,7 @@ from tools.vectors.made import (
     Result,
     Should,
     common,
+    delivered,
     flags_of,
     has_nan,
     message_fields,
@@ -81,7 +82,7 @@ def decode_response(case: ClientCase) -> Iterator[Message]:
         result, should = of_success(case) if reading == "exact" else ("either", None)
     error: Mapping[str, Any] = expect.get("error", {})
     fields = message_fields(answer.fields)
-    flags = flags_of(fields, _datatypes(answer.outputs), len(answer.body), _delivered(script))
+    flags = flags_of(fields, _datatypes(answer.outputs), len(answer.body), delivered(script))
     yield {
         **common("decode_response", case, result, should, flags=flags),
         "status": answer.status,
@@ -151,12 +152,6 @@ def _declared(answer: Answer) -> tuple[Tensor, ...]:
 
 def _datatypes(tensors: tuple[Tensor, ...]) -> list[str]:
     return [str(tensor.datatype) for tensor in tensors]
-
-
-def _delivered(script: Mapping[str, Any]) -> str:
-    delivery = script.get("delivery", "whole")
-    how = "" if isinstance(delivery, str) else next(iter(delivery))
-    return {"chunks": "chunked", "slices": "several-writes"}.get(how, "")
 
 
 def _listed(asked: AskedOfClient) -> list[Message] | None:

@@ -159,6 +159,13 @@ def message_fields(fields: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], 
     return tuple((name, value) for name, value in fields if name.lower() not in DELIVERY)
 
 
+def delivered(given: Mapping[str, Any]) -> str:
+    """Return the flag of the way in which a request or an answer is delivered, "" for none."""
+    delivery = given.get("delivery", "whole")
+    how = "" if isinstance(delivery, str) else next(iter(delivery))
+    return {"chunks": "chunked", "slices": "several-writes"}.get(how, "")
+
+
 def flags_of(
     fields: Iterable[tuple[str, str]], datatypes: Iterable[str], size: int, *more: str
 ) -> tuple[str, ...]:

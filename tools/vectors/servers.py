@@ -11,6 +11,7 @@ from tools.vectors.made import (
     DELIVERY,
     Message,
     common,
+    delivered,
     flags_of,
     is_free,
     message_fields,
@@ -108,17 +109,11 @@ class MadeRequest:
     def flags(self) -> tuple[str, ...]:
         """The features that it needs."""
         request = self.case.request
-        delivery = request.get("delivery", "whole")
-        how = "" if isinstance(delivery, str) else next(iter(delivery))
         datatypes = [spec.datatype for spec in self.model.inputs]
-        return flags_of(
-            self.fields,
-            datatypes,
-            len(self.body),
-            "raw" if request.get("raw") else "",
-            "stand-in" if self.model.stands_in_for else "",
-            {"chunks": "chunked", "slices": "several-writes"}.get(how, ""),
-        )
+        raw = "raw" if request.get("raw") else ""
+        other = "stand-in" if self.model.stands_in_for else ""
+        size = len(self.body)
+        return flags_of(self.fields, datatypes, size, raw, other, delivered(request))
 
 
 def decode_request(made: MadeRequest) -> Iterator[Message]:
@@ -127,7 +122,8 @@ def decode_request(made: MadeRequest) -> Iterator[Message]:
     outputs: tuple[Message, ...] = ()
     tensors: list[Message] | None = None
     if case.expects == "reject":
-        declared = [declared_part(tensor) for tensor in made.inputs] if _has_exact(made) else []
+        comparable = "exact" in case.expect and bool(made.prepared.expected)
+        declared = [declared_part(tensor) for tensor in made.inputs] if comparable else []
         exact = [tensor for tensor in declared if tensor is not None]
         if exact and len(exact) == len(declared):
             tensors = list(map(tensor_of, exact))
@@ -193,10 +189,6 @@ def encode_response(made: MadeRequest) -> Iterator[Message]:
     }
 
 
-def _has_exact(made: MadeRequest) -> bool:
-    return "exact" in made.case.expect and bool(made.prepared.expected)
-
-
 def _read(made: MadeRequest) -> list[Message] | None:
     """Return the tensors of a request that may be accepted; None if they are not compared."""
     expect = made.case.expect
@@ -227,17 +219,14 @@ def _answered(made: MadeRequest) -> tuple[Tensor, ...]:
     """Return all outputs of the model that its inputs give."""
     known = {one.tensor.name: one.tensor for one in made.prepared.expected}
     if made.model.does == "identity":
-        sources = dict(zip(_places(made), made.inputs, strict=True))
+        entries = enumerate(input_entries(made.case.request))
+        places = (entry.get("tensor", position) for position, entry in entries)
+        sources = dict(zip(places, made.inputs, strict=True))
         for place, spec in enumerate(made.model.outputs):
             source = sources.get(place)
             if source is not None and spec.name not in known:
                 known[spec.name] = Tensor(spec.name, source.datatype, source.shape, source.blob)
     return tuple(known[spec.name] for spec in made.model.outputs if spec.name in known)
-
-
-def _places(made: MadeRequest) -> Iterator[int]:
-    for position, entry in enumerate(input_entries(made.case.request)):
-        yield int(entry.get("tensor", position))
 
 
 def _listed(entry: dict[str, Any], model: ModelContract) -> Message:
