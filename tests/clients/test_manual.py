@@ -20,21 +20,29 @@ TEXT = MANUAL.read_text(encoding="utf-8")
 
 # What the manual calls my_client: a client that takes and returns arrays by name.
 MY_CLIENT = """
+import codec
+import numpy as np
 import plain
 
-Error = plain.V2Error
+class Error(Exception):
+    status = None
 
 class Client:
     def __init__(self, url):
         self.client = plain.V2Client(url, 5)
 
     def infer(self, model, arrays):
-        names = {str(plain.np.dtype(code)): name for name, code in plain.DTYPES.items()}
-        names["uint16"] = "UINT16"
-        inputs = [(n, names[str(a.dtype)], a, True, {}) for n, a in arrays.items()]
-        message, blobs = plain.encode(inputs, None, {})
-        answer = self.client.infer(model, None, message, blobs, {})
-        return {output["name"]: output["array"] for output in answer["outputs"]}
+        codes = [(name, code) for name, code in codec.NUMPY.items() if name != "BF16" and code]
+        names = {np.dtype(code): name for name, code in reversed(codes)}
+        inputs = [(n, (names[a.dtype], a.shape, a.tobytes()), True, {}) for n, a in arrays.items()]
+        try:
+            outputs, _ = self.client.infer(model, codec.encode_request(inputs, {}), {})
+        except Exception as error:
+            raise Error(str(error)) from error
+        return {
+            name: np.frombuffer(blob, codec.NUMPY[datatype]).reshape(shape)
+            for name, (datatype, shape, blob) in outputs.items()
+        }
 """
 
 
@@ -102,5 +110,6 @@ def test_the_examples_of_lines_are_some() -> None:
 
 def test_every_script_of_the_kit_is_in_the_manual(tmp_path: Path) -> None:
     for path in write_kit("clients", tmp_path):
-        described = path.name == "README.md" or f" codec of {path.name} |" in TEXT
+        shared = path.name in ("README.md", "bench.py", "triton_interface.py")
+        described = shared or f" codec of {path.name} |" in TEXT
         assert described or f"| {path.name} |" in TEXT

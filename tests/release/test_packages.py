@@ -61,7 +61,7 @@ def test_the_wheel_has_the_cases(built: Path) -> None:
     names = zipfile.ZipFile(only(built, "*.whl")).namelist()
     assert "v2_conformance/cases/requirements.yaml" in names
     assert "v2_conformance/py.typed" in names
-    assert {f"v2_clients/adapters/codec.{end}" for end in ("go", "mjs")} <= set(names)
+    assert {f"v2_clients/adapters/codec.{end}" for end in ("go", "mjs", "py")} <= set(names)
     assert not [name for name in names if name.startswith(("tests", "metadata_hook"))]
 
 

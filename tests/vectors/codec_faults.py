@@ -144,7 +144,7 @@ FAULTS = (
         "                body = gzip.decompress(body)",
         "                body = gzip.decompress(body)[:-1]",
     ),
-    ("Z1", 'if coding.lower() in ("gzip", "x-gzip")', 'if coding in ("x-gzip",)'),
+    ("Z1", 'if coding in ("gzip", "x-gzip")', 'if coding in ("x-gzip",)'),
     ("J1", '    need(len(data) == prod(shape), "wrong number of elements")\n', ""),
     ("J5", 'need(type(size) is int and 0 <= size < 2**63, "a dimension is not a size")', "pass"),
     ("J6", '    need(len(inputs) == len(specs), "an input is missing")\n', ""),
@@ -169,8 +169,8 @@ FAULTS = (
     ("K16", 'if asked.get("outputs"):', "if False:"),
     (
         "K21",
-        '            elif coding.lower() == "deflate":',
-        '            elif coding.lower() == "zlib":',
+        '            elif coding == "deflate":',
+        '            elif coding == "zlib":',
     ),
     (
         "K25",

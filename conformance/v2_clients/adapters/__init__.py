@@ -1,7 +1,7 @@
 """Adapters that put public clients on the client bench, and a plain client as an example.
 
-They need no v2-conformance: each runs in the environment of its client. Those in Go and JavaScript
-come with the codec of vectors/runners, which a wheel has beside them.
+They need no v2-conformance: each runs in the environment of its client. Whole clients come with the
+codec of vectors/runners for their language, which a wheel has beside them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ ADAPTERS = Path(__file__).resolve().parent
 _RUNNERS = ADAPTERS.parents[2] / "vectors" / "runners"
 
 NAMES = (
+    "bench.py",
     "client.go",
     "codec.go",
     "codec.mjs",
+    "codec.py",
     "kserve_rest.py",
     "node.mjs",
     "plain.py",
     "pyotritonclient_http.py",
+    "triton_interface.py",
     "tritonclient_aio.py",
     "tritonclient_http.py",
 )

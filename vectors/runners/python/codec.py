@@ -184,14 +184,15 @@ def split(fields, body):
 
 def decoded(fields, body):
     """Return the body without its content coding."""
-    for coding in values_of(fields, "Content-Encoding"):
+    codings = ",".join(values_of(fields, "Content-Encoding")).lower().split(",")
+    for coding in reversed([name.strip() for name in codings]):
         try:
-            if coding.lower() in ("gzip", "x-gzip"):
+            if coding in ("gzip", "x-gzip"):
                 body = gzip.decompress(body)
-            elif coding.lower() == "deflate":
+            elif coding == "deflate":
                 body = whole(zlib.decompressobj(), body)
             else:
-                need(coding.lower() == "identity", "unknown content coding")
+                need(coding in ("", "identity"), "unknown content coding")
         except (zlib.error, OSError, EOFError):
             raise Rejected("the content coding is broken") from None
     return body
@@ -379,5 +380,6 @@ def decode_response(status, fields, body):
             entry.pop("data", None)  # a size counts, whatever else is there
         blob, at = take(entry, shape, blobs, at)
         outputs[name] = (datatype, shape, blob)
+    need(outputs, "no outputs")
     need(at == len(blobs), "bytes are left over")
     return outputs, document
