@@ -127,9 +127,9 @@ for number, task in enumerate(tasks):
         sys.exit(3)
     say(task)
 """
-    report = run(tmp_path, once(made), 1, ("K3/mixed-order*",))
+    report = run(tmp_path, once(made), 1, ("K3/same-sizes*",))
     died = [isinstance(case.cause, ClientDied) for case in report.cases]
-    assert died[:3] == [False, True, False]
+    assert died == [False, True, False]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_scenarios_that_a_run_has_no_time_for_are_not_run(
     assert not report.complete
     capsys.readouterr()
     main(["verify", str(tmp_path / "report.json")])
-    assert "reached its time limit" in " ".join(capsys.readouterr().out.split())
+    assert "the run is incomplete" in " ".join(capsys.readouterr().out.split())
     assert main([*words, "--max-time", "0", "--", *PLAIN]) == 2
 
 
