@@ -41,12 +41,9 @@ _OF_BLOBS = (BlobPastBody, InvalidTensor, LeftoverBytes)
 _MAY_REFUSE = ("error_or_exact", "refused")
 
 
-class _Broken(Exception):
-    """A rule that a request breaks, and where."""
-
-    def __init__(self, rule: RequestRule, shown: Buffer) -> None:
-        super().__init__(rule)
-        self.cause = InvalidRequestHttp(rule, excerpt(shown, _SHOWN))
+def _broken(rule: RequestRule, shown: Buffer) -> Finding:
+    """Return the finding of a rule that a request breaks, and where."""
+    return Finding(InvalidRequestHttp(rule, excerpt(shown, _SHOWN)))
 
 
 def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Observation, ...]:
@@ -61,11 +58,16 @@ def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Observ
     looks = [_Look(bytes(data)) for data in received if data]
     found = []
     for what, check in _CHECKS.items():
-        verdicts = [one for one in map(check, looks) if one is not None]
-        wrong = [one.wrong for one in verdicts if one.wrong is not None]
-        if verdicts:
-            first = wrong[0] if wrong else None
-            found.append(Observation(what, case.id, len(verdicts), len(wrong), first))
+        wrong: list[Cause] = []
+        judged = 0
+        for look in looks:
+            try:
+                judged += check(look)
+            except Finding as finding:
+                judged += 1
+                wrong.append(finding.cause)
+        if judged:
+            found.append(Observation(what, case.id, judged, len(wrong), next(iter(wrong), None)))
     return tuple(found)
 
 
@@ -84,100 +86,82 @@ class _Look:
             return None
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """A judged request, and what is wrong with it, None if nothing is."""
-
-    wrong: Cause | None = None
+# A check returns False for a request that its rule is not about. It raises Finding.
 
 
-_KEPT = _Judged()
-
-
-def _rule(check: Callable[[_Look], None]) -> Callable[[_Look], _Judged | None]:
-    def judged(look: _Look) -> _Judged | None:
-        try:
-            check(look)
-        except _Broken as broken:
-            return _Judged(broken.cause)
-        return _KEPT
-
-    return judged
-
-
-def _syntax(look: _Look) -> None:
+def _syntax(look: _Look) -> bool:
     """Request line, field lines, line ends and chunks (RFC 9112, sections 2 to 7)."""
     head = read_head(look.data)
     if not head.whole:
-        raise _Broken("request_line", look.data[:_SHOWN])
+        raise _broken("request_line", look.data[:_SHOWN])
     if head.start:
-        raise _Broken("line_end", look.data[:_SHOWN])
+        raise _broken("line_end", look.data[:_SHOWN])
     bare = bare_line(head)
     if bare is not None:
-        raise _Broken("line_end", bare)
+        raise _broken("line_end", bare)
     if not _REQUEST_LINE.fullmatch(head.first):
-        raise _Broken("request_line", head.first)
+        raise _broken("request_line", head.first)
     for line in (line for one in head.fields for line in one.lines):
         if not _FIELD.fullmatch(line):
-            raise _Broken("field", line)
+            raise _broken("field", line)
     request = look.request
     if request is not None and request.whole and request.values("transfer-encoding"):
         for chunk in read_chunks(look.data, head.end):
             wrong = wrong_in_chunk(look.data, chunk)
             if wrong is not None:
-                raise _Broken("chunk", look.data[wrong : wrong + _SHOWN])
+                raise _broken("chunk", look.data[wrong : wrong + _SHOWN])
         if not look.data[chunk.data : chunk.end].endswith(b"\r\n"):
-            raise _Broken("chunk", look.data[chunk.data : chunk.data + _SHOWN])
+            raise _broken("chunk", look.data[chunk.data : chunk.data + _SHOWN])
+    return True
 
 
-def _host(look: _Look) -> None:
+def _host(look: _Look) -> bool:
     """Exactly one Host, with the bench's address (RFC 9112, section 3.2); before HTTP/1.1 none is
     needed."""
     if look.request is None:
-        return
+        return True
     hosts = look.request.values("host")
     shown = " and ".join(hosts).encode("latin-1")
     if len(hosts) > 1 or (not hosts and look.request.version != "1.0"):
-        raise _Broken("host", shown)
+        raise _broken("host", shown)
     # By hand, a client may reach the bench under any name; then its paths do not begin with /v2.
     of_the_bench = look.request.path.startswith("/v2")
     if hosts and of_the_bench and not _ADDRESS.fullmatch(hosts[0]):
-        raise _Broken("address", shown)
+        raise _broken("address", shown)
+    return True
 
 
-def _lengths(look: _Look) -> None:
+def _lengths(look: _Look) -> bool:
     """One length, or chunks, never both (RFC 9112, sections 6.1 to 6.3)."""
     request = look.request
     if request is None:
-        return
+        return True
     lengths = request.values("content-length")
     codings = request.values("transfer-encoding")
     shown = ", ".join(lengths).encode("latin-1")
     if lengths and codings:
-        raise _Broken("two_lengths", shown)
+        raise _broken("two_lengths", shown)
     if len(lengths) > 1 or any(not re.fullmatch("[0-9]+", value) for value in lengths):
-        raise _Broken("content_length", shown)
+        raise _broken("content_length", shown)
     listed = ",".join(codings).lower().replace(" ", "")
     if codings and listed != "chunked":
-        raise _Broken("transfer_coding", listed.encode("latin-1"))
+        raise _broken("transfer_coding", listed.encode("latin-1"))
     if request.method == "POST" and not lengths and not codings:
-        raise _Broken("content_length", b"")
+        raise _broken("content_length", b"")
+    return True
 
 
-def _inference(read: Callable[[ClientRequest], object]) -> Callable[[_Look], _Judged | None]:
-    """A rule for whole inference requests, which `read` raises Finding for."""
+def _inference(read: Callable[[ClientRequest], object]) -> Callable[[_Look], bool]:
+    """Return a check of whole inference requests, for which `read` raises Finding."""
 
-    def judged(look: _Look) -> _Judged | None:
+    def check(look: _Look) -> bool:
         request = look.request
         if request is None or not request.whole or model_asked(request) is None:
-            return None
-        try:
-            read(request)
-        except Finding as finding:
-            return _Judged(finding.cause)
-        return _KEPT
+            return False
+        read(request)
+        return True
 
-    return judged
+    return check
 
 
 def _blobs(request: ClientRequest) -> None:
@@ -189,10 +173,10 @@ def _blobs(request: ClientRequest) -> None:
             raise
 
 
-_CHECKS: Mapping[Observed, Callable[[_Look], _Judged | None]] = {
+_CHECKS: Mapping[Observed, Callable[[_Look], bool]] = {
     "request_blobs": _inference(_blobs),
-    "request_hosts": _rule(_host),
+    "request_hosts": _host,
     "request_json": _inference(read_document),
-    "request_lengths": _rule(_lengths),
-    "request_syntax": _rule(_syntax),
+    "request_lengths": _lengths,
+    "request_syntax": _syntax,
 }
