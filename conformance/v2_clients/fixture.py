@@ -51,7 +51,6 @@ class Bench:
         self._stage = stage
         self._listener = listener
         self._lines: list[Line] = []
-        self._spoken = False
 
     def say(self, line: Line | Mapping[str, Any]) -> None:
         """Say what came of the next request, in the form of schemas/client-line.schema.json.
@@ -59,10 +58,9 @@ class Bench:
         `data` is base64, or bytes. Raises UsageError for what is no such line.
         """
         try:
-            said = checked_line(line if isinstance(line, Line) else _line(line))
+            said = checked_line(msgspec.convert(line, Line))
         except (msgspec.ValidationError, ValueError, TypeError) as error:
             raise UsageError(f"v2_bench.say: not a line of a client: {error}") from error
-        self._spoken = True
         self._lines.append(said)
 
     def say_outputs(self, outputs: Mapping[str, tuple[str, Sequence[int], bytes]]) -> None:
@@ -81,25 +79,10 @@ class Bench:
     def result(self) -> Result:
         """Return what the scenario comes to so far; nothing is judged of readings if nothing was
         said."""
-        said = Said(lines=tuple(self._lines), exit=0)
-        if not self._spoken:
-            said = Said(ended="unsaid")
+        spoken = tuple(self._lines)
+        said = Said(lines=spoken, exit=0) if spoken else Said(ended="unsaid")
         self._listener.settle()
         return judged(self._case, self._stage.exchanges(), said)
-
-
-def _line(line: Mapping[str, Any]) -> Line:
-    outputs = line.get("outputs")
-    if outputs is None:
-        return msgspec.convert(dict(line), Line)
-    tensors = [
-        SaidTensor(one["name"], one["datatype"], tuple(one["shape"]), one["data"])
-        if isinstance(one["data"], bytes)
-        else msgspec.convert(dict(one), SaidTensor)
-        for one in outputs
-    ]
-    rest = msgspec.convert({**line, "outputs": []}, Line)
-    return msgspec.structs.replace(rest, outputs=tuple(tensors))
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:

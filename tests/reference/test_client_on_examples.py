@@ -8,6 +8,7 @@ import pytest
 
 from support.document_models import JsonObject, body_of, bytes_of, described, stems
 from support.responses import http
+from support.scenarios import UNSAID
 from support.servers import answering, serving
 from v2_clients.plain import run_task
 from v2_conformance.protocol.message import parse_json
@@ -77,6 +78,7 @@ def task_of(stem: str) -> JsonObject:
     forms = {True: "binary", False: "json", None: None}
     names = ("name", "datatype", "shape", "data", "form")
     request = {
+        **UNSAID,
         "model": about["http"]["target"].split("/")[3],
         "id": document.get("id"),
         "binary_data_output": document.get("parameters", {}).get("binary_data_output"),

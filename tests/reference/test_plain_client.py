@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.scenarios import UNSAID
 from support.servers import free_port
 from v2_clients.plain import PlainClient, run_task
 from v2_clients.plain.task import calls
@@ -26,6 +27,7 @@ def task(**changes: Any) -> dict[str, Any]:
     """A task with one request for identity/INT32."""
     tensor = {"name": "INPUT0", "datatype": "INT32", "shape": [4], "data": INT32, "form": "binary"}
     request: dict[str, Any] = {
+        **UNSAID,
         "model": "identity_int32",
         "inputs": [tensor],
         "outputs": [{"name": "OUTPUT0", "form": "binary"}],

@@ -19,6 +19,15 @@ from v2_conformance.suite.entries.scenario_files import load_scenarios
 
 INT32 = {"model": "identity/INT32", "inputs": [{"shape": [4]}], "outputs": [{"form": "binary"}]}
 
+UNSAID: dict[str, Any] = {
+    **dict.fromkeys(("version", "id", "request_compression", "response_compression")),
+    "binary_data_output": None,
+    "outputs": None,
+    "parameters": {},
+    "headers": {},
+}
+"""What a task's request says if its caller says nothing."""
+
 
 def scenario(folder: Path, **members: Any) -> ClientCase:
     """The scenario of an entry, K2/made unless it says otherwise."""

@@ -72,26 +72,12 @@ def calls(task: Mapping[str, Any]) -> list[Call]:
     dictionaries: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
     found = []
     for request in task["requests"]:
-        given = dict(request.get("headers") or {})
+        given = dict(request["headers"])
         headers = dictionaries.setdefault(tuple(sorted(given.items())), given)
-        found.append(_call(request, headers))
+        inputs, outputs = tuple(map(_input, request["inputs"])), request["outputs"]
+        outputs = None if outputs is None else tuple(map(_output, outputs))
+        found.append(Call(**{**request, "headers": headers, "inputs": inputs, "outputs": outputs}))
     return found
-
-
-def _call(request: Mapping[str, Any], headers: dict[str, str]) -> Call:
-    outputs = request.get("outputs")
-    return Call(
-        request["model"],
-        request.get("version"),
-        request.get("id"),
-        request.get("parameters") or {},
-        headers,
-        request.get("request_compression"),
-        request.get("response_compression"),
-        request.get("binary_data_output"),
-        tuple(_input(entry) for entry in request["inputs"]),
-        None if outputs is None else tuple(_output(entry) for entry in outputs),
-    )
 
 
 def _output(entry: Mapping[str, Any]) -> CallerOutput:
