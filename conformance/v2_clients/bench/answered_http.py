@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from itertools import pairwise
 from typing import Any
@@ -10,15 +10,12 @@ from typing import Any
 from v2_conformance.protocol.message import Part
 from v2_conformance.wire.case_data import integer, mapping, text
 from v2_conformance.wire.encode.delivery import cuts, read_delivery
+from v2_conformance.wire.spelling.http import NAMES, chunked
 
-CASES: Mapping[str, Any] = {
-    "usual": str,
-    "lower": str.lower,
-    "upper": str.upper,
-    "mixed": lambda name: "".join(c.upper() if i % 2 else c.lower() for i, c in enumerate(name)),
-}
+CASES = {**NAMES, "usual": NAMES["given"]}
+"""Ways to write the letters of a field's name, by `field_case` of a script."""
 _SPACES = {"usual": (" ", ""), "none": ("", ""), "much": (" \t  ", " \t")}
-_DIGITS = {"usual": "%x", "capitals": "%X", "padded": "%08x"}
+_SIZES = {"usual": "{:x}", "capitals": "{:X}", "padded": "{:08x}"}
 _SPELLING = ("chunk_digits", "chunk_extension", "more_fields", "phrase", "space", "trailers")
 _CLOSING = ("closes", "resets")
 
@@ -59,20 +56,12 @@ def framed(
         edges = pairwise([0, *places, len(body)])
         pieces = [body[a:b] for a, b in edges if b > a]
     if delivery.chunked:
-        pieces = list(_chunks(pieces, spelling))
+        size = _SIZES[spelling.get("chunk_digits", "usual")]
+        extension = text(spelling.get("chunk_extension", ""), "`spelling.chunk_extension`")
+        trailers = mapping(spelling.get("trailers", {}), "`spelling.trailers`")
+        pieces = [*chunked(pieces, size, extension, trailers.items())]
     writes = [head + body] if delivery.kind == "whole" else [head, *pieces]
     return _cut(writes, len(head), script), closes
-
-
-def _chunks(pieces: Sequence[bytes], spelling: Mapping[str, Any]) -> Iterator[bytes]:
-    """Yield the pieces as chunks, and then the last chunk with its trailers."""
-    digits = _DIGITS[spelling.get("chunk_digits", "usual")]
-    extension = text(spelling.get("chunk_extension", ""), "`spelling.chunk_extension`")
-    for piece in pieces:
-        yield f"{digits % len(piece)}{extension}\r\n".encode() + piece + b"\r\n"
-    trailers = mapping(spelling.get("trailers", {}), "`spelling.trailers`")
-    lines = "".join(f"{name}: {value}\r\n" for name, value in trailers.items())
-    yield f"0{extension}\r\n{lines}\r\n".encode()
 
 
 def _cut(writes: list[bytes], head: int, script: Mapping[str, Any]) -> tuple[bytes, ...]:

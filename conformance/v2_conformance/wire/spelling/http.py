@@ -6,7 +6,7 @@ know. The others decide how head and chunks become bytes, and in which writes th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, pairwise
 from typing import Any
@@ -124,7 +124,7 @@ class HttpSpelling:
         """Return the bytes of a head that `head` has changed."""
         if self._usual:
             return write_head(head)
-        names = _NAMES[self._of.get("field_names", {}).get("as", "given")]
+        names = NAMES[self._of.get("field_names", {}).get("as", "given")]
         lines = [f"{head.method} {head.target} HTTP/1.{self._minor}"]
         lines += [f"{names(name)}:{self._spaced(name, value)}" for name, value in head.fields]
         start = "\r\n" if "empty_line" in self._of else ""
@@ -139,16 +139,8 @@ class HttpSpelling:
     def write_chunks(self, body: Sequence[Buffer]) -> tuple[bytes, ...]:
         """Return each piece of a body as a chunk, and the last chunk with its trailer fields."""
         how = self._of.get("chunks", {})
-        extension = how.get("extension", "")
-        digits = "X" if how.get("upper") else "x"
-
-        def line(size: int) -> bytes:
-            return f"{how.get('zeros', '')}{size:{digits}}{extension}\r\n".encode()
-
-        trailers = "".join(f"{name}: {value}\r\n" for name, value in how.get("trailers", ()))
-        lines = {size: line(size) for size in set(map(len, body))}
-        chunks = [b"".join((lines[len(piece)], piece, b"\r\n")) for piece in body]
-        return (*chunks, line(0) + trailers.encode() + b"\r\n")
+        size = how.get("zeros", "") + ("{:X}" if how.get("upper") else "{:x}")
+        return chunked(body, size, how.get("extension", ""), how.get("trailers", ()))
 
     def deliver(self, request: Request, head: int, following: Request | None) -> Request:
         """Return the request in the writes that the variations ask for; `head` is its head's
@@ -179,6 +171,21 @@ class HttpSpelling:
         return request
 
 
+def chunked(
+    body: Sequence[Buffer], size: str, extension: str, trailers: Iterable[tuple[str, str]]
+) -> tuple[bytes, ...]:
+    """Return each piece of a body as a chunk, and the last chunk with these trailer fields.
+
+    `size` is the format of a chunk's size, and an `extension` follows each.
+    """
+    lines = {
+        length: f"{size.format(length)}{extension}\r\n".encode() for length in {0, *map(len, body)}
+    }
+    chunks = [b"".join((lines[len(piece)], piece, b"\r\n")) for piece in body]
+    end = "".join(f"{name}: {value}\r\n" for name, value in trailers)
+    return (*chunks, lines[0] + end.encode() + b"\r\n")
+
+
 def pipelined(request: Request, following: Request) -> Request:
     """Return a request in one write with the one that follows, and with those after that."""
     whole = b"".join((*request.http1, *following.http1))
@@ -205,9 +212,10 @@ def _mixed(name: str) -> str:
     return "".join(side(character) for side, character in zip(sides, name, strict=False))
 
 
-_NAMES: dict[str, Callable[[str], str]] = {
+NAMES: Mapping[str, Callable[[str], str]] = {
     "given": lambda name: name,
     "lower": str.lower,
     "upper": str.upper,
     "mixed": _mixed,
 }
+"""Ways to write the letters of a field's name."""
