@@ -86,19 +86,6 @@ class ClientRun:
         """The chosen scenarios that have something to do."""
         return [case for case in self.plan.chosen if isinstance(case, ClientCase)]
 
-    def add(self, result: Result, observations: Observations) -> None:
-        """Record the result of a scenario, and what it shows of all."""
-        observations.add(result.seen())
-        self.record.add(result)
-
-    def observed(self, observations: Observations) -> list[Result]:
-        """The results of what is observed over all scenarios."""
-        return [
-            Result(case, self.skipped(case) or observations.verdict(case))
-            for case in self.plan.chosen
-            if isinstance(case, ObservedCase)
-        ]
-
     def skipped(self, case: Case) -> Verdict | None:
         """The verdict on a scenario of a profile that the client does not claim, or that needs what
         it lacks."""
@@ -130,9 +117,12 @@ class ClientRun:
                     verdict = self.skipped(case) or patience.not_run
                     result = next(results) if verdict is None else Result(case, verdict)
                     patience.count(result)
-                    self.add(result, observations)
+                    observations.add(result.seen())
+                    self.record.add(result)
                     on_case(CaseFinished(result, number, total))
-            for number, result in enumerate(self.observed(observations), len(self.scenarios) + 1):
+            observed = [case for case in self.plan.chosen if isinstance(case, ObservedCase)]
+            for number, rule in enumerate(observed, len(self.scenarios) + 1):
+                result = Result(rule, self.skipped(rule) or observations.verdict(rule))
                 self.record.add(result)
                 on_case(CaseFinished(result, number, total))
             complete = patience.not_run is None

@@ -10,7 +10,6 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from v2_clients.bench.answers import Answer, answer_to, make_answer
@@ -72,10 +71,24 @@ _SHOWN = 200
 
 @dataclass(frozen=True)
 class Came:
-    """Everything received for one request of a task: each try, and the answer scripted for it."""
+    """Everything received for one request of a task: each try, and the answer scripted for it.
 
-    tries: tuple[ClientRequest, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    `label` is its number in the task, None if it is the only one. `expect` and `script` are what
+    the scenario expects of it and its first answer.
+    """
+
+    label: int | None
+    asked: Asked
+    expect: Mapping[str, Any]
+    script: Mapping[str, Any]
+    tries: tuple[Sent, ...]
+    answers: tuple[Answer, ...]
+
+    @property
+    def checks(self) -> Sequence[str]:
+        """The names of what to check of its requests."""
+        names: Sequence[str] = self.expect.get("request", ())
+        return names
 
 
 @dataclass(frozen=True)
@@ -97,36 +110,31 @@ def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Ver
 
     Raises CaseFileError for a mistake of the scenario's author.
     """
-    asked = asked_of(case)
-    arrived = arrange(case, asked, received)
-    several = len(asked) > 1
+    arrived = arrange(case, asked_of(case), received)
     try:
-        _check_process(said, len(asked))
+        _check_process(said, len(arrived.of))
     except Finding as finding:
         return Verdict(Outcome.FAIL, finding.cause)
     if said.ended == "unsaid":
-        return _of_requests(case, asked, arrived)
+        return _of_requests(arrived.of)
     told: Cause | None = None
-    for number, line in enumerate(said.lines):
-        label = number + 1 if several else None
+    for came, line in zip(arrived.of, said.lines, strict=True):
         if line.unsupported is not None:
             # Messages for later requests were taken for this one, which was never sent.
             what = printable(line.unsupported, _SHOWN)
-            lacking = ClientLacks(what, basic=_is_basic(asked[number]))
-            return Verdict(Outcome.UNSUPPORTED, lacking)
-        expect = case.expected(number)
+            return Verdict(Outcome.UNSUPPORTED, ClientLacks(what, basic=_is_basic(came.asked)))
         try:
-            _check_sent(case, number, asked, arrived, line)
+            _check_sent(came, arrived, line)
         except Finding as finding:
-            return Verdict(Outcome.FAIL, WrongRequest(label, finding.cause))
+            return Verdict(Outcome.FAIL, WrongRequest(came.label, finding.cause))
         try:
-            _check_reading(asked[number], case, number, arrived.of[number], line)
+            _check_reading(came, line)
         except Finding as finding:
-            return Verdict(Outcome.FAIL, WrongReading(label, finding.cause))
-        if line.error is not None and expect.get("reading") in ("error", "refused"):
+            return Verdict(Outcome.FAIL, WrongReading(came.label, finding.cause))
+        if line.error is not None and came.expect.get("reading") in ("error", "refused"):
             told = ReportedError(printable(line.error, _SHOWN), _status(line))
         waited, limit = said.waited_s or 0.0, case.timeout_s or math.inf
-        if expect.get("in_time") and waited > limit + LATE_S:
+        if came.expect.get("in_time") and waited > limit + LATE_S:
             return Verdict(Outcome.FAIL, ClientLate(round(waited, 1), limit))
     return Verdict(Outcome.PASS, told)
 
@@ -149,17 +157,15 @@ def _is_basic(asked: Asked) -> bool:
     )
 
 
-def _of_requests(case: ClientCase, asked: Sequence[Asked], arrived: Arrived) -> Verdict:
+def _of_requests(of: Sequence[Came]) -> Verdict:
     """Return the verdict on a scenario of which only the requests are known."""
-    for number, came in enumerate(arrived.of):
-        label = number + 1 if len(asked) > 1 else None
-        for request in came.tries:
+    for came in of:
+        for sent in came.tries:
             try:
-                sent = _sent(case, asked, arrived, number, request)
-                check_request(sent, case.expected(number).get("request", ()))
+                check_request(sent, came.checks)
             except Finding as finding:
-                return Verdict(Outcome.FAIL, WrongRequest(label, finding.cause))
-    return Verdict(Outcome.INCONCLUSIVE, ClientSaidLess(len(asked), 0, ""))
+                return Verdict(Outcome.FAIL, WrongRequest(came.label, finding.cause))
+    return Verdict(Outcome.INCONCLUSIVE, ClientSaidLess(len(of), 0, ""))
 
 
 def skipped_scenario(
@@ -205,8 +211,15 @@ def arrange(case: ClientCase, asked: Sequence[Asked], received: Sequence[bytes])
         tries[number].append(request)
         script = case.answer(number, attempt)
         answers[number].append(answer_to(asked[number], script, request))
-    of = tuple(Came(tuple(t), tuple(a)) for t, a in zip(tries, answers, strict=True))
-    return Arrived(of, unreadable, elsewhere)
+    of = []
+    for number, one in enumerate(asked):
+        before, earlier = tuple(asked[:number]), tuple(map(tuple, tries[:number]))
+        script = case.answer(number, 0)
+        sent = tuple(Sent(one, request, before, earlier, script) for request in tries[number])
+        label = number + 1 if len(asked) > 1 else None
+        expect = case.expected(number)
+        of.append(Came(label, one, expect, script, sent, tuple(answers[number])))
+    return Arrived(tuple(of), unreadable, elsewhere)
 
 
 def _check_process(said: Said, requests: int) -> None:
@@ -226,31 +239,12 @@ def _check_process(said: Said, requests: int) -> None:
         raise Finding(ClientSaidLess(requests, len(said.lines), tail))
 
 
-def _sent(
-    case: ClientCase,
-    asked: Sequence[Asked],
-    arrived: Arrived,
-    number: int,
-    request: ClientRequest,
-) -> Sent:
-    earlier = tuple(came.tries for came in arrived.of[:number])
-    return Sent(asked[number], request, tuple(asked[:number]), earlier, case.answer(number, 0))
-
-
-def _check_sent(
-    case: ClientCase,
-    number: int,
-    asked: Sequence[Asked],
-    arrived: Arrived,
-    line: Line,
-) -> None:
-    came, expect = arrived.of[number], case.expected(number)
-    names = expect.get("request", ())
-    sent = partial(_sent, case, asked, arrived, number)
-
+def _check_sent(came: Came, arrived: Arrived, line: Line) -> None:
+    """Raise Finding unless what came is what the caller wants sent."""
+    expect = came.expect
     if expect.get("reading") == "refused":
         # The same tensors in another form are no less than an error.
-        if not all(request.whole and is_exact(sent(request)) for request in came.tries):
+        if not all(sent.request.whole and is_exact(sent) for sent in came.tries):
             raise Finding(RequestSent())
         return
     if not came.tries:
@@ -259,20 +253,20 @@ def _check_sent(
         if expect.get("reading") == "error_or_exact" and line.error is not None:
             return
         if arrived.elsewhere is not None:
-            path = f"POST {infer_path(asked[number].request)}"
+            path = f"POST {infer_path(came.asked.request)}"
             raise Finding(WrongTarget(path, arrived.elsewhere))
         raise Finding(NoRequest(None if line.error is None else printable(line.error, _SHOWN)))
-    for request in came.tries:
+    for sent in came.tries:
         early = came.answers[0].when == "head" or came.answers[0].status >= 400
-        if request.whole:
-            check_request(sent(request), names)
+        if sent.request.whole:
+            check_request(sent, came.checks)
         elif not early:
-            raise Finding(IncompleteRequest(request.end))
+            raise Finding(IncompleteRequest(sent.request.end))
     most = expect.get("most_requests", math.inf)
     if len(came.tries) > most:
         raise Finding(TooManyRequests(int(most), len(came.tries)))
-    if "unchanged_headers" in names and line.headers is not None:
-        _check_own_headers(asked[number].request.headers, line.headers)
+    if "unchanged_headers" in came.checks and line.headers is not None:
+        _check_own_headers(came.asked.request.headers, line.headers)
 
 
 def _check_own_headers(before: Mapping[str, str], after: Mapping[str, str]) -> None:
@@ -283,9 +277,9 @@ def _check_own_headers(before: Mapping[str, str], after: Mapping[str, str]) -> N
             raise Finding(ChangedHeaders(printable(name, 60), old, shown))
 
 
-def _check_reading(asked: Asked, case: ClientCase, number: int, came: Came, line: Line) -> None:
+def _check_reading(came: Came, line: Line) -> None:
     """Raise Finding unless the user got what the scenario expects of the answer."""
-    expect = case.expected(number)
+    expect = came.expect
     reading = expect.get("reading", "any")
     if line.error is not None:
         if reading == "exact":
@@ -293,7 +287,7 @@ def _check_reading(asked: Asked, case: ClientCase, number: int, came: Came, line
         _check_error(expect.get("error", {}), line)
         return
     outputs = line.outputs or ()
-    answer = came.answers[-1] if came.answers else make_answer(asked, case.answer(number, 0))
+    answer = came.answers[-1] if came.answers else make_answer(came.asked, came.script)
     if reading == "error" or (reading == "refused" and not came.tries):
         names = shown(o.name for o in outputs)
         exact = "exact" in expect and _are_exact(answer, outputs)
