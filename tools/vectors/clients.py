@@ -22,7 +22,7 @@ from tools.vectors.made import (
     told,
 )
 from tools.vectors.packed_bytes import NoVectorError, packed
-from v2_clients.bench.answers import Answer, make_answer
+from v2_clients.bench.answers import Answer, make_answer, of_the_task
 from v2_clients.bench.tasks import Asked as AskedOfClient
 from v2_clients.bench.tasks import asked_of
 from v2_conformance.protocol.message import Tensor
@@ -67,7 +67,7 @@ def decode_response(case: ClientCase) -> Iterator[Message]:
         raise NoVectorError("http")
     if reading in ("any", "refused"):
         raise NoVectorError("nothing")
-    answer = make_answer(asked, script, accept_encoding=asked.request.response_compression)
+    answer = make_answer(asked, script, of_the_task(asked, asked.request.response_compression))
     if any(one.datatype == "BOOL" and any(b > 1 for b in one.blob) for one in answer.outputs):
         raise NoVectorError("nothing")  # a byte that is no BOOL may be read as it is, or as true
     tensors: list[Message] | None = None

@@ -8,6 +8,7 @@ which outputs, in which forms and codings, and the id to repeat.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,19 +69,17 @@ def answer_to(asked: Asked, script: Mapping[str, Any], request: ClientRequest) -
     if not request.keeps_open:
         script = {"then": "closes", **script}
     wanted = wishes(request)
-    if script.get("when") == "head":
-        return make_answer(asked, script, accept_encoding=wanted.accept_encoding)
-    try:
-        return make_answer(asked, script, wanted)
-    except CaseFileError:
-        return make_answer(asked, script, accept_encoding=wanted.accept_encoding)
+    if script.get("when") != "head":
+        with suppress(CaseFileError):
+            return make_answer(asked, script, wanted)
+    return make_answer(asked, script, of_the_task(asked, wanted.accept_encoding))
 
 
 def outputs_of(asked: Asked, script: Mapping[str, Any]) -> tuple[Tensor, ...]:
     """Return the outputs with which `script` answers a request as the task asks, without an answer
     that has them; none if it is an error. Raises CaseFileError as `make_answer` does.
     """
-    outputs = [] if "error" in script else _outputs(asked, script, _of_the_task(asked, None))
+    outputs = [] if "error" in script else _outputs(asked, script, of_the_task(asked))
     return tuple(one.tensor for one in outputs)
 
 
@@ -94,13 +93,7 @@ def _for_http_1_0(script: Mapping[str, Any]) -> Mapping[str, Any]:
     return known
 
 
-def make_answer(
-    asked: Asked,
-    script: Mapping[str, Any],
-    wanted: Wishes | None = None,
-    *,
-    accept_encoding: str | None = None,
-) -> Answer:
+def make_answer(asked: Asked, script: Mapping[str, Any], wanted: Wishes | None = None) -> Answer:
     """Return the answer that `script` (schemas/scenario.schema.json) gives to a request of a
     scenario.
 
@@ -108,7 +101,7 @@ def make_answer(
     the scenario's author.
     """
     if wanted is None:
-        wanted = _of_the_task(asked, accept_encoding)
+        wanted = of_the_task(asked)
     failed = "error" in script
     status = integer(script.get("status", 400 if failed else 200), "`status`", least=200, most=599)
     outputs = [] if failed else _outputs(asked, script, wanted)
@@ -125,7 +118,8 @@ def make_answer(
     coding = _coding(script, wanted)
     if coding is not None:
         body = coded(coding, body, script.get("encoded"))
-    fields = _fields(script, coding, sizes, binary=bool(blobs))
+    codings = [] if coding is None else [("Content-Encoding", coding)]
+    fields = message_fields(script, *sizes, codings, binary=bool(blobs))
     spell = CASES[script.get("field_case", "usual")]
     message = tuple((spell(name), value) for name, value in fields)
     head_and_body, closes = framed(fields, body, parts, script, status)
@@ -143,7 +137,7 @@ def make_answer(
     )
 
 
-def _of_the_task(asked: Asked, accept_encoding: str | None) -> Wishes:
+def of_the_task(asked: Asked, accept_encoding: str | None = None) -> Wishes:
     """Return what a request asks for that does just what the caller wants."""
     task = asked.request
     forms = {"binary": True, "json": False, None: None}
@@ -278,14 +272,6 @@ def _coding(script: Mapping[str, Any], wanted: Wishes) -> str | None:
     except CodingError:
         return None
     return next((coding for coding in among if coding in allowed), None)
-
-
-def _fields(
-    script: Mapping[str, Any], coding: str | None, sizes: tuple[int, int], *, binary: bool
-) -> list[tuple[str, str]]:
-    """Return the fields of the answer, without those of its framing."""
-    codings = [] if coding is None else [("Content-Encoding", coding)]
-    return message_fields(script, *sizes, codings, binary=binary)
 
 
 def check_answers(cases: Iterable[Case]) -> None:
