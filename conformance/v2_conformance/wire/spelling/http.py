@@ -139,8 +139,10 @@ class HttpSpelling:
     def write_chunks(self, body: Sequence[Buffer]) -> tuple[bytes, ...]:
         """Return each piece of a body as a chunk, and the last chunk with its trailer fields."""
         how = self._of.get("chunks", {})
-        size = how.get("zeros", "") + ("{:X}" if how.get("upper") else "{:x}")
-        return chunked(body, size, how.get("extension", ""), how.get("trailers", ()))
+        zeros = how.get("zeros", "")
+        size = zeros + ("{:X}" if how.get("upper") else "{:x}")
+        extension, trailers = how.get("extension", ""), how.get("trailers", ())
+        return chunked(body, size, extension, trailers, last=f"{zeros}0")
 
     def deliver(self, request: Request, head: int, following: Request | None) -> Request:
         """Return the request in the writes that the variations ask for; `head` is its head's
@@ -172,18 +174,23 @@ class HttpSpelling:
 
 
 def chunked(
-    body: Sequence[Buffer], size: str, extension: str, trailers: Iterable[tuple[str, str]]
+    body: Sequence[Buffer],
+    size: str,
+    extension: str,
+    trailers: Iterable[tuple[str, str]],
+    last: str = "0",
 ) -> tuple[bytes, ...]:
     """Return each piece of a body as a chunk, and the last chunk with these trailer fields.
 
-    `size` is the format of a chunk's size, and an `extension` follows each.
+    `size` is the format of a chunk's size, `last` the size of the last one, and an `extension`
+    follows each.
     """
     lines = {
-        length: f"{size.format(length)}{extension}\r\n".encode() for length in {0, *map(len, body)}
+        length: f"{size.format(length)}{extension}\r\n".encode() for length in {*map(len, body)}
     }
     chunks = [b"".join((lines[len(piece)], piece, b"\r\n")) for piece in body]
     end = "".join(f"{name}: {value}\r\n" for name, value in trailers)
-    return (*chunks, lines[0] + end.encode() + b"\r\n")
+    return (*chunks, f"{last}{extension}\r\n{end}\r\n".encode())
 
 
 def pipelined(request: Request, following: Request) -> Request:
