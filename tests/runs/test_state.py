@@ -151,7 +151,7 @@ def test_a_record_without_the_first_request_is_no_record_of_the_case(
         del case_of(report, PAIR.id)["exchanges"][0]
 
     _, text = changed(recorded, tmp_path, without)
-    assert "the request before the case is not recorded first" in text
+    assert "the request before the case is not recorded" in text
 
 
 class TestOwnForm:
