@@ -88,7 +88,6 @@ def test_no_form_of_a_token_is_in_anything_that_a_run_leaves(
     verified = cli("verify", tmp_path / "report.json")
     assert verified.code in (0, 2)
     text = verified.shown
-    assert "masked secrets: 1 case rests on masked bytes of responses" in text
     assert "DIFFERS" not in text
     assert "EDITED" not in text
 
@@ -109,9 +108,8 @@ def test_an_error_that_repeats_a_token_is_judged_and_verified_all_the_same(
     report = load_report(tmp_path / "report.json")
     assert {case.outcome.value for case in report.cases} == {"pass"}
     # A body that was withheld cannot be judged again.
-    code = 2 if how.startswith("in gzip") or how == "in deflate" else 0
-    shown = cli("verify", tmp_path / "report.json", code=code).out
-    assert "masked secrets: 1 case rests on" in shown
+    code = 0 if how == "with its length" else 2
+    cli("verify", tmp_path / "report.json", code=code)
 
 
 QUOTED = 'Token token="Zk9-pQ7w_vX2", user="alice-of-wonder", nonce="n0nce-n0nce"'
@@ -194,7 +192,7 @@ def test_more_secrets_are_hidden(
     for name, data in everything(folder, printed).items():
         assert is_shown(data, b"db-p4ssword") is None, name
     assert any(b"as db-user with ****" in data for _, data in everything(folder, printed).items())
-    assert "masked secrets: 1 case" in cli("verify", folder / "report.json", code=0).out
+    cli("verify", folder / "report.json", code=0)
 
 
 def test_a_header_from_the_environment_is_sent_and_hidden(

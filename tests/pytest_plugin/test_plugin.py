@@ -78,11 +78,12 @@ class TestWithoutUrl:
             "    assert len(request.session.items) == 1\n"
             "    loaded = {name for name in sys.modules if name.startswith('v2_conformance')}\n"
             "    plugin = 'v2_conformance.pytest_plugin'\n"
-            "    ours = {'v2_conformance', 'v2_conformance.version', plugin, f'{plugin}.plugin'}\n"
+            "    ours = {'v2_conformance', 'v2_conformance.elsewhere', 'v2_conformance.version'}\n"
             "    options = {f'v2_conformance.options{one}' for one in\n"
             "        ('', '.kinds', '.rows', '.targets', '.selection')}\n"
             "    names = {'v2_conformance.protocol', 'v2_conformance.protocol.names'}\n"
-            "    assert loaded <= ours | options | names | {f'{plugin}.options'}\n"
+            "    plugins = {plugin, f'{plugin}.plugin', f'{plugin}.options'}\n"
+            "    assert loaded <= ours | options | names | plugins\n"
             "    assert 'requests' not in sys.modules\n"
         )
         result = pytester.runpytest_subprocess("-p", "no:html", "-p", "no:metadata", "-W", "error")

@@ -128,6 +128,8 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         plan=plan,
         models=again.models,
     )
+    if not of_client:
+        edits += _url_edits(report)
     if not file.is_intact:
         edits.insert(0, "the report was edited: its digest is not that of its content")
     unconfirmed = list(again.unconfirmed)
@@ -169,12 +171,17 @@ def _server_edits(known: Setting, again: LearnedAgain) -> Iterator[str]:
         stated = {role: model.model for role, model in report.target.models.items()}
         if stated != {role: one.model for role, one in bindings_of(again.models).items()}:
             yield "the models of the target are not those that were learned"
-    yield from _target_edits(report)
+    target = report.target
+    roles = () if report.relations is not None else (*target.models, *target.absent)
+    for role in roles:
+        model = target.models.get(role)
+        if role not in contract() or (model is not None and not plays(role, model)):
+            yield f"the contract has no model for {printable(role, 80)} with such tensors"
     yield from discovery_edits(known)
 
 
-def _target_edits(report: Report) -> Iterator[str]:
-    """Yield what no target of a server has."""
+def _url_edits(report: Report) -> Iterator[str]:
+    """Yield what no URL of a target is, whatever the catalogue of the run."""
     target = report.target
     try:
         check_url(target.url)
@@ -182,11 +189,6 @@ def _target_edits(report: Report) -> Iterator[str]:
         yield f"no run can have this target: {printable(str(error))}"
     if not target.host_given and urlsplit(target.url).netloc != target.host:
         yield "the URL of the target is not the one that its requests went to"
-    roles = () if report.relations is not None else (*target.models, *target.absent)
-    for role in roles:
-        model = target.models.get(role)
-        if role not in contract() or (model is not None and not plays(role, model)):
-            yield f"the contract has no model for {printable(role, 80)} with such tensors"
 
 
 def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from v2_conformance.errors import ReportFileError
@@ -65,6 +66,8 @@ def admit(copy: Path, cases: Sequence[Case], *, outdated: bool) -> Admitted:
         )
     if found.exit_code == 1:
         raise RefusedError(_what_is_wrong(found), 1)
+    if not _has_begun(found.report.started):  # it would be the newest for good
+        raise RefusedError("the run is said to have started in the future", 1)
     if found.foreign:
         if not outdated:
             raise RefusedError(_other_suite(found), 2)
@@ -73,6 +76,15 @@ def admit(copy: Path, cases: Sequence[Case], *, outdated: bool) -> Admitted:
     elif found.exit_code != 0:
         raise RefusedError(_what_is_open(found), 2)
     return Admitted(found, not found.foreign)
+
+
+def _has_begun(started: str) -> bool:
+    """Return True if a time is not later than this clock's, for which a day is allowed."""
+    tomorrow = datetime.now(timezone.utc) + timedelta(days=1)
+    try:
+        return datetime.fromisoformat(started.replace("Z", "+00:00")) < tomorrow
+    except (TypeError, ValueError, OverflowError):  # without a zone, or no time at all
+        return False
 
 
 def _what_is_wrong(found: Verification) -> str:
