@@ -66,8 +66,8 @@ def admit(copy: Path, cases: Sequence[Case], *, outdated: bool) -> Admitted:
         )
     if found.exit_code == 1:
         raise RefusedError(_what_is_wrong(found), 1)
-    if not _has_begun(found.report.started):  # it would be the newest for good
-        raise RefusedError("the run is said to have started in the future", 1)
+    if problem := _problem_with_start(found.report.started):
+        raise RefusedError(problem, 1)
     if found.foreign:
         if not outdated:
             raise RefusedError(_other_suite(found), 2)
@@ -78,13 +78,16 @@ def admit(copy: Path, cases: Sequence[Case], *, outdated: bool) -> Admitted:
     return Admitted(found, not found.foreign)
 
 
-def _has_begun(started: str) -> bool:
-    """Return True if a time is not later than this clock's, for which a day is allowed."""
-    tomorrow = datetime.now(timezone.utc) + timedelta(days=1)
+def _problem_with_start(started: str) -> str:
+    """Return why a run cannot have started then, "" if it can: a site shows the newest report of a
+    version, and one of the future would be that for good. Clocks may differ by a day.
+    """
     try:
-        return datetime.fromisoformat(started.replace("Z", "+00:00")) < tomorrow
-    except (TypeError, ValueError, OverflowError):  # without a zone, or no time at all
-        return False
+        moment = datetime.fromisoformat(started.replace("Z", "+00:00"))
+        future = moment > datetime.now(timezone.utc) + timedelta(days=1)
+    except (TypeError, ValueError, OverflowError):
+        return "the start of the run is not a time with a time zone"
+    return "the run is said to have started in the future" if future else ""
 
 
 def _what_is_wrong(found: Verification) -> str:

@@ -369,10 +369,12 @@ def test_messages_are_made_of_causes_again(publish: Publish, reports: Path, site
     [
         (lambda r: r.update(started="9999-12-31T23:59:59+00:00"), "started in the future"),
         (lambda r: r.update(started="9999-12-31T23:59:59-23:59"), "started in the future"),
+        (lambda r: r.update(started="yesterday"), "not a time with a time zone"),
+        (lambda r: r.update(started="2026-01-02T03:04:05"), "not a time with a time zone"),
         (lambda r: r["target"].update(url="http://h.example/?q"), "no run can have this target"),
         (lambda r: r["target"].update(url="javascript:alert(1)"), "no run can have this target"),
     ],
-    ids=["future", "far future", "query", "script"],
+    ids=["future", "far future", "no time", "no zone", "query", "script"],
 )
 @pytest.mark.parametrize("catalogue", [None, "0" * 16])
 def test_what_no_run_can_have_is_refused_of_any_catalogue(
