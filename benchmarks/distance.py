@@ -61,11 +61,8 @@ class _CountingConnection:
     def pending(self) -> bool:
         return self._connection.pending()
 
-    def begin(self, request: Request) -> None:
-        self._connection.begin(request)
-
-    def open_ahead(self) -> None:
-        self._connection.open_ahead()
+    def connect(self) -> None:
+        self._connection.connect()
 
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         self._counting.count()

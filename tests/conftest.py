@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 
@@ -13,7 +12,6 @@ import pytest
 import requests  # noqa: F401 (pytest inside pytest forgets what it loads; this bears no second load)
 from hypothesis import settings
 
-from support.arrivals import noted
 from support.browser import Browser, browsing
 from support.commands import Cli, caller
 from support.long_tests import chosen, rows
@@ -115,16 +113,6 @@ def pytest_collection_finish() -> None:
     makes two, need not go through them."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _arrivals_are_noted() -> Iterator[None]:
-    """So that what depends on it is the same for the first connection as for any other."""
-    with contextlib.ExitStack() as stack:
-        if sys.platform == "linux":
-            with contextlib.suppress(AssertionError):  # tests of what depends on it will fail
-                stack.enter_context(noted())
-        yield
 
 
 @pytest.fixture(autouse=True)

@@ -75,7 +75,7 @@ def had(
 def _short(step: Step) -> str:
     if isinstance(step, Ask):
         where = f"fresh x{step.times}" if step.fresh else "kept"
-        return f"{step.purpose.value} {where}" + (" then" if step.then else "")
+        return f"{step.purpose.value} {where}"
     if isinstance(step, KnownGood):
         return f"known-good {'fresh' if step.fresh else '/'.join(step.forms)}"
     if isinstance(step, AskTogether):
@@ -103,21 +103,21 @@ def own(answered: Transcript) -> Answer:
         (
             replace(make_case(REJECT), last_negative=False),
             ["", own(REFUSED), WELL],
-            ["calibrate binary", "case kept then", "known-good binary/binary"],
+            ["calibrate binary", "case kept", "known-good binary/binary"],
             Outcome.PASS,
         ),
         # The last of its requirement: a fresh connection, too.
         (
             make_case(REJECT),
             ["", own(REFUSED), WELL, WELL],
-            ["calibrate binary", "case kept then", "known-good binary/binary", "known-good fresh"],
+            ["calibrate binary", "case kept", "known-good binary/binary", "known-good fresh"],
             Outcome.PASS,
         ),
         # The kept connection is closed: a fresh one alone says what is left.
         (
             make_case(REJECT),
             ["", own(REFUSED), None, ILL],
-            ["calibrate binary", "case kept then", "known-good binary/binary", "known-good fresh"],
+            ["calibrate binary", "case kept", "known-good binary/binary", "known-good fresh"],
             Outcome.FAIL,
         ),
         # A request of another kind comes first, whatever comes of it.
@@ -160,7 +160,7 @@ def test_a_conversation_tells_all_that_shows_its_verdict_in_order() -> None:
 def test_what_was_not_sent_met_a_server_that_was_away_and_asks_nothing_more() -> None:
     away = transcript(b"", Ending.REFUSED)
     steps, came = had(make_case(REJECT), ["", own(away)])
-    assert steps[-1] == "case kept then"
+    assert steps[-1] == "case kept"
     assert came.verdict.outcome is not Outcome.PASS
 
 

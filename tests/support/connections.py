@@ -40,10 +40,7 @@ class FakeConnection:
     def pending(self) -> bool:
         return False
 
-    def begin(self, request: Request) -> None:
-        return None
-
-    def open_ahead(self) -> None:
+    def connect(self) -> None:
         return None
 
     def close(self) -> None:

@@ -216,10 +216,7 @@ class MemoryConnection:
         """See transport.Connection."""
         return False
 
-    def open_ahead(self) -> None:
-        """See transport.Connection."""
-
-    def begin(self, request: Request) -> None:
+    def connect(self) -> None:
         """See transport.Connection."""
 
     def close(self) -> None:

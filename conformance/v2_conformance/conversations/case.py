@@ -70,12 +70,12 @@ def known_good_form(case: RequestCase) -> Form:
     return "json" if case.canary == "json" else own_form(case)
 
 
-def known_good_after(case: RequestCase, *, followed: bool = False) -> KnownGood:
+def known_good_after(case: RequestCase) -> KnownGood:
     """Return the known-good request on the case's own connection: in the case's own form, if the
     server serves that."""
     own = known_good_form(case)
     forms: tuple[Form, ...] = (own,) if case.canary == "json" else (own, "binary")
-    return KnownGood(case.model, forms, followed=followed)
+    return KnownGood(case.model, forms)
 
 
 def requests_of(case: RequestCase | GetCase, known: Known) -> list[Prepared]:
@@ -118,8 +118,7 @@ def _one_request(case: RequestCase, prepared: Prepared, known: Known) -> Convers
         first = requests_of(case.first, known)[0]
         before: Exchange = yield Ask(first, Purpose.BEFORE, times=case.first.times)
         told.append(exchange_of(before.transcript, Purpose.BEFORE))
-    then = known_good_after(case) if case.negative else None
-    exchange: Exchange = yield Ask(prepared, Purpose.CASE, then=then)
+    exchange: Exchange = yield Ask(prepared, Purpose.CASE)
     told.append(exchange)
     own = exchange.transcript
     verdict = judge(case, prepared, own)
@@ -205,8 +204,7 @@ def _survival(
     A known-good request on the same connection is enough if it gets its exact answer after an
     ordinary case that passed.
     """
-    followed = needs_fresh_canary(case, verdict.outcome, exact=True)
-    heard: Heard | None = yield known_good_after(case, followed=followed)
+    heard: Heard | None = yield known_good_after(case)
     same = None
     if heard is not None:
         told.append(heard.exchange)

@@ -65,13 +65,11 @@ class KnownGood(msgspec.Struct, frozen=True):
     `forms` that the server answers exactly; or, if `fresh`, on a new one.
 
     The answer is a Heard, or None if the kept connection closed before the request was answered.
-    `followed` says that one on a fresh connection follows in any case.
     """
 
     role: str
     forms: tuple[Form, ...] = ("binary",)
     fresh: bool = False
-    followed: bool = False
 
 
 class Ask(msgspec.Struct, frozen=True):
@@ -79,15 +77,13 @@ class Ask(msgspec.Struct, frozen=True):
     if the server had closed that, or if it was unavailable.
 
     It is sent `times` times, and the answer is the last; with `fresh`, each time on a connection of
-    its own that is closed then. `then` follows whatever the answer is, so that a driver may send it
-    at once.
+    its own that is closed then.
     """
 
     prepared: Prepared
     purpose: Purpose
     fresh: bool = False
     times: int = 1
-    then: KnownGood | None = None
 
 
 class AskTogether(msgspec.Struct, frozen=True):
@@ -148,15 +144,10 @@ _A = TypeVar("_A")
 _R = TypeVar("_R")
 
 
-def play(
-    conversation: Generator[_S, _A, _R], answer: Callable[[_S], _A], begun: _S | None = None
-) -> _R:
-    """Take the steps of a conversation one by one, and return its result.
-
-    `begun` is the step it is waiting at, if it has already begun.
-    """
+def play(conversation: Generator[_S, _A, _R], answer: Callable[[_S], _A]) -> _R:
+    """Take the steps of a conversation one by one, and return its result."""
     try:
-        step = next(conversation) if begun is None else begun
+        step = next(conversation)
         while True:
             step = conversation.send(answer(step))
     except StopIteration as end:

@@ -275,11 +275,6 @@ def needs_canary(case: Case, outcome: Outcome) -> bool:
     return False
 
 
-def unused(transcript: Transcript) -> bool:
-    """Return True if a connection that was opened ahead may have been closed before it was used."""
-    return transcript.ending in (Ending.CLOSED, Ending.RESET) and not transcript.received
-
-
 def needs_fresh_canary(case: RequestCase, outcome: Outcome, exact: bool) -> bool:
     """Return True if a canary on a fresh connection has to follow the one on the case's own.
 

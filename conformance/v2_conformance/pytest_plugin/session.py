@@ -75,7 +75,6 @@ class SessionHooks:
         options = options_of(config)
         self._options = dataclasses.replace(options, seed=self._given.get(_SEED, options.seed))
         self._engine: Engine | None = None
-        self._coming: Case | None = None
         self._watch: ExtensionWatch | None = None
         self._record: Record | None = None
         self.report: Report | None = None  # once the run has ended
@@ -122,18 +121,12 @@ class SessionHooks:
     def _run(self, case: Case) -> Result:
         if isinstance(case, ObservedCase):
             return self.engine().judged(case, self._observations)
-        coming, self._coming = self._coming, None
         watch = self._watch
         if watch is not None and watch.left_out:
             return self.engine().without_extension(case)
         result = self.engine().run(case)
         if watch is not None:
             watch.note(result)
-        # A session may stop after a failure, and what was sent would be in no report. Nor is
-        # anything sent ahead that may not be sent at all.
-        undecided = watch is not None and watch.undecided
-        if coming is not None and result.outcome.harmless and not undecided:
-            self.engine().send_ahead(coming)
         return result
 
     def _is_worker(self) -> bool:
@@ -259,11 +252,6 @@ class SessionHooks:
             session, name=NODE, nodeid=NODE, suite=self, cases=in_order(self._chosen, self._watch)
         )
         return cases.collect()
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, nextitem: pytest.Item | None) -> None:
-        """Note which case runs next: its request leaves while pytest reports on the one before."""
-        self._coming = nextitem.case if isinstance(nextitem, CaseItem) else None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(

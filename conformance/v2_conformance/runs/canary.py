@@ -166,10 +166,6 @@ class Canary:
         self._known.clear()
         self._in_vain.clear()
 
-    def begin(self, role: str, connection: Connection, form: Form) -> None:
-        """Send the canary if it can be sent ahead of time; `send` reads the answer."""
-        connection.begin(self._known[role, form].prepared.request)
-
     def send(
         self,
         role: str,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Protocol
 
 from v2_conformance.conversations.case import conversation, known_good_after, requests_of
@@ -15,7 +14,6 @@ from v2_conformance.conversations.steps import (
     AskTogether,
     Calibrate,
     Concluded,
-    Conversation,
     Exchange,
     Heard,
     Known,
@@ -26,7 +24,7 @@ from v2_conformance.conversations.steps import (
 )
 from v2_conformance.judging.availability import hung, unavailable
 from v2_conformance.judging.known_good import Form
-from v2_conformance.judging.survival import stale, unused
+from v2_conformance.judging.survival import stale
 from v2_conformance.runs.canary import Canary, DisturbedError
 from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.patience import Patience
@@ -52,21 +50,11 @@ class Turns(Protocol):
         """Make room for another case."""
 
 
-@dataclass(frozen=True)
-class Begun:
-    """A conversation waiting at its first `step`, whose `request`, if any, was sent."""
-
-    conversation: Conversation
-    step: Step
-    request: Request | None = None
-
-
 class Live:
     """Has conversations with one server.
 
     The engine decides whether a case has a conversation at all, and what it counts for. While cases
-    share the server, they take `turns`. `opens_ahead` says whether a second connection may be
-    opened while one is in use.
+    share the server, they take `turns`.
     """
 
     def __init__(
@@ -80,39 +68,15 @@ class Live:
         self.canary = canary
         self._transport = transport
         self.turns: Turns | None = None
-        self.opens_ahead = False
 
-    def converse(
-        self, case: RequestCase | GetCase, begun: Begun | None = None, *, alone: bool = True
-    ) -> Concluded:
-        """Have the conversation of a case, or the rest of one that was `begun`.
+    def converse(self, case: RequestCase | GetCase, *, alone: bool = True) -> Concluded:
+        """Have the conversation of a case.
 
         Raises CaseFileError for a case that cannot be sent, and DisturbedError unless nothing else
         runs (`alone`).
         """
-        connection = self.connection()
-        one = _One(self, case, connection, alone=alone)
-        if begun is None:
-            return play(conversation(case, self._known), one.answer)
-        one.sent = begun.request
-        return play(begun.conversation, one.answer, begun.step)
-
-    def begin(self, case: RequestCase | GetCase) -> Begun | None:
-        """Send the first request of the next case on this thread's connection.
-
-        Return None if something else has to be sent first. Raises CaseFileError.
-        """
-        talk = conversation(case, self._known)
-        step = next(talk)
-        while isinstance(step, Calibrate):
-            if not self.canary.answered(step.role, step.form):
-                return None
-            step = talk.send("")
-        if not isinstance(step, Ask) or step.fresh or step.purpose is not Purpose.CASE:
-            return None
-        request = self.in_time(case, step)
-        self.connection().begin(request)
-        return Begun(talk, step, request)
+        one = _One(self, case, self.connection(), alone=alone)
+        return play(conversation(case, self._known), one.answer)
 
     def in_time(self, case: RequestCase | GetCase, step: Ask) -> Request:
         """Return a request of the case with the time limit that this server has for it; one that
@@ -205,7 +169,7 @@ class Live:
 
         def talk(prepared: Prepared) -> list[Transcript]:
             connection = self._transport.connection()
-            connection.open_ahead()  # the time that it takes would spread the requests
+            connection.connect()  # the time that it takes would spread the requests
             start.wait()
             began, found = time.monotonic(), []
             try:
@@ -241,8 +205,6 @@ class _One:
         self._connection = connection
         self._alone = alone
         self._ready = False
-        self._opened_ahead = False
-        self.sent: Request | None = None  # the request of the first step, if it was sent
 
     def answer(self, step: Step) -> Answer:
         """Do what a step says, and return its answer."""
@@ -286,9 +248,7 @@ class _One:
                 break
 
     def _asked(self, step: Ask) -> Exchange:
-        request, self.sent = self.sent, None
-        if request is None:
-            request = self._live.in_time(self._case, step)
+        request = self._live.in_time(self._case, step)
         transcript, purpose = self._live.exchange(self._connection, request)
         if step.purpose is Purpose.BEFORE and hung(transcript):
             self._live.hangs.note_before()
@@ -296,9 +256,6 @@ class _One:
             if hung(transcript):
                 break  # one is enough
             transcript, purpose = self._live.exchange(self._connection, request)
-        if step.then is not None and transcript.sent and self._live.turns is None:
-            form = self._live.form(step.then)
-            self._live.canary.begin(step.then.role, self._connection, form)
         return exchange_of(transcript, purpose)
 
     def _broken_off(self, step: Ask) -> Exchange:
@@ -316,9 +273,6 @@ class _One:
     def _heard_on_kept(self, step: KnownGood) -> Heard | None:
         if not self._connection.open:
             return None
-        self._opened_ahead = self._live.opens_ahead
-        if self._opened_ahead and step.followed:
-            self._connection.open_ahead()  # it takes a round trip, as the known-good request does
         form = self._live.form(step)
         if self._live.turns is not None:
             self._live.turns.known_good()
@@ -328,7 +282,4 @@ class _One:
 
     def _heard_on_fresh(self, step: KnownGood) -> Heard:
         self._connection.close()
-        heard = self._live.canary.send_patiently(step.role, self._connection)
-        if self._opened_ahead and unused(heard.transcript):
-            heard = self._live.canary.send_patiently(step.role, self._connection)
-        return heard
+        return self._live.canary.send_patiently(step.role, self._connection)

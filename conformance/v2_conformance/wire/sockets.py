@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import select
 import socket
 import ssl
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
-from v2_conformance.wire.arrival import note_arrivals
 from v2_conformance.wire.tls import TlsSocket
 
 
@@ -33,50 +30,11 @@ def connected(address: SocketAddress, timeout: float) -> socket.socket:
             raw = secure = TlsSocket(raw, address.tls, address.host)
             secure.handshake(timeout)
         else:
-            note_arrivals(raw)
             raw.setblocking(False)
     except BaseException:
         raw.close()
         raise
     return raw
-
-
-class Opener:
-    """Opens sockets to one address, one of which may be opened ahead of time."""
-
-    def __init__(self, address: SocketAddress, timeout: float) -> None:
-        self._address = address
-        self._timeout = timeout
-        self._ahead: Future[socket.socket] | None = None
-
-    def begin(self) -> None:
-        """Begin to connect in a thread of its own, for the next `opened`."""
-        pool = ThreadPoolExecutor(1)
-        self._ahead = pool.submit(connected, self._address, self._timeout)
-        pool.shutdown(wait=False)
-
-    def opened(self, *, speaks: bool = False) -> socket.socket:
-        """Return the socket that was begun, if the other end has neither closed it nor sent
-        anything (unless it `speaks` first); otherwise a new one. Raises as `connected` does.
-        """
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None:
-            with contextlib.suppress(OSError, UnicodeError):
-                sock = ahead.result()
-                if speaks or _silent(sock):
-                    return sock
-                sock.close()
-        return connected(self._address, self._timeout)
-
-
-def _silent(sock: socket.socket) -> bool:
-    try:
-        sock.recv(1)
-    except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, bool]:

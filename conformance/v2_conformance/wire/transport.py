@@ -88,19 +88,8 @@ class Connection(Protocol):
     def pending(self) -> bool:
         """True if unsolicited bytes wait on the open connection."""
 
-    def open_ahead(self) -> None:
-        """Begin to connect anew, for the next `fresh` exchange. Open connections stay.
-
-        The server may close that connection before it is used, as any: its exchange then says so.
-        """
-
-    def begin(self, request: Request) -> None:
-        """Send `request` on the open connection, if its answer can be read later and still be timed
-        as it comes; otherwise, or if unsolicited bytes wait, do nothing.
-
-        The next exchange is that of the same `request`, and reads the answer; any other one, or a
-        fresh one, closes the connection first. The server's time does not run out meanwhile.
-        """
+    def connect(self) -> None:
+        """Open the connection now, not with its first exchange, which says if that failed."""
 
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """Send `request` exactly, read one response, and return every byte of both.

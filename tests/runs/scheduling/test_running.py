@@ -56,7 +56,6 @@ class Scripted:
         self.lingering: set[str] = set()
         self.closed = False
         self.turns: Turns | None = None
-        self.opens_ahead = False
 
     @property
     def live(self) -> Scripted:
@@ -89,9 +88,6 @@ class Scripted:
 
     def serves_together(self, number: int) -> bool:
         return True
-
-    def send_ahead(self, case: Case) -> None:
-        pass
 
     def sends(self, case: Case) -> bool:
         return True

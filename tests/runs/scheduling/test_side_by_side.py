@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -35,7 +34,6 @@ from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.http1.connection import Http1Connection
 from v2_mutants.faults import FAULTS
 from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
 from v2_mutants.servers import MutantServer
@@ -184,36 +182,6 @@ def test_what_a_rejection_leaves_to_other_requests_is_neither_hidden_nor_flaky(
         beside = outcomes(run_of(server, cases, _WORKERS))
     assert Outcome.FAIL in alone.values()
     assert beside == alone
-
-
-_DANGEROUS = chosen("P2/blob", "S3/size-two-gigabytes")
-
-
-@pytest.mark.parametrize(("workers", "ahead"), [(1, 0), (_WORKERS, 1)])
-def test_after_a_dangerous_case_a_connection_is_opened_ahead_if_the_server_can_be_shared(
-    workers: int, ahead: int, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[Http1Connection] = []
-    monkeypatch.setattr(Http1Connection, "open_ahead", lambda self: opened.append(self))
-    found = run_of(start(Behaviour), _DANGEROUS, workers)
-    assert {result.outcome for result in found.values()} == {Outcome.PASS}
-    assert len(opened) == ahead
-
-
-def test_one_opened_ahead_that_is_lost_before_it_is_used_is_not_held_against_the_case(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lost = []
-
-    def lose(sock: socket.socket) -> bool:
-        sock.shutdown(socket.SHUT_RDWR)
-        lost.append(sock)
-        return True
-
-    monkeypatch.setattr("v2_conformance.wire.sockets._silent", lose)
-    found = run_of(start(Behaviour), _DANGEROUS, _WORKERS)
-    assert {result.outcome for result in found.values()} == {Outcome.PASS}
-    assert len(lost) == 1
 
 
 class DiesOfAnId(CrashingServer):

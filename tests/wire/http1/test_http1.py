@@ -99,19 +99,26 @@ def test_a_kept_connection_is_used_again() -> None:
         assert len(server.peers) == 1
 
 
-def test_a_connection_that_was_opened_ahead_is_the_next_fresh_one() -> None:
-    with serving(answering(http(b"1"), http(b"2"))) as server, connected(server) as connection:
+def test_a_fresh_connection_can_be_asked_for() -> None:
+    with serving(answering(http(b"1"))) as server, connected(server) as connection:
         connection.exchange(request_of(REQUEST))
-        connection.open_ahead()
-        kept = connection.exchange(request_of(REQUEST))
-        fresh = connection.exchange(request_of(REQUEST), fresh=True)
-        assert (kept.reused, fresh.reused) == (True, False)
-        assert [bytes(response(t).body) for t in (kept, fresh)] == [b"2", b"1"]
+        assert not connection.exchange(request_of(REQUEST), fresh=True).reused
         assert len(server.peers) == 2
 
 
-@pytest.mark.parametrize("closing", [Peer.end, Peer.reset, lambda peer: peer.send(http(b"", 503))])
-def test_spoiled_connection_opened_ahead_is_unused(closing: Callable[[Peer], None]) -> None:
+def test_a_connection_that_was_opened_before_is_that_of_the_first_exchange() -> None:
+    with serving(answering(http(b"1"), http(b"2"))) as server, connected(server) as connection:
+        connection.connect()
+        assert connection.open
+        first, second = (connection.exchange(request_of(REQUEST)) for _ in range(2))
+        assert (first.reused, second.reused) == (False, True)
+        assert len(server.peers) == 1
+
+
+@pytest.mark.parametrize("closing", [Peer.end, Peer.reset])
+def test_one_that_the_server_closes_before_its_first_exchange_is_not_used(
+    closing: Callable[[Peer], None],
+) -> None:
     closed = threading.Event()
 
     def unwelcome(peer: Peer) -> None:
@@ -119,23 +126,20 @@ def test_spoiled_connection_opened_ahead_is_unused(closing: Callable[[Peer], Non
         closed.set()
         peer.until_closed()
 
-    scripts = answering(http(b"1")), unwelcome, answering(http(b"3"))
-    with serving(*scripts) as server, connected(server) as connection:
-        connection.exchange(request_of(REQUEST))
-        connection.open_ahead()
+    with serving(unwelcome, answering(http(b"2"))) as server, connected(server) as connection:
+        connection.connect()
         assert closed.wait(5)
-        fresh = connection.exchange(request_of(REQUEST), fresh=True)
-        assert bytes(response(fresh).body) == b"3"
-        assert not fresh.reused
-        assert len(server.requests) == 2
+        came = connection.exchange(request_of(REQUEST))
+        assert bytes(response(came).body) == b"2"
+        assert (came.reused, came.closed_before_s) == (False, None)
+        assert len(server.requests) == 1
 
 
-def test_a_connection_that_cannot_be_opened_ahead_is_tried_again() -> None:
+def test_a_connection_that_cannot_be_opened_before_is_tried_again() -> None:
     with serving(answering(http(b"1"))) as server, connected(server) as connection:
-        connection.exchange(request_of(REQUEST))
         server.die()
-        connection.open_ahead()
-        came = connection.exchange(request_of(REQUEST), fresh=True)
+        connection.connect()
+        came = connection.exchange(request_of(REQUEST))
         assert came.ending is Ending.REFUSED
         assert not came.sent
 

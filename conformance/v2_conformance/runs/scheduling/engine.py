@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from v2_conformance.conversations.case import known_good_needed
@@ -38,7 +37,7 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.distance import round_trip_s
 from v2_conformance.runs.generated import first_failure, usable_roles
 from v2_conformance.runs.hangs import Hangs
-from v2_conformance.runs.live import Begun, Live
+from v2_conformance.runs.live import Live
 from v2_conformance.runs.patience import Patience
 from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.scheduling.blame import Blame, Killing
@@ -52,15 +51,6 @@ from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.stand_ins import stood_in
 from v2_conformance.wire.transport import Transport
-
-
-class _Ahead(msgspec.Struct, frozen=True):
-    """The conversation of the next `case`, whose request was sent before its turn."""
-
-    case: Case
-    moved: RequestCase | GetCase
-    begun: Begun
-    started: float
 
 
 class Engine:
@@ -106,7 +96,6 @@ class Engine:
         self._blame = Blame(target, self._canary, self.deaths, recovery or Recovery(), budget)
         self._fatal: dict[str, Result] = {}
         self._surplus = 0
-        self._ahead: _Ahead | None = None
         self._budget = budget
 
     def run(self, case: Case, *, in_any_case: bool = False) -> Result:
@@ -117,18 +106,14 @@ class Engine:
         """
         if isinstance(case, GeneratedCase):
             return self.run_generated(case)
-        ahead, self._ahead = self._ahead, None
-        if ahead is None or ahead.case is not case:
-            moved, begun, started = self._moved(case), None, time.perf_counter()
-        else:
-            moved, begun, started = ahead.moved, ahead.begun, ahead.started
+        moved, started = self._moved(case), time.perf_counter()
         fatal = self._still_fatal(moved)
         if fatal is not None:
             return fatal
-        unsent = self._unsent(moved, in_any_case=in_any_case) if begun is None else None
+        unsent = self._unsent(moved, in_any_case=in_any_case)
         if unsent is not None:
             return Result(moved, unsent)
-        result = self._guarded(moved, lambda: self._alone(moved, begun))
+        result = self._guarded(moved, lambda: self._alone(moved))
         result = replace(result, duration_s=time.perf_counter() - started)
         self._count(result)
         if self.deaths.killer_of(moved.role) == moved.id:
@@ -227,25 +212,6 @@ class Engine:
         observations.add(self._canary.seen(self.repeats.differing))
         return Result(case, skipped(case, self._claims) or observations.verdict(case))
 
-    def send_ahead(self, case: Case) -> None:
-        """Send the request of `case`, which runs next, so that the server works on it while the
-        user handles the results so far.
-
-        Sends nothing if something else has to be sent first or at the same time, or if the request
-        may kill the server.
-        """
-        self._ahead = None
-        if not isinstance(case, RequestCase | GetCase) or not _goes_ahead(case):
-            return
-        moved = self._moved(case)
-        if self._skip(moved) is not None or (self._budget is not None and self._budget.spent):
-            return
-        started = time.perf_counter()
-        with contextlib.suppress(Exception):  # `run` makes it again, and says what is wrong
-            begun = self.live.begin(moved)
-            if begun is not None:
-                self._ahead = _Ahead(case, moved, begun, started)
-
     def killings(self, unclear: Sequence[Result]) -> list[Killing]:
         """Return who killed what: see Blame. Nothing else may be in flight."""
         return self._blame.killings(unclear, self.live.fresh_connection())
@@ -295,15 +261,15 @@ class Engine:
             raise TypeError(f"{case.id} sends no request to a server")
         return moved
 
-    def _alone(self, case: RequestCase | GetCase, begun: Begun | None) -> Result:
-        def once(case: RequestCase | GetCase, begun: Begun | None = None) -> Result:
-            came = self.live.converse(case, begun)
+    def _alone(self, case: RequestCase | GetCase) -> Result:
+        def once(case: RequestCase | GetCase) -> Result:
+            came = self.live.converse(case)
             result = Result(case, came.verdict, exchanges=came.exchanges)
             self._note_hang(result)
             self._blame.examine(result, self.live.connection())
             return result
 
-        return self.repeats.checked(once(case, begun), once, self.live.fresh_connection)
+        return self.repeats.checked(once(case), once, self.live.fresh_connection)
 
     def _beside(self, case: RequestCase | GetCase) -> Result:
         try:
@@ -364,8 +330,3 @@ class Engine:
                 yield needs_the_dead(case, killer)
         if self._surplus > MOST_SURPLUS:
             yield FLOODED
-
-
-def _goes_ahead(case: RequestCase | GetCase) -> bool:
-    """Return True if the first request of a case is complete and leaves the server as it was."""
-    return not (case.dangerous or case.large)

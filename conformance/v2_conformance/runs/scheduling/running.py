@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from itertools import groupby, zip_longest
+from itertools import groupby
 
 from v2_conformance.judging.extension import SHOWN_BY
 from v2_conformance.judging.observed.exchanges import Observations
-from v2_conformance.runs.distance import FAR_S
 from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
@@ -84,19 +83,13 @@ def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[
     whether cases can share the server run first.
     """
     if workers <= 1:
-        for case, following in zip_longest(ordered, ordered[1:]):
-            result = engine.run(case)
-            if following is not None:
-                engine.send_ahead(following)
-            yield result
+        yield from map(engine.run, ordered)
         return
     side = SideBySide(engine, workers)
     try:
         side.calibrate(ordered)
         side.find_interference([case for case in ordered if shows_interference(case)])
         away = engine.round_trip_s
-        if side.shared and away >= FAR_S:
-            engine.live.opens_ahead = True
         together = groupby(ordered, key=lambda case: shares(case, away) or shows_interference(case))
         for shared, neighbours in together:
             if shared:

@@ -6,25 +6,22 @@ raw bytes that the transcript keeps. What a server sends is bounded in time and 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import socket
 import struct
 import time
 from dataclasses import dataclass
 
-import msgspec
-
-from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1.exchange import RECEIVE, SocketExchange
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.obstacle import obstacle_of
-from v2_conformance.wire.sockets import Opener, SocketAddress, ready, reason_of
+from v2_conformance.wire.sockets import SocketAddress, connected, ready, reason_of
 from v2_conformance.wire.tls import TlsSocket
 from v2_conformance.wire.transcript import Ending, Limits, Transcript, as_recorded
 from v2_conformance.wire.transport import Connection, Parting, Request
 
 _MOMENT_S = 1.0
-_SENT_AHEAD = 64 * 1024  # a longer request waits until its answer is read as well
 # Servers may send it unasked when they close an idle connection (RFC 9110, section 15.5.9).
 _IDLE_TOO_LONG = re.compile(rb"HTTP/1\.[01] 408 ")
 _NO_LINGER = struct.pack("ii", 1, 0)
@@ -46,31 +43,30 @@ class Http1Connection:
     """See transport.Connection."""
 
     def __init__(self, address: SocketAddress, limits: Limits) -> None:
-        self._opener = Opener(address, limits.connect_s)
+        self._address = address
         self._limits = limits
         self._socket: socket.socket | None = None
+        self._used = False  # for an exchange
         self._kept_at: float | None = None  # when it was left open, for either side to use again
         self._closed_before_s: float | None = None
         self._stray = 0  # bytes that came while it was left open
-        self._begun: _Begun | None = None
-        self._is_timed = False  # whether the kernel says when bytes come on the open connection
 
     @property
     def open(self) -> bool:
         """See transport.Connection."""
-        return self._socket is not None and (self._begun is not None or not self._peer_closed())
+        return self._socket is not None and not self._peer_closed()
 
     def pending(self) -> bool:
         """See transport.Connection."""
-        return self._socket is not None and self._begun is None and self._peek() > 0
+        return self._socket is not None and self._peek() > 0
 
-    def open_ahead(self) -> None:
+    def connect(self) -> None:
         """See transport.Connection."""
-        self._opener.begin()
+        with contextlib.suppress(OSError, UnicodeError):
+            self._connected()
 
     def close(self) -> None:
         """See transport.Connection."""
-        self._begun = None
         if self._socket is not None:
             plain = not isinstance(self._socket, TlsSocket)  # TLS cannot peek
             if self._kept_at is not None and plain:
@@ -80,101 +76,69 @@ class Http1Connection:
             self._socket.close()
             self._socket = self._kept_at = None
 
-    def begin(self, request: Request) -> None:
-        """See transport.Connection."""
-        whole = len(request.http1) == 1 and request.parting is None
-        if not whole or len(request.http1[0]) > _SENT_AHEAD:
-            return
-        if self._is_timed and self._peek() < 0 and self._socket is not None:
-            self._begun = self._begin(request, self._socket, time.perf_counter())
-            self._begun.current.send_ahead(request.http1[0])
-
     def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
         """See transport.Connection. A pause between writes ends as soon as the server answers."""
-        begun, self._begun = self._begun, None
-        if begun is not None and begun.request is request and not fresh:
-            begun.current.resume()
-            return self._finish(begun)
-        if begun is not None:
-            self.close()
         started = time.perf_counter()
         if fresh or not self.open:
             self.close()
         try:
-            sock = self._socket or self._opener.opened()
+            sock = self._connected()
         except (OSError, UnicodeError) as error:  # a host name may be invalid in DNS
             return _refused(request, error)
-        return self._finish(self._begin(request, sock, started))
-
-    def _begin(self, request: Request, sock: socket.socket, started: float) -> _Begun:
-        """Begin an exchange on `sock`, on which nothing has been sent."""
+        reused, self._used = self._used, True
+        kept_at, self._kept_at = self._kept_at, None
+        closed_before_s, self._closed_before_s = self._closed_before_s, None
+        stray, self._stray = self._stray, 0
         usual = self._limits.exchange_s
         limit = usual if request.limit_s is None else min(request.limit_s, usual)
         deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         data = request.data
-        current = SocketExchange(sock, self._limits, started, deadline, data, request.answers)
-        begun = _Begun(
-            request,
-            data,
-            started,
-            limit if limit < usual else None,
-            self._socket is not None,
-            self._kept_at,
-            self._closed_before_s,
-            self._stray,
-            current,
-        )
-        self._socket = sock
-        self._kept_at = self._closed_before_s = None
-        self._stray = 0
-        return begun
-
-    def _finish(self, begun: _Begun) -> Transcript:
-        """Send the rest, read the response, and keep the connection or close it."""
-        request, current = begun.request, begun.current
+        current = SocketExchange(sock, self._limits, deadline, data, request.answers)
         ending, detail = current.run(request)
+        ended = time.perf_counter()
         if ending is Ending.LEFT:
             current.forget()
         reader, first = current.reader, current.first_byte
         whole = ending is Ending.COMPLETE and current.sent == request.size
         # After its half-close a client can send no other request, and after it asked the server to
         # close the connection it must not (RFC 9112, section 9.6).
-        last = request.parting is Parting.HALF_CLOSES or asks_to_close(begun.data)
+        last = request.parting is Parting.HALF_CLOSES or asks_to_close(data)
         keep = whole and reader.reusable and not last
-        ended = time.perf_counter()
-        if request.parting is Parting.RESETS and self._socket is not None:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-        self._is_timed = current.last_byte is not None
+        if request.parting is Parting.RESETS:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
             self.close()
         elif request.parting is None:
             self._kept_at = ended
-        closed_before_s = begun.closed_before_s
         lost = ending in (Ending.CLOSED, Ending.RESET) and not reader.raw
-        if begun.kept_at is not None and lost:
-            closed_before_s = round(begun.started - begun.kept_at, 3)
+        if kept_at is not None and lost:
+            closed_before_s = round(started - kept_at, 3)
             self._closed_before_s = closed_before_s  # this one is not an answer, and may be dropped
-        if ending is Ending.COMPLETE and current.last_byte is not None:
-            ended = current.last_byte
         return Transcript(
-            begun.data,
+            data,
             current.sent,
             bytes(reader.raw) if len(reader.raw) < RECEIVE else reader.raw,
             ending,
             detail,
-            begun.reused,
+            reused,
             keep,
-            None if first is None else as_recorded(first - begun.started),
-            as_recorded(ended - begun.started),
+            None if first is None else as_recorded(first - started),
+            as_recorded(ended - started),
             tuple(len(piece) for piece in request.http1),
             as_recorded(request.pause_s) if len(request.http1) > 1 else 0.0,
             closed_before_s,
-            begun.stray,
+            stray,
             request.answers,
             reader.response() if reader.in_body else None,
-            begun.shortened_s,
+            limit if limit < usual else None,
             current.obstacle,
         )
+
+    def _connected(self) -> socket.socket:
+        if self._socket is None:
+            self._socket = connected(self._address, self._limits.connect_s)
+            self._used = False
+        return self._socket
 
     def _peek(self) -> int:
         """Return the number of waiting bytes: -1 none, 0 closed. TLS cannot peek: any record counts
@@ -203,23 +167,6 @@ class Http1Connection:
 
     def _peer_closed(self) -> bool:
         return self._peek() == 0
-
-
-class _Begun(msgspec.Struct):
-    """A begun exchange, and what was known of its connection: see `Transcript`.
-
-    `kept_at` is since when it had been left open.
-    """
-
-    request: Request
-    data: Buffer
-    started: float
-    shortened_s: float | None
-    reused: bool
-    kept_at: float | None
-    closed_before_s: float | None
-    stray: int
-    current: SocketExchange
 
 
 def _refused(request: Request, error: OSError | UnicodeError) -> Transcript:

@@ -12,7 +12,6 @@ import time
 from functools import cached_property
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.wire.arrival import receive
 from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_http2, speaks_tls
 from v2_conformance.wire.sockets import ready, reason_of
@@ -33,7 +32,6 @@ class SocketExchange:
         self,
         sock: socket.socket,
         limits: Limits,
-        started: float,
         deadline: float,
         request: Buffer,
         answers: int,
@@ -42,15 +40,11 @@ class SocketExchange:
         self._answers = answers
         self._bodiless = asks_for_no_body(request)
         self._limits = limits
-        self._started = started
         self._deadline = deadline
         self._limit = limits.response_to(len(request))
         self.sent = 0
         self.first_byte: float | None = None
-        self.last_byte: float | None = None  # where the kernel says when it came
         self._failed: OSError | None = None
-        self._broken: OSError | None = None  # result of sending ahead
-        self._left_at = 0.0
 
     @property
     def obstacle(self) -> Obstacle | None:
@@ -72,20 +66,6 @@ class SocketExchange:
         """
         return ResponseReader(self._limits, self._answers, bodiless=self._bodiless)
 
-    def send_ahead(self, data: Buffer) -> None:
-        """Send as much of `data` as the connection takes at once, for `resume` and `run` later."""
-        try:
-            self.sent = self._sock.send(data)
-        except _BLOCKED:
-            pass
-        except OSError as error:
-            self._broken = error
-        self._left_at = time.perf_counter()
-
-    def resume(self) -> None:
-        """Extend the deadline by the time in which nobody waited for the server."""
-        self._deadline += time.perf_counter() - self._left_at
-
     def forget(self) -> None:
         """Keep nothing that arrived: a client that leaves reads nothing, and it is a matter of
         chance what arrives while it still sends.
@@ -100,14 +80,12 @@ class SocketExchange:
         pieces, pause_s, parting = request.http1, request.pause_s, request.parting
         detail = ""
         try:
-            if self._broken is not None:
-                raise self._broken
             for number, piece in enumerate(pieces):
                 if number and pause_s and self._is_answered_within(pause_s):
                     self._receive()
                     if self._ended():
                         break
-                if not self._send(memoryview(piece)[0 if number else self.sent :]):
+                if not self._send(memoryview(piece)):
                     break
         except TimeoutError:
             return Ending.TIMEOUT, "the server stopped reading the request"
@@ -123,11 +101,9 @@ class SocketExchange:
             time.sleep(request.unread_s)
             self._deadline += request.unread_s
         try:
-            answered = self._left_at > 0  # what was sent ahead, by now, as a rule
             while not self._ended():
-                if not answered and not self._wait(write=False)[0]:
+                if not self._wait(write=False)[0]:
                     return Ending.TIMEOUT, "no complete response in time"
-                answered = False
                 self._receive()
         except OSError as error:
             if not self.reader.answered_first:
@@ -180,19 +156,13 @@ class SocketExchange:
 
     def _receive(self) -> bool:
         """Take what has arrived. Return False if nothing has, or if time is up."""
-        came = None
         try:
-            if isinstance(self._sock, TlsSocket):
-                data = self._sock.recv(RECEIVE)
-            else:
-                data, came = receive(self._sock, RECEIVE)
+            data = self._sock.recv(RECEIVE)
         except _BLOCKED:
             return False
         now = time.perf_counter()
-        if data:
-            self.last_byte = None if came is None else max(came, self.last_byte or self._started)
-            if self.first_byte is None:
-                self.first_byte = self.last_byte or now
+        if data and self.first_byte is None:
+            self.first_byte = now
         self.reader.feed(data)
         return now < self._deadline
 
