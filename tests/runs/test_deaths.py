@@ -5,17 +5,13 @@ from __future__ import annotations
 import base64
 import os
 import shlex
-import socket
-import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from support.leaks import is_shown
-from support.runs import chosen, outcomes, results, target_of
+from support.runs import chosen, outcomes, restarting_on_request, results, target_of
 from support.servers import Peer, Start, free_port, served, serving
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
@@ -25,10 +21,9 @@ from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import liveness
 from v2_conformance.runs.result import Result
-from v2_conformance.runs.scheduling import blame
-from v2_conformance.runs.scheduling.deaths import Recovery
+from v2_conformance.runs.scheduling import deaths
+from v2_conformance.runs.scheduling.deaths import Recovery, restart
 from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.runs.targets.restarting import restart
 from v2_conformance.suite.causes.causes import DidNotSurvive, died
 from v2_conformance.suite.causes.circumstances import KilledBy, NoResponse
 from v2_conformance.suite.causes.passes import Rejected
@@ -94,7 +89,7 @@ class TestBlame:
             first = engine.run(killer)
             death(first)
             assert engine.run(killer) is first
-            engine.deaths.clear(killer.role)
+            engine.deaths.killers.clear()
             assert engine.run(killer) is not first
             engine.close()
 
@@ -203,7 +198,7 @@ class TestRecovery:
             server.start()
 
         restarts: list[threading.Timer] = []
-        monkeypatch.setattr(blame, "liveness", noticed)
+        monkeypatch.setattr(deaths, "liveness", noticed)
         with MutantServer(["rejection-stops-listening"], port=free_port()) as server:
             found = results(target_of(server.url), REJECTED, recovery=Recovery(wait_s=20))
             for timer in restarts:
@@ -232,7 +227,7 @@ class TestRecovery:
                 recovery=Recovery(command, wait_s),
                 budget=Budget(max_time_s),
             )
-            death(engine.run(REJECTED[0], in_any_case=True))
+            death(engine.run(REJECTED[0]))
             engine.close()
         with open(reader, "rb") as output:
             # The end comes once no process has it open any more.
@@ -250,34 +245,6 @@ class TestRecovery:
                 target_of(server.url), REJECTED, recovery=Recovery("exit 1", wait_s=0.3)
             )
         assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
-
-
-@contextmanager
-def restarting_on_request(server: ReferenceServer) -> Iterator[str]:
-    """A shell command that returns when it has had `server` restarted."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def work() -> None:
-            while True:
-                try:
-                    sock, _ = listener.accept()
-                except OSError:
-                    return
-                with sock:
-                    server.stop()
-                    server.start()
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        code = (
-            "import socket; "
-            f"socket.create_connection(('127.0.0.1', {listener.getsockname()[1]})).recv(1)"
-        )
-        try:
-            yield shlex.join([sys.executable, "-c", code])
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join()
 
 
 @pytest.mark.parametrize("dies", [False, True])

@@ -21,8 +21,8 @@ from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.scheduling.engine import Engine
+from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.causes.circumstances import Hung, OutOfTime, TimedOutEarly
-from v2_conformance.suite.causes.output_findings import WrongValue
 from v2_conformance.suite.causes.transport_findings import ConnectionClosed, TimedOut
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
@@ -264,34 +264,21 @@ def test_a_run_ends_when_its_time_is_spent_and_loses_nothing(
     assert verify(tmp_path / REPORT, suite_cases()).exit_code == 0
 
 
-def test_a_case_that_failed_beside_others_is_judged_even_if_the_time_is_spent() -> None:
+def test_what_failed_beside_others_is_not_run_once_the_time_is_spent() -> None:
     now = [0.0]
-    budget = Budget(10, clock=lambda: now[0])
-    with answering(lambda request, _: wrong(request)) as server:
+
+    def answers(request: bytes, _: Peer) -> bytes:
+        if b"/infer " in request and b'"shape":[3]' not in request:
+            now[0] = 11
+        return wrong(request)
+
+    cases = chosen("P2/blob-follows-json[INT32]", "P2/blob-follows-json[FP32]")
+    with answering(answers) as server:
         target = target_of(server.url)
-        engine = Engine(target, discover(target), budget=budget)
-        (case,) = chosen("P2/blob-follows-json[INT32]")
-        first = engine.run_beside(case)
-        now[0] = 11
-        again = engine.run(first.case, in_any_case=True)
-        assert isinstance(engine.run(case).cause, OutOfTime)
-        engine.close()
-    assert isinstance(again.cause, WrongValue)
+        engine = Engine(target, discover(target), budget=Budget(10, clock=lambda: now[0]))
+        found = [event.result for event in run(engine, cases, 2)]
+    assert {type(result.cause) for result in found} == {OutOfTime}
     assert engine.out_of_time
-
-
-def test_no_known_good_answers_are_asked_for_once_the_time_is_spent() -> None:
-    found = []
-    for limit_s in (10, 0):
-        with answering(lambda request, _: served(request)) as server:
-            target = target_of(server.url)
-            engine = Engine(target, discover(target), budget=Budget(limit_s, clock=lambda: 0.0))
-            (case,) = chosen("P2/blob-follows-json[INT32]")
-            engine.calibrate(case)
-            found.append(len(engine.calibrations()))
-            engine.close()
-    assert found[0] > 0
-    assert found[1] == 0
 
 
 def wrong(request: bytes) -> bytes:

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
+import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,6 +16,7 @@ from subprocess import PIPE, Popen
 
 from support.reports import Document, read_document
 from v2_conformance.formats.text.verification import verification_lines
+from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.runs.discovery import Server, discover
@@ -147,3 +151,31 @@ def changed(
 def cases_that_differ(found: Verification) -> list[str]:
     """The ids of the cases in which the recorded bytes do not agree with the report."""
     return [case.id for case in found.cases if case.problem]
+
+
+@contextlib.contextmanager
+def restarting_on_request(server: ReferenceServer) -> Iterator[str]:
+    """A shell command that returns when it has had `server` restarted."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def work() -> None:
+            while True:
+                try:
+                    sock, _ = listener.accept()
+                except OSError:
+                    return
+                with sock:
+                    server.stop()
+                    server.start()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        code = (
+            "import socket; "
+            f"socket.create_connection(('127.0.0.1', {listener.getsockname()[1]})).recv(1)"
+        )
+        try:
+            yield shlex.join([sys.executable, "-c", code])
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()

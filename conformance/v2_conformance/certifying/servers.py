@@ -21,11 +21,11 @@ from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import EVERYTHING, Selection
 from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import Server, discover
-from v2_conformance.runs.distance import usual_workers
+from v2_conformance.runs.distance import round_trip_s, usual_workers
+from v2_conformance.runs.extension_watch import ExtensionWatch
 from v2_conformance.runs.result import CaseFinished
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
@@ -90,7 +90,7 @@ class StartedRun:
         """Return how many cases to run at a time by default: more the farther away
         the server is.
         """
-        return usual_workers(self.engine.round_trip_s)
+        return usual_workers(round_trip_s(self.engine.server.asked))
 
     def finish(
         self,

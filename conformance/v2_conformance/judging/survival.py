@@ -185,7 +185,7 @@ def of_several(verdict: Verdict, wrong: int, total: int) -> Verdict:
 
 
 def without_count(cause: Cause | None) -> Cause | None:
-    """Return a cause without what `of_several`, `passed_alone` or `passed_again` wrapped around it,
+    """Return a cause without what `of_several` or `passed_again` wrapped around it,
     and without the concurrent cases.
     """
     if isinstance(cause, SeveralWrong):
@@ -197,28 +197,6 @@ def without_count(cause: Cause | None) -> Cause | None:
     if isinstance(cause, DidNotSurvive) and (cause.case is not None or cause.beside):
         return replace(cause, case=without_count(cause.case), beside=())
     return cause
-
-
-def passed_alone(verdict: Verdict, beside: Verdict) -> Verdict:
-    """Return the verdict on a case run alone: flaky if it passed after it had failed `beside`
-    others.
-
-    If no answer came in time under concurrency, it passes, and the cause says so.
-    """
-    if beside.cause is None or not verdict.outcome.harmless or beside.outcome.harmless:
-        return verdict
-    outcome = Outcome.FLAKY if beside.outcome is Outcome.FAIL else verdict.outcome
-    return replace(verdict, outcome=outcome, cause=FailedBesideOthers(beside.cause, verdict.cause))
-
-
-def unrepeated(case: Case, verdict: Verdict, wrong: Verdict) -> Verdict | None:
-    """Return the verdict on a case for an arbitrary model that got a `wrong` value and then passed:
-    which answer is the model's is unknown. None if it is not such a case.
-    """
-    output = wrong_output(wrong.cause)
-    if not isinstance(case, RelationCase) or output is None or not verdict.outcome.harmless:
-        return None
-    return _of_differing(verdict, answers_differ(case.of, output))
 
 
 def answers_differ(model: ModelContract, output: str) -> AnswersDiffer:

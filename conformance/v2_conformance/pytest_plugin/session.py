@@ -45,9 +45,9 @@ from v2_conformance.report.recording.results import calibration, masked_seen
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import discover, server_document, server_from
+from v2_conformance.runs.extension_watch import ExtensionWatch
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
 from v2_conformance.runs.scheduling.running import in_order
 from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.readiness import wait_until_ready

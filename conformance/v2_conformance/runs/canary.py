@@ -32,19 +32,6 @@ _MANY_UNANSWERED = 4
 _HURRIED_S = 1.0
 
 
-class DisturbedError(Exception):
-    """Something is wrong while other cases run, so that one of them may be the cause.
-
-    `silence` says why a model cannot be tested now; otherwise `heard` is the wrong answer to a
-    known-good request.
-    """
-
-    def __init__(self, *, silence: str = "", heard: Heard | None = None) -> None:
-        super().__init__(silence)
-        self.silence = silence
-        self.heard = heard
-
-
 class Canary:
     """Known-good requests. Each is calibrated: the first form that this server answers exactly,
     before any case has touched the model, so that a canary's failure is news.
@@ -57,7 +44,6 @@ class Canary:
         self._target = target
         self._server = server
         self._known: dict[tuple[str, Form], FirstAnswer] = {}
-        self._in_vain: dict[tuple[str, Form], str] = {}  # beside others, and why
         self._right: dict[tuple[str, Form], bytes] = {}
         self._lock = threading.Lock()
         self._finding: dict[tuple[str, Form], threading.Lock] = {}
@@ -84,8 +70,7 @@ class Canary:
 
         `connection` is the caller's own, opened anew and closed afterwards: a second open
         connection would wait forever for a server that serves one at a time. Unless nothing else
-        runs (`alone`) only an exact answer is kept, and any other raises DisturbedError; then it is
-        looked for again only alone.
+        runs (`alone`) only an exact answer is kept.
 
         Returns why the model cannot be tested, or "" if it answers known-good requests, even if not
         well.
@@ -96,8 +81,6 @@ class Canary:
             known = self._known.get((role, form))
             if known is not None:
                 return known.silence
-            if not alone and (role, form) in self._in_vain:
-                raise DisturbedError(silence=self._in_vain[role, form])
             binding = self._server.present[role]
             exchanges: list[Exchange] = []
 
@@ -116,8 +99,7 @@ class Canary:
             finally:
                 connection.close()
             if not alone and first.expected is not None:
-                self._in_vain[role, form] = first.silence or _UNCLEAR
-                raise DisturbedError(silence=self._in_vain[role, form])
+                return first.silence or _UNCLEAR
             if first.lasting:
                 self._known[role, form] = first
                 with self._lock:
@@ -149,22 +131,9 @@ class Canary:
         """Return True if the canary for `role` was answered exactly in `form`."""
         return self.answered(role, form) and self._known[role, form].expected is None
 
-    def knows(self, role: str, form: Form) -> bool:
-        """Return True if the canary for `role` was calibrated in this form."""
-        return (role, form) in self._known
-
-    def forms(self, role: str) -> list[Form]:
-        """Return the forms in which the canary for `role` was answered exactly."""
-        return [form for one, form in list(self._known) if one == role and self.serves(role, form)]
-
     def roles(self) -> list[str]:
         """Return the roles whose canary gets an answer, in the order in which they were found."""
         return [role for role, form in list(self._known) if self.answered(role, form)]
-
-    def forget(self) -> None:
-        """Forget every canary: each is calibrated again when it is needed."""
-        self._known.clear()
-        self._in_vain.clear()
 
     def send(
         self,

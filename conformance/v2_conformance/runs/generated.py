@@ -1,5 +1,6 @@
-"""Requests drawn from the run's seed (`--generated`), sent up to the first failure, which is
-shrunk."""
+"""Runs generated requests: those of M7's file, and then those drawn from the run's seed
+(`--generated`), up to the first failure, which is shrunk.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +11,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from v2_conformance.conversations.generated import ANSWERED
+import msgspec
+
+from v2_conformance.conversations.generated import ANSWERED, generated, sendable
+from v2_conformance.conversations.steps import AskApart, Concluded, play
+from v2_conformance.judging.survival import Claims
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.cases import Case, RequestCase
+from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
+from v2_conformance.suite.causes.causes import GeneratedFailure
 from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import generated_entry
 from v2_conformance.suite.models import contract
@@ -43,6 +49,42 @@ class _Wrong(Exception):
 
 class _Enough(BaseException):
     """Ends everything at once. Hypothesis lets through exceptions that are not an Exception."""
+
+
+def run_generated(
+    case: GeneratedCase,
+    target: Target,
+    server: Server,
+    claims: Claims,
+    run: Callable[[Case], Result],
+) -> Result:
+    """Run the generated requests whose models the server has, each as a case of its own."""
+    started = time.perf_counter()
+
+    def answer(asked: AskApart) -> Concluded | None:
+        result = run(asked.case)
+        if result.case is not asked.case:
+            return None  # an earlier request killed what this one needs
+        return Concluded(result.verdict, result.exchanges)
+
+    came = play(generated(case, sendable(case, claims)), answer)
+    if came.verdict.outcome is Outcome.PASS and target.generated:
+        seed = target.seed or 0
+        found = first_failure(run, usable_roles(target, server), target.generated, seed)
+        came = came if found is None else _of_drawn(case, found, seed)
+    return Result(case, came.verdict, time.perf_counter() - started, came.exchanges)
+
+
+def _of_drawn(case: GeneratedCase, found: Failure, seed: int) -> Concluded:
+    """Return what the failure of a drawn request comes to."""
+    failed = Concluded(found.result.verdict, found.result.exchanges)
+    came = play(generated(case, [AskApart(found.case, found.entry)]), lambda _: failed)
+    cause = came.verdict.cause
+    if isinstance(cause, GeneratedFailure):
+        cause = msgspec.structs.replace(
+            cause, number=found.number, seed=seed, hypothesis=found.hypothesis
+        )
+    return Concluded(msgspec.structs.replace(came.verdict, cause=cause), came.exchanges)
 
 
 def usable_roles(target: Target, server: Server) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -24,7 +23,7 @@ _HASTE = 5  # the slowest known-good answer of a busy machine is no measure of t
 
 
 class Hangs:
-    """Recent hangs among negative cases, and among all others. Threads can share it.
+    """Recent hangs among negative cases, and among all others, of those that run alone.
 
     After two, the next of their kind gets a shorter time-out, but never less than four times what
     known-good requests needed at most. A missing answer is then not a failure, since the server had
@@ -35,7 +34,6 @@ class Hangs:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._recent = {True: 0.0, False: 0.0}
-        self._lock = threading.Lock()
 
     def hurried(self, negative: bool, request: Request, known_good_s: float) -> Request:
         """Return `request`, which a server may refuse if `negative`, with its time-out;
@@ -62,5 +60,4 @@ class Hangs:
         self._count(True, _ONE)
 
     def _count(self, negative: bool, change: float) -> None:
-        with self._lock:
-            self._recent[negative] = min(max(self._recent[negative] + change, 0.0), _MOST)
+        self._recent[negative] = min(max(self._recent[negative] + change, 0.0), _MOST)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Protocol
 
-from v2_conformance.conversations.case import conversation, known_good_after, requests_of
+from v2_conformance.conversations.case import conversation
 from v2_conformance.conversations.steps import (
     Answer,
     Ask,
@@ -25,7 +24,7 @@ from v2_conformance.conversations.steps import (
 from v2_conformance.judging.availability import hung, unavailable
 from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.survival import stale
-from v2_conformance.runs.canary import Canary, DisturbedError
+from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.patience import Patience
 from v2_conformance.suite.cases import ROUNDS, GetCase, RequestCase
@@ -37,24 +36,10 @@ from v2_conformance.wire.transport import Connection, Request, Transport
 _LONG_S = 10.0  # after this, requests that are sent at once are sent only a few times
 
 
-class Turns(Protocol):
-    """The order in which the requests of cases that share the server leave: see scheduling."""
-
-    def left_behind(self) -> bool:
-        """Take the turn for a request that may leave something behind, or return False."""
-
-    def known_good(self) -> None:
-        """Take the turn for a known-good request."""
-
-    def leave(self) -> None:
-        """Make room for another case."""
-
-
 class Live:
     """Has conversations with one server.
 
-    The engine decides whether a case has a conversation at all, and what it counts for. While cases
-    share the server, they take `turns`.
+    The engine decides whether a case has a conversation at all, and what it counts for.
     """
 
     def __init__(
@@ -67,13 +52,10 @@ class Live:
         self._connections: list[Connection] = []
         self.canary = canary
         self._transport = transport
-        self.turns: Turns | None = None
 
     def converse(self, case: RequestCase | GetCase, *, alone: bool = True) -> Concluded:
-        """Have the conversation of a case.
-
-        Raises CaseFileError for a case that cannot be sent, and DisturbedError unless nothing else
-        runs (`alone`).
+        """Have the conversation of a case, `alone` or beside others. Raises CaseFileError for one
+        that cannot be sent.
         """
         one = _One(self, case, self.connection(), alone=alone)
         return play(conversation(case, self._known), one.answer)
@@ -101,16 +83,12 @@ class Live:
         connection.close()
         return connection
 
-    def hang_up(self, *, forget: bool = False) -> None:
-        """Close the connections of all threads, none of which may be in use.
-
-        With `forget`, later transcripts do not mention that the server had closed them.
-        """
+    def hang_up(self) -> None:
+        """Close and forget the connections of all threads, none of which may be in use."""
         for connection in self._connections:
             connection.close()
-        if forget:
-            self._connections.clear()
-            self._local = threading.local()
+        self._connections.clear()
+        self._local = threading.local()
 
     def form(self, wanted: KnownGood) -> Form:
         """Return the form in which a known-good request is sent: the first that is served."""
@@ -133,6 +111,7 @@ class Live:
         A server may serve one connection after the other, have few threads for them, or answer 503
         to those beyond its limit.
         """
+        self.hang_up()
         request = get_request(self._known.address, "/v2")
         connections = [self._transport.connection() for _ in range(number)]
         try:
@@ -142,25 +121,6 @@ class Live:
             for connection in connections:
                 connection.close()
         return all(one.ending is Ending.COMPLETE and not unavailable(one) for one in found)
-
-    def lingers(self, case: RequestCase, *, any_form: bool) -> bool:
-        """Return True if what the rejected `case` leaves behind in the server also breaks a
-        known-good request on another connection: the one that follows it or, with `any_form`, one
-        in any form.
-        """
-        request = requests_of(case, self._known)[0].request
-        forms = [self.form(known_good_after(case)), *self.canary.forms(case.model)]
-        # Not all are calibrated once the time of the run is spent.
-        forms = [form for form in forms if self.canary.knows(case.model, form)]
-        other = self._transport.connection()
-        try:
-            for form in dict.fromkeys(forms if any_form else forms[:1]):
-                self.fresh_connection().exchange(request)
-                if self.canary.send(case.model, other, form=form).problem is not None:
-                    return True
-        finally:
-            other.close()
-        return False
 
     def together(self, requests: tuple[Prepared, ...], rounds: int) -> list[tuple[int, Transcript]]:
         """Send each request on a connection of its own, all at once, in rounds: fewer than
@@ -212,40 +172,18 @@ class _One:
             calibrate = self._live.canary.calibrate
             return calibrate(step.role, self._connection, form=step.form, alone=self._alone)
         if not self._ready:
-            self._make_ready()
+            self._ready = True
+            if self._connection.pending():
+                self._connection.close()  # unsolicited bytes, which do not belong to this case
         if isinstance(step, Ask):
             return self._broken_off(step) if step.fresh else self._asked(step)
         if isinstance(step, AskTogether):
             self._connection.close()  # the server may serve just as many as the case needs
             return self._live.together(step.prepared, step.rounds)
-        return self._heard_on_fresh(step) if step.fresh else self._heard_on_kept(step)
-
-    def _make_ready(self) -> None:
-        self._ready = True
-        turns = self._live.turns
-        if turns is not None and isinstance(self._case, RequestCase) and self._case.negative:
-            self._take_turn(self._case, turns)
-        if self._connection.pending():
-            self._connection.close()  # unsolicited bytes, which do not belong to this case
-
-    def _take_turn(self, case: RequestCase, turns: Turns) -> None:
-        """Wait until the case may be sent. If no other known-good request checks that the previous
-        case left nothing behind, send one. Raises DisturbedError if something was left.
-        """
-        if self._connection.open and turns.left_behind():
-            return
-        form = self._live.form(known_good_after(case))
-        for _ in range(2):
-            kept = (
-                self._connection.open
-            )  # a request on a new connection reaches the server later than others
-            if kept:
-                turns.known_good()
-            heard = self._live.canary.send(case.model, self._connection, form=form)
-            if heard.problem is not None and not stale(heard.transcript):
-                raise DisturbedError(heard=heard)
-            if turns.left_behind() or kept or not self._connection.open:
-                break
+        if step.fresh:
+            self._connection.close()
+            return self._live.canary.send_patiently(step.role, self._connection)
+        return self._heard_on_kept(step)
 
     def _asked(self, step: Ask) -> Exchange:
         request = self._live.in_time(self._case, step)
@@ -274,12 +212,5 @@ class _One:
         if not self._connection.open:
             return None
         form = self._live.form(step)
-        if self._live.turns is not None:
-            self._live.turns.known_good()
-            self._live.turns.leave()
         heard = self._live.canary.send(step.role, self._connection, form=form)
         return None if stale(heard.transcript) else heard
-
-    def _heard_on_fresh(self, step: KnownGood) -> Heard:
-        self._connection.close()
-        return self._live.canary.send_patiently(step.role, self._connection)

@@ -31,17 +31,13 @@ class Calibrated(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """Result of one case; of a scenario, also what the client `said`.
-
-    `beside` says that other cases ran concurrently, so that it is not settled yet.
-    """
+    """Result of one case; of a scenario, also what the client `said`."""
 
     case: Case
     verdict: Verdict
     duration_s: float = 0.0
     exchanges: tuple[Exchange, ...] = ()
     said: Said | None = None
-    beside: bool = False
 
     def seen(self) -> tuple[Observation, ...]:
         """Return what its exchanges show about rules that every exchange must follow."""

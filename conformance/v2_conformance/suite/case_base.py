@@ -146,9 +146,9 @@ class CaseBase:
 
     @property
     def alone(self) -> bool:
-        """True if no case of another process may run at the same time, so that it cannot spoil
-        one. Within a process, `runs.scheduling.side_by_side.shares` decides."""
-        return self.negative or self.dangerous
+        """True if no other case may run at the same time: it may harm the server, or its result
+        depends on what others do to that."""
+        return self.negative or self.dangerous or self.large
 
     @property
     def of_clients(self) -> bool:

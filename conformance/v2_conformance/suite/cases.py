@@ -94,9 +94,9 @@ class RequestCase(CaseBase):
     @property
     def alone(self) -> bool:
         """See CaseBase."""
-        watched = self.canary is not None or self.together > 1
+        watches = self.canary is not None or self.together > 1 or bool(self.others)
         # Any answer passes a disputed case, another request's too.
-        return super().alone or watched or self.expects == "disputed"
+        return super().alone or watches or self.expects == "disputed"
 
     @property
     def role(self) -> str:

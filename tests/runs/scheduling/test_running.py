@@ -1,99 +1,96 @@
-"""A run of many cases: their order, what shares the server, and who gets a second try."""
+"""A run of many cases: their order, what shares the server, and what runs again."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import cast
 
-import msgspec
 import pytest
 
 from support.cases import REJECT, make_case, make_get
-from support.responses import transcript
+from support.responses import http, transcript
 from support.runs import CASES, chosen, results, target_of
-from support.servers import Start
 from v2_conformance.conversations.steps import Exchange
-from v2_conformance.judging.survival import passed_alone
+from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.canary import Canary
-from v2_conformance.runs.discovery import discover
+from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.result import CaseFinished, Result
-from v2_conformance.runs.scheduling.blame import Killing
 from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.runs.scheduling.repeating import Repeats
-from v2_conformance.runs.scheduling.running import in_order, run
-from v2_conformance.runs.scheduling.turns import Turns
+from v2_conformance.runs.scheduling.running import in_order, is_right, run
 from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.causes.causes import DidNotSurvive, NotKept
+from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.circumstances import RoleAbsent
 from v2_conformance.suite.causes.findings import HeaderLengthMissing
 from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.wire.transcript import Ending
 from v2_mutants.servers import MutantServer
 
 FAIL = Verdict(Outcome.FAIL, HeaderLengthMissing())
-STUCK = Verdict(Outcome.FAIL, DidNotSurvive(HeaderLengthMissing(), None, None, case_passed=True))
-EXCHANGE = Exchange(transcript(b""), Purpose.CASE, "")
-FAR_S = 0.05
+PASS = Verdict(Outcome.PASS)
+EXCHANGE = Exchange(transcript(http()), Purpose.CASE, "")
+SILENT = Exchange(transcript(b"", Ending.TIMEOUT), Purpose.CASE, "")
+
+
+NONE: Mapping[str, Sequence[Verdict]] = MappingProxyType({})
 
 
 class Scripted:
-    """Stands for an engine: each case has its verdicts, of which the last one repeats."""
+    """Stands for an engine: each case has its verdicts, of which the last one repeats.
 
-    def __init__(self, verdicts: dict[str, list[Verdict]], round_trip_s: float = 0.0) -> None:
+    `alone` and `beside` are the ids of the cases that it ran so, in order.
+    """
+
+    def __init__(self, verdicts: Mapping[str, Sequence[Verdict]] = NONE) -> None:
         self._verdicts = verdicts
-        self.round_trip_s = round_trip_s
-        self.cuts_off = False
         self.repeats = Repeats(cast(Canary, None))
-        self.ran: list[str] = []
+        self.alone: list[str] = []
         self.beside: list[str] = []
-        self.lingering: set[str] = set()
+        self.in_flight = 0
+        self.serves = True
+        self.silent: set[str] = set()
         self.closed = False
-        self.turns: Turns | None = None
 
     @property
     def live(self) -> Scripted:
         return self
 
-    def run(self, case: Case, *, in_any_case: bool = False) -> Result:
-        self.ran.append(case.id)
-        mine = self._verdicts.get(case.id, [Verdict(Outcome.PASS)])
-        verdict = mine[min(self.ran.count(case.id), len(mine)) - 1]
-        return Result(case, verdict, exchanges=(EXCHANGE,))
+    def _result(self, case: Case) -> Result:
+        ran = [*self.alone, *self.beside].count(case.id)
+        verdicts = self._verdicts.get(case.id, [PASS])
+        verdict = verdicts[min(ran, len(verdicts)) - 1]
+        exchange = SILENT if case.id in self.silent else EXCHANGE
+        return Result(case, verdict, exchanges=(exchange,))
+
+    def run(self, case: Case) -> Result:
+        assert not self.in_flight
+        self.alone.append(case.id)
+        return self._result(case)
 
     def run_beside(self, case: Case) -> Result:
+        self.in_flight += 1
         self.beside.append(case.id)
-        return msgspec.structs.replace(self.run(case), beside=True)
+        result = self._result(case)
+        self.in_flight -= 1
+        return result
 
-    def settled(self, result: Result) -> Result:
-        return msgspec.structs.replace(result, beside=False)
-
-    def killings(self, unclear: Sequence[Result]) -> list[Killing]:
-        return []
-
-    def lingers(self, case: Case, *, any_form: bool = False) -> bool:
-        return case.id in self.lingering
-
-    def calibrate(self, cases: Sequence[Case]) -> None:
+    def count(self, result: Result) -> None:
         pass
 
-    def start_over(self) -> bool:
-        return True
+    def killers(self, unclear: Sequence[Result]) -> dict[str, Result]:
+        assert not self.in_flight
+        return {}
 
     def serves_together(self, number: int) -> bool:
-        return True
+        return self.serves
 
-    def sends(self, case: Case) -> bool:
-        return True
-
-    def hang_up(self, *, forget: bool = False) -> None:
-        pass
+    def hang_up(self) -> None:
+        assert not self.in_flight
 
     def close(self) -> None:
         assert not self.closed
@@ -107,7 +104,9 @@ def events(engine: Scripted, cases: Iterable[Case], workers: int = 1) -> list[Ca
 
 
 PLAIN = [make_case(case_id=f"D1/plain[{number}]") for number in range(4)]
+MANY = [make_case(case_id=f"D1/many[{number}]") for number in range(200)]
 NEGATIVE = make_case(REJECT, case_id="D1/negative")
+GET = make_get("/v2")
 
 
 class TestOrder:
@@ -147,141 +146,92 @@ class TestWhatIsObserved:
         assert found["R2/observed"].outcome is Outcome.INCONCLUSIVE
 
 
-class TestEvents:
+class TestOneByOne:
     @pytest.mark.parametrize("workers", [1, 3])
     def test_each_case_has_one_event_and_they_are_counted(self, workers: int) -> None:
-        cases = [NEGATIVE, *PLAIN]
-        found = events(Scripted({}), cases, workers)
+        found = events(Scripted(), [NEGATIVE, *PLAIN], workers)
         assert [(event.number, event.total) for event in found] == [(n, 5) for n in range(1, 6)]
-        assert Counter(event.result.case.id for event in found) == Counter(c.id for c in cases)
-        assert found[-1].result.case is NEGATIVE
-
-    def test_one_worker_tries_nothing_twice(self) -> None:
-        engine = Scripted({PLAIN[0].id: [FAIL, Verdict(Outcome.PASS)]})
-        first, *_ = events(engine, PLAIN)
-        assert first.result.verdict == FAIL
-        assert engine.ran == [case.id for case in PLAIN]
-
-    @pytest.mark.parametrize(
-        "verdict", [FAIL, Verdict(Outcome.INCONCLUSIVE, TimedOut(1.0, 0, "in time"))]
-    )
-    @pytest.mark.parametrize("again", [Verdict(Outcome.PASS), FAIL])
-    def test_what_does_not_pass_beside_others_is_tried_again_alone(
-        self, verdict: Verdict, again: Verdict
-    ) -> None:
-        engine = Scripted({PLAIN[1].id: [verdict, again]})
-        found = events(engine, [*PLAIN, NEGATIVE], workers=3)
-        assert {event.result.case.id: event.result.verdict for event in found} == {
-            **{case.id: Verdict(Outcome.PASS) for case in (*PLAIN, NEGATIVE)},
-            PLAIN[1].id: passed_alone(again, verdict),
-        }
-        assert engine.beside.count(PLAIN[1].id) == 1
-        assert engine.ran.count(PLAIN[1].id) == 2
-        assert engine.ran[-1] == NEGATIVE.id
         assert [event.result.case for event in found] == [*PLAIN, NEGATIVE]
 
-    def test_once_something_differs_beside_others_the_rest_goes_one_by_one(self) -> None:
-        many = [make_case(case_id=f"D1/many[{number}]") for number in range(40)]
-        engine = Scripted({many[0].id: [FAIL, Verdict(Outcome.PASS)]})
-        found = events(engine, many, workers=2)
-        assert [event.result.outcome for event in found] == [Outcome.FLAKY] + 39 * [Outcome.PASS]
-        alone = Counter(engine.ran) - Counter(engine.beside)
-        assert set(alone) == {case.id for case in many}
-        assert many[-1].id not in engine.beside
+    def test_with_one_connection_nothing_is_tried_twice(self) -> None:
+        engine = Scripted({PLAIN[0].id: [FAIL, PASS]})
+        first, *_ = events(engine, PLAIN)
+        assert first.result.verdict == FAIL
+        assert (engine.alone, engine.beside) == ([case.id for case in PLAIN], [])
 
-    def test_far_away_what_must_be_rejected_shares_the_server_too(self) -> None:
-        rejected = [make_case(REJECT, case_id=f"D1/rejected[{number}]") for number in range(9)]
-        engine = Scripted({}, FAR_S)
-        found = events(engine, [*PLAIN, *rejected], workers=3)
-        assert set(engine.beside) == {case.id for case in (*PLAIN, *rejected)}
-        assert [event.result.case for event in found] == [*PLAIN, *rejected]
-
-    def test_what_passed_beside_one_that_leaves_something_in_the_server_runs_again(self) -> None:
-        rejected = [make_case(REJECT, case_id=f"D1/rejected[{number}]") for number in range(40)]
-        last = rejected[-1].id
-        engine = Scripted({last: [STUCK], rejected[3].id: [Verdict(Outcome.PASS), FAIL]}, FAR_S)
-        engine.lingering = {last}
-        found = {event.result.case.id: event.result for event in events(engine, rejected, 2)}
-        assert {found[case.id].outcome for case in rejected} == {Outcome.PASS, Outcome.FAIL}
-        assert found[rejected[3].id].verdict == FAIL  # another case met what it left
-        assert set(engine.ran) - set(Counter(engine.ran) - Counter(engine.beside)) == set()
-
-    def test_what_passed_beside_one_that_left_something_unseen_runs_again(self) -> None:
-        hiding = replace(NEGATIVE, id="D1/hiding", canary="json")
-        rejected = [make_case(REJECT, case_id=f"D1/rejected[{number}]") for number in range(9)]
-        engine = Scripted({rejected[3].id: [Verdict(Outcome.PASS), FAIL]}, FAR_S)
-        engine.lingering = {hiding.id}
-        together = replace(NEGATIVE, id="D1/together", together=2)
-        later = make_case(REJECT, case_id="D1/later")
-        everything = [hiding, *rejected, together, later]
-        found = events(engine, everything, 2)
-        alone = Counter(engine.ran) - Counter(engine.beside)
-        assert alone == Counter(case.id for case in everything)
-        assert set(engine.beside) == {case.id for case in (hiding, *rejected)}
-        assert [event.result.case for event in found] == everything
-        outcomes = {event.result.case.id: event.result.outcome for event in found}
-        assert outcomes.pop(rejected[3].id) is Outcome.FAIL  # alone, nothing hid it
-        assert set(outcomes.values()) == {Outcome.PASS}
-
-    def test_results_come_while_later_cases_still_run(self) -> None:
-        many = [make_case(case_id=f"D1/many[{number}]") for number in range(200)]
-        engine = Scripted({})
-        coming = run(cast(Engine, engine), many, 2)
-        first = next(coming)
-        assert first.result.case == many[0]
-        assert len(engine.ran) < len(many)
-        assert [event.result.case for event in coming] == many[1:]
-
-    def test_dangerous_cases_are_always_alone(self) -> None:
-        dangerous = replace(NEGATIVE, id="D1/dangerous", dangerous=True)
-        engine = Scripted({}, FAR_S)
-        events(engine, [dangerous, NEGATIVE, *PLAIN], workers=3)
-        assert dangerous.id not in engine.beside
-        assert engine.ran[-1] == dangerous.id
-
-    def test_a_server_that_mixes_up_requests_in_progress_is_not_shared(self) -> None:
-        together = replace(PLAIN[0], id="C6/together", together=4)
-        engine = Scripted({together.id: [FAIL]}, FAR_S)
-        found = events(engine, [*PLAIN, together, NEGATIVE], workers=3)
-        assert engine.beside == []
-        assert [event.result.case.id for event in found] == [
-            *(case.id for case in PLAIN),
-            together.id,
-            NEGATIVE.id,
-        ]
-
-    def test_what_was_not_sent_is_not_tried_again(self) -> None:
-        absent = Verdict(Outcome.NOT_RUN, RoleAbsent("mixed", "no such model"))
-        engine = Scripted({PLAIN[1].id: [absent]})
-        events(engine, PLAIN, workers=3)
-        assert Counter(engine.ran) == Counter(case.id for case in PLAIN)
-
-    def test_nearby_what_must_be_rejected_never_shares_the_server_and_is_tried_once(self) -> None:
-        engine = Scripted({NEGATIVE.id: [FAIL]})
-        events(engine, [NEGATIVE, *PLAIN], workers=3)
-        assert engine.ran[-1] == NEGATIVE.id
-        assert engine.ran.count(NEGATIVE.id) == 1
-
-    def test_a_run_that_is_stopped_does_not_do_the_rest_first(self, start: Start) -> None:
-        class Counts(Behaviour):
-            served = 0
-
-            def handle(self, request: Request) -> Response:
-                type(self).served += 1
-                return super().handle(request)
-
-        server = start(Counts)
-        target = target_of(server.url)
-        cases = chosen("D", "B", "M", "O")
-        stopped = run(Engine(target, discover(target)), cases, 2)
-        next(stopped)
-        cast(Generator[CaseFinished, None, None], stopped).close()
-        assert Counts.served < len(cases)
-
-    def test_a_run_that_is_stopped_closes_the_engine(self) -> None:
-        engine = Scripted({})
-        stopped = run(cast(Engine, engine), PLAIN)
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_a_run_that_is_stopped_sends_nothing_more_and_closes_the_engine(
+        self, workers: int
+    ) -> None:
+        engine = Scripted()
+        stopped = run(cast(Engine, engine), [*MANY, NEGATIVE], workers)
         next(stopped)
         cast(Generator[CaseFinished, None, None], stopped).close()
         assert engine.closed
-        assert len(engine.ran) == 1
+        assert MANY[-1].id not in (*engine.alone, *engine.beside)
+        assert NEGATIVE.id not in engine.alone
+
+
+class TestSideBySide:
+    def test_positive_cases_share_the_server_and_all_others_have_it_one_by_one(self) -> None:
+        first = make_case()
+        of_state = [
+            replace(first, id="D1/behind-another", first=first),
+            replace(first, id="D1/at-once", together=4),
+            replace(first, id="D1/watched", canary="json"),
+        ]
+        harmful = [NEGATIVE, replace(NEGATIVE, id="D1/dangerous", dangerous=True)]
+        engine = Scripted()
+        events(engine, [*harmful, *of_state, generated_case(), *PLAIN, GET], workers=3)
+        assert sorted(engine.beside) == sorted([*(case.id for case in PLAIN), GET.id])
+        alone = [*of_state, generated_case(), *harmful]
+        assert engine.alone == [case.id for case in alone]
+
+    @pytest.mark.parametrize(
+        "beside", [FAIL, Verdict(Outcome.INCONCLUSIVE, TimedOut(1.0, 0, "in time"))]
+    )
+    @pytest.mark.parametrize("alone", [PASS, FAIL])
+    def test_what_is_not_right_runs_again_alone_and_only_that_counts(
+        self, beside: Verdict, alone: Verdict
+    ) -> None:
+        wrong = [PLAIN[1].id, PLAIN[3].id]
+        engine = Scripted({case: [beside, alone] for case in wrong})
+        found = events(engine, [*PLAIN, NEGATIVE], workers=3)
+        assert engine.alone == [*wrong, NEGATIVE.id]  # in the plan's order
+        verdicts = {event.result.case.id: event.result.verdict for event in found}
+        assert verdicts == {
+            **{case.id: PASS for case in (*PLAIN, NEGATIVE)},
+            **dict.fromkeys(wrong, alone),
+        }
+
+    def test_what_breaks_a_rule_for_all_exchanges_runs_again_until_that_is_known(self) -> None:
+        kept, broken = (
+            (Result(case, PASS), [Observation("announced_closes", case.id, 1, wrong)])
+            for wrong, case in enumerate(PLAIN[:2])
+        )
+        observations = Observations()
+        assert is_right(kept, observations)
+        assert not is_right(broken, observations)
+        observations.add(broken[1])
+        assert is_right(broken, observations)
+
+    def test_after_a_request_without_an_answer_the_rest_of_them_is_sent_alone(self) -> None:
+        silent = MANY[0].id
+        engine = Scripted({silent: [Verdict(Outcome.INCONCLUSIVE, TimedOut(1.0, 0, "in time"))]})
+        engine.silent = {silent}
+        found = events(engine, MANY[:20], workers=1 + 1)
+        assert [event.result.case for event in found] == MANY[:20]
+        assert set(engine.alone) >= {silent}
+        assert set(engine.alone) | set(engine.beside) == {case.id for case in MANY[:20]}
+        assert len(engine.beside) < 20
+
+    def test_what_was_not_sent_is_no_reason_to_send_anything(self) -> None:
+        engine = Scripted({PLAIN[1].id: [Verdict(Outcome.NOT_RUN, RoleAbsent("mixed", "none"))]})
+        found = events(engine, PLAIN, workers=3)
+        assert [event.result.outcome for event in found].count(Outcome.NOT_RUN) == 1
+
+    def test_a_server_that_does_not_serve_so_many_connections_is_not_shared(self) -> None:
+        engine = Scripted()
+        engine.serves = False
+        events(engine, PLAIN, workers=3)
+        assert (engine.alone, engine.beside) == ([case.id for case in PLAIN], [])

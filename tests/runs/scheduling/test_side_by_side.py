@@ -12,11 +12,11 @@ import pytest
 
 from support.cases import make_case
 from support.long_tests import sample
-from support.runs import chosen, outcomes, said
+from support.runs import chosen, outcomes, restarting_on_request, said
 from support.servers import Start
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Rejected, Request, Response
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.runs.discovery import discover
@@ -25,14 +25,11 @@ from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
-from v2_conformance.runs.scheduling.side_by_side import shares
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import Case, GeneratedCase
-from v2_conformance.suite.causes.causes import DidNotSurvive, FailedBesideOthers
+from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.circumstances import KilledBy
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.library import generated_case, suite_cases
-from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.faults import FAULTS
 from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
@@ -41,7 +38,6 @@ from v2_mutants.servers import MutantServer
 Outcomes = Mapping[str, Outcome]
 
 _WORKERS = 8
-_FAR_S = 0.02  # what the engine believes, so that all that can share the server does
 _TIMEOUT_S = 5.0
 # What leaves something behind in a connection, a model or the server.
 _MODULES = ("state", "transport", "framing")
@@ -66,12 +62,12 @@ def run_of(
     folder: Path | None = None,
     *,
     timeout: float = _TIMEOUT_S,
+    recovery: Recovery | None = None,
 ) -> dict[str, Result]:
     """The results of `cases`; with a folder, their report is in it."""
     target = make_target(server.url, profiles=SERVER_PROFILES, timeout=timeout)
     found = discover(target)
-    engine = Engine(target, found, recovery=Recovery(anew=server.restart))
-    engine.round_trip_s = _FAR_S
+    engine = Engine(target, found, recovery=recovery)
     record = Record(folder, target, found, suite_cases()) if folder is not None else None
     results = {}
     for event in run(engine, cases, workers):
@@ -158,30 +154,14 @@ class Races(Behaviour):
             self.busy -= 1
 
 
-def test_without_cases_of_c6_what_differs_is_flaky_and_nothing_fails(start: Start) -> None:
-    found = run_of(start(Races), chosen("P2/", "B5/", "R3/survives-a-rejection"), _WORKERS)
-    assert {result.outcome for result in found.values()} == {Outcome.PASS, Outcome.FLAKY}
-    flaky = [result.cause for result in found.values() if result.outcome is Outcome.FLAKY]
-    beside = [cause.beside for cause in flaky if isinstance(cause, FailedBesideOthers)]
-    assert len(beside) == len(flaky)
-    own = (cause.case if isinstance(cause, DidNotSurvive) else cause for cause in beside)
-    assert WrongStatus in {type(cause) for cause in own}
-
-
-@pytest.mark.parametrize(
-    "company", [("S2/size-against", "S9/"), ("S2/size-against", "R1/error-status")]
-)
-def test_what_a_rejection_leaves_to_other_requests_is_neither_hidden_nor_flaky(
-    company: tuple[str, ...],
-) -> None:
-    """Known-good requests of other cases take it away, or other cases meet it."""
-    cases = chosen(*company, "C5/header-length-does-not-stick")
-    with MutantServer(["header-length-kept-from-last-request"]) as server:
-        alone = outcomes(run_of(server, cases, 1))
-    with MutantServer(["header-length-kept-from-last-request"]) as server:
-        beside = outcomes(run_of(server, cases, _WORKERS))
-    assert Outcome.FAIL in alone.values()
-    assert beside == alone
+@pytest.mark.long
+def test_a_race_is_the_failure_of_c6_alone(start: Start) -> None:
+    cases = chosen("P2/", "C6/", "B5/", "R3/survives-a-rejection")
+    found = run_of(start(Races), cases, _WORKERS)
+    failed = {r.case.requirement for r in found.values() if r.outcome is Outcome.FAIL}
+    assert failed == {"C6"}
+    others = {r.outcome for r in found.values() if r.case.requirement != "C6"}
+    assert others == {Outcome.PASS}
 
 
 class DiesOfAnId(CrashingServer):
@@ -193,34 +173,37 @@ class DiesOfAnId(CrashingServer):
 
 
 def _deadly() -> list[Case]:
-    good = chosen("R3/survives-a-rejection", "S2/size-against", "H4/")
-    assert all(shares(case, _FAR_S) for case in good)
-    either = {"outcome": "either", "outputs": {"0": "binary"}}
-    killer = make_case(either, id="deadly", case_id="D1/deadly")
-    return [*good[:5], killer, *good[5:]]
+    good = [case for case in chosen("P2/") if not case.alone]
+    killer = make_case(id="deadly", case_id="D1/deadly")
+    return [*good[:5], killer, *good[5:], *chosen("R3/survives-a-rejection")]
 
 
-def test_the_case_that_killed_a_server_is_found_among_those_beside_it(start: Start) -> None:
-    cases = _deadly()
-    found = run_of(start(DiesOfAnId), cases, _WORKERS)
-    alone = run_of(start(DiesOfAnId), cases, 1)
-    assert outcomes(found) == outcomes(alone)
-    assert isinstance(found["D1/deadly"].cause, DidNotSurvive)
-    assert found["D1/deadly"].cause.beside == ()
-    assert found[cases[-1].id].cause == KilledBy("D1/deadly", cases[-1].role)
-
-
-def test_a_server_that_nobody_can_start_again_is_blamed_on_one_and_the_others_are_named(
-    start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_kills_a_server_that_comes_back_is_found_out(start: Start) -> None:
     server = start(DiesOfAnId)
-    monkeypatch.setattr(server, "restart", lambda: None)
-    monkeypatch.setattr("v2_conformance.runs.scheduling.blame._ANEW_WITHIN_S", 0.0)
-    found = run_of(server, _deadly(), _WORKERS)
+    with restarting_on_request(server) as command:
+        found = run_of(server, _deadly(), _WORKERS, recovery=Recovery(command))
+    failed = {r.case.id: r.cause for r in found.values() if r.outcome is not Outcome.PASS}
+    assert list(failed) == ["D1/deadly"]
+    cause = failed["D1/deadly"]
+    assert isinstance(cause, DidNotSurvive)
+    assert cause.beside == ()
+
+
+def test_when_a_server_stays_dead_one_is_blamed_the_others_are_named_and_nothing_is_lost(
+    start: Start, tmp_path: Path
+) -> None:
+    cases = _deadly()
+    found = run_of(start(DiesOfAnId), cases, _WORKERS, tmp_path)
+    assert set(found) == {case.id for case in cases}
     (blamed,) = [r for r in found.values() if r.outcome is Outcome.FAIL]
     assert isinstance(blamed.cause, DidNotSurvive)
     assert "D1/deadly" in (blamed.case.id, *blamed.cause.beside)
-    assert not {r.outcome for r in found.values()} & {Outcome.FLAKY, Outcome.INCONCLUSIVE}
+    rest = [r for r in found.values() if r.outcome not in (Outcome.FAIL, Outcome.PASS)]
+    assert {r.outcome for r in rest} == {Outcome.NOT_RUN}
+    assert {r.cause for r in rest} == {KilledBy(blamed.case.id, r.case.role) for r in rest}
+    verification, words = said(tmp_path / "report.json")
+    odd = [case.id for case in verification.cases if case.problem]
+    assert not {*odd} - {"D1/deadly"}, words  # which is no case of the suite
 
 
 @pytest.mark.parametrize(
@@ -241,36 +224,6 @@ def test_a_report_of_eight_workers_verifies(fault: str, tmp_path: Path) -> None:
     assert not [case.id for case in verification.cases if case.other_cause], words
 
 
-class DiesAfterAnId(Behaviour):
-    """Serves no inference any more once it has served one with an id."""
-
-    dead = False
-
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        if self.dead:
-            raise Rejected("gone", 500)
-        self.dead = b'"id":"' in bytes(request.body)
-        return super().infer(model, request)
-
-
-def test_what_kills_while_interference_is_sought_has_the_result_of_a_killer(tmp_path: Path) -> None:
-    cases = chosen("C7/id-does-not-stick", "C7/shape-does-not-stick", "P2/blob")
-    with ReferenceServer(DiesAfterAnId) as server:
-        found = run_of(server, cases, _WORKERS, tmp_path)
-    killed = found["C7/id-does-not-stick"]
-    assert (killed.outcome, type(killed.cause)) == (Outcome.FAIL, DidNotSurvive)
-    verification, words = said(tmp_path / "report.json")
-    assert not [case.id for case in verification.cases if case.problem], words
-
-
-def test_a_report_verifies_whose_generated_requests_ran_beside_each_other(tmp_path: Path) -> None:
-    with ReferenceServer() as server:
-        found = run_of(server, [generated_case()], _WORKERS, tmp_path)
-    assert {result.outcome for result in found.values()} == {Outcome.PASS}
-    verification, words = said(tmp_path / "report.json")
-    assert not [case.id for case in verification.cases if case.problem], words
-
-
 @pytest.mark.parametrize(
     ("round_trip_s", "workers"), [(0.0005, 1), (0.015, 1), (0.024, 2), (0.05, 5), (3.0, 8)]
 )
@@ -278,6 +231,15 @@ def test_the_usual_number_of_workers_is_as_many_as_the_distance_makes_useful(
     round_trip_s: float, workers: int
 ) -> None:
     assert usual_workers(round_trip_s) == workers
+
+
+def test_a_far_server_that_closes_every_connection_is_shared_too(start: Start) -> None:
+    class Closes(Behaviour):
+        def keeps_open(self, request: Request, response: Response) -> bool:
+            return False
+
+    found = run_of(start(Closes), chosen("H4/", "P2/blob", "R3/survives-a-rejection"), _WORKERS)
+    assert {result.outcome for result in found.values()} == {Outcome.PASS}
 
 
 class Seats(ReferenceServer):

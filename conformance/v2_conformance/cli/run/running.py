@@ -49,7 +49,6 @@ def run_server(options: RunOptions) -> int:
                 url=server.url,
                 profiles=options.profiles or OPT_IN_PROFILES,  # it serves all of them
             )
-            recovery = replace(recovery, anew=server.restart)
         target = target_of(options)
         stack.enter_context(masked_errors(target.mask))
         for line in warnings_about_secrets(target):

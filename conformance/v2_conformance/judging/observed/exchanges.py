@@ -125,6 +125,10 @@ class Observations:
             known.pop(case, None)
         self.add(seen)
 
+    def are_wrong(self, what: Observed) -> bool:
+        """Return True if some exchange was seen to break the rule."""
+        return any(one.wrong for one in self._seen.get(what, {}).values())
+
     def verdict(self, case: ObservedCase) -> Verdict:
         """Return the verdict on the observed `case`, from everything that was added."""
         found = list(self._seen.get(case.observed, {}).values())

@@ -1,4 +1,4 @@
-"""Runs cases against a server: whether each is sent, its result, and who killed what.
+"""Runs single cases against a server: whether each is sent, its result, and what it killed.
 
 A server may die from a case. The case after which the canary fails is the one that fails; later
 cases that need what it killed are `not_run` and name it, so that there are no collateral failures.
@@ -6,17 +6,15 @@ cases that need what it killed are `not_run` and name it, so that there are no c
 
 from __future__ import annotations
 
-import contextlib
+import math
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from v2_conformance.conversations.case import known_good_needed
-from v2_conformance.conversations.generated import generated, sendable
-from v2_conformance.conversations.steps import AskApart, Concluded, Known, play
+from v2_conformance.conversations.steps import Known
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.survival import (
@@ -25,28 +23,24 @@ from v2_conformance.judging.survival import (
     MOST_SURPLUS,
     Claims,
     needs_the_dead,
-    not_sent,
     out_of_time,
     skipped,
     surplus,
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.runs.budget import Budget
-from v2_conformance.runs.canary import Canary, DisturbedError
+from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.distance import round_trip_s
-from v2_conformance.runs.generated import first_failure, usable_roles
+from v2_conformance.runs.generated import run_generated
 from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.live import Live
 from v2_conformance.runs.patience import Patience
+from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.result import Calibrated, Result
-from v2_conformance.runs.scheduling.blame import Blame, Killing
 from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
-from v2_conformance.runs.scheduling.repeating import Repeats
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.causes import GeneratedFailure
 from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.stand_ins import stood_in
@@ -54,10 +48,9 @@ from v2_conformance.wire.transport import Transport
 
 
 class Engine:
-    """Runs single cases against one target.
+    """Runs single cases against one target, and knows what a run has to know of its server.
 
-    `run` runs a case that has the server to itself. `run_beside` runs one concurrently with others;
-    its result counts only once it is `settled`.
+    If the target cannot have a case's model, the case goes to the model that stands in for it.
     """
 
     def __init__(
@@ -77,124 +70,47 @@ class Engine:
         """
         self.target = target
         self.server = server
-        self.round_trip_s = round_trip_s(server.asked)
         self.out_of_time = False  # True if a case was not sent because the time was spent
-        self.cuts_off = False  # True if a case was cut off that no other can have disturbed
-        self.deaths = Deaths()
+        self._budget = budget or Budget(math.inf)
         self._claims = Claims(target.profiles, target.unsupported, server.present, server.absent)
         patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, patience)
         self._hangs = Hangs(target.limits)
-        self.live = Live(
-            Known(target.address, self._claims),
-            transport or target.transport(),
-            patience,
-            self._canary,
-            self._hangs,
-        )
+        transport = transport or target.transport()
+        known = Known(target.address, self._claims)
+        self.live = Live(known, transport, patience, self._canary, self._hangs)
         self.repeats = Repeats(self._canary)
-        self._blame = Blame(target, self._canary, self.deaths, recovery or Recovery(), budget)
-        self._fatal: dict[str, Result] = {}
+        self.deaths = Deaths(target, self._canary, recovery or Recovery(), self._budget)
+        self._fatal: dict[str, Result] = {}  # of the cases that killed something, by id
         self._surplus = 0
-        self._budget = budget
 
-    def run(self, case: Case, *, in_any_case: bool = False) -> Result:
+    def run(self, case: Case) -> Result:
         """Run one case while nothing else runs. Never raises for what the server does.
 
-        If the target cannot have the case's model, the case goes to the model that stands in for
-        it, if any. It is not sent once the time is spent, unless `in_any_case`.
+        A case that killed what is still dead is not tried again.
         """
-        if isinstance(case, GeneratedCase):
-            return self.run_generated(case)
-        moved, started = self._moved(case), time.perf_counter()
-        fatal = self._still_fatal(moved)
-        if fatal is not None:
-            return fatal
-        unsent = self._unsent(moved, in_any_case=in_any_case)
-        if unsent is not None:
-            return Result(moved, unsent)
-        result = self._guarded(moved, lambda: self._alone(moved))
-        result = replace(result, duration_s=time.perf_counter() - started)
-        self._count(result)
-        if self.deaths.killer_of(moved.role) == moved.id:
-            self._fatal[moved.id] = result
-        return result
-
-    def run_beside(self, case: Case) -> Result:
-        """Run one case while others run. Any of them may be why it goes wrong, so the result does
-        not count before it is `settled`.
-        """
-        if isinstance(case, GeneratedCase | ObservedCase):
-            raise TypeError("such a case has the server for itself")
-        moved, started = self._moved(case), time.perf_counter()
-        unsent = self._unsent(moved)
-        if unsent is not None:
-            return Result(moved, unsent)
-        result = self._guarded(moved, lambda: self._beside(moved))
-        return replace(result, duration_s=time.perf_counter() - started, beside=True)
-
-    def settled(self, result: Result) -> Result:
-        """Return the final result of a case that ran early, now that all earlier cases are settled.
-
-        If the case could not have been sent had all run one by one, it counts as not sent.
-        """
-        case = result.case
-        if not result.exchanges or not isinstance(case, RequestCase | GetCase):
-            return result
-        fatal = self._still_fatal(case)
-        if fatal is not None:
-            return fatal
-        unsent = self._skip(case)
-        if unsent is not None:
-            return Result(case, unsent)
-        if result.beside:
-            self._count(result)
-            self._note_hang(result)
-        return replace(result, beside=False)
-
-    def run_generated(self, case: GeneratedCase, answers: Sequence[Result] = ()) -> Result:
-        """Run the generated requests whose models the server has.
-
-        `answers` are the results of the first ones, which have already run.
-        """
-        started = time.perf_counter() - sum(answer.duration_s for answer in answers)
         fatal = self._fatal.get(case.id)
-        killed = (self.deaths.killer_of(role) == case.id for role in (None, *self.server.present))
-        if fatal is not None and fatal.case is case and any(killed):
+        if fatal is not None and self.deaths.killed_by(case):
             return fatal
-        known = iter(answers)
-
-        def answer(asked: AskApart) -> Concluded | None:
-            result = next(known, None)
-            if result is None:
-                result = self.run(asked.case)
-                if result.case is not asked.case:
-                    return None  # an earlier request killed what this one needs
-            return Concluded(result.verdict, result.exchanges)
-
-        came = play(generated(case, sendable(case, self._claims)), answer)
-        if came.verdict.outcome is Outcome.PASS and self.target.generated:
-            came = self._drawn(case) or came
-        result = Result(case, came.verdict, time.perf_counter() - started, came.exchanges)
-        if case.id in self._fatal:
+        if isinstance(case, GeneratedCase):
+            result = run_generated(case, self.target, self.server, self._claims, self.run)
+        else:
+            result = self._sent(case, self._alone)
+            self.count(result)
+        if self.deaths.killed_by(case):
             self._fatal[case.id] = result
         return result
 
-    def _drawn(self, case: GeneratedCase) -> Concluded | None:
-        """Send more requests, which are drawn from the run's seed, and return what the first that
-        fails comes to.
-        """
-        roles, seed = usable_roles(self.target, self.server), self.target.seed or 0
-        found = first_failure(self.run, roles, self.target.generated, seed)
-        if found is None:
-            return None
-        failed = Concluded(found.result.verdict, found.result.exchanges)
-        asked = AskApart(found.case, found.entry)
-        came = play(generated(case, [asked]), lambda _: failed)
-        cause = came.verdict.cause
-        if isinstance(cause, GeneratedFailure):
-            cause = replace(cause, number=found.number, seed=seed, hypothesis=found.hypothesis)
-        return Concluded(replace(came.verdict, cause=cause), came.exchanges)
+    def run_beside(self, case: Case) -> Result:
+        """Run one case while others run, any of which may be why it goes wrong."""
+        return self._sent(case, lambda moved: self._conversed(moved, alone=False))
+
+    def count(self, result: Result) -> None:
+        """Count what the server sent beyond need in a case, whose result counts."""
+        present = self.server.present
+        known = [present[role].known for role in result.case.roles if role in present]
+        answer = max((one.answer_bytes for one in known if one is not None), default=0)
+        self._surplus += sum(surplus(e.transcript, answer) for e in result.exchanges)
 
     def without_extension(self, case: Case) -> Result:
         """Return the result of a case that is not sent because the server leaves the extension
@@ -203,48 +119,16 @@ class Engine:
         moved = case if isinstance(case, GeneratedCase) else self._moved(case)
         return Result(moved, skipped(moved, self._claims) or LEFT_OUT)
 
-    def generated(self, case: GeneratedCase) -> list[Case]:
-        """Return the requests of `case` that the target gets, each as its own case."""
-        return [asked.case for asked in sendable(case, self._claims)]
-
     def judged(self, case: ObservedCase, observations: Observations) -> Result:
         """Return the result of a case about all exchanges, which sends nothing."""
         observations.add(self._canary.seen(self.repeats.differing))
         return Result(case, skipped(case, self._claims) or observations.verdict(case))
 
-    def killings(self, unclear: Sequence[Result]) -> list[Killing]:
-        """Return who killed what: see Blame. Nothing else may be in flight."""
-        return self._blame.killings(unclear, self.live.fresh_connection())
-
-    def blame(self, killing: Killing) -> None:
-        """Record a killing: see Blame."""
-        self._blame.note(killing)
-        self._fatal[killing.result.case.id] = killing.result
-
-    def sends(self, case: Case) -> bool:
-        """Return True if a case can be sent to this target and what it needs is alive."""
-        return isinstance(case, RequestCase | GetCase) and self._skip(case) is None
-
-    def calibrate(self, case: Case) -> None:
-        """Look for the canaries that a case needs, if it is sent, while others are found. Once the
-        time of the run is spent, look for none.
+    def killers(self, unclear: Sequence[Result]) -> dict[str, Result]:
+        """Return the results of those of the cases that ran beside others which are to blame for
+        what is dead now, by id: see Deaths. Nothing else may be in flight.
         """
-        spent = self._budget is not None and self._budget.spent
-        if spent or not isinstance(case, RequestCase) or skipped(case, self._claims) is not None:
-            return
-        for role, form in known_good_needed(case):
-            with contextlib.suppress(DisturbedError):
-                self._canary.calibrate(role, self.live.connection(), form=form, alone=False)
-
-    def start_over(self) -> bool:
-        """Forget what was learned of the server, as if no case had run. Return False if a case has
-        killed something, which stays dead.
-        """
-        if self.deaths.killer_of(None) or any(map(self.deaths.killer_of, self.server.present)):
-            return False
-        self.live.hang_up()
-        self._canary.forget()
-        return True
+        return self.deaths.among(unclear, self.live.fresh_connection())
 
     def calibrations(self) -> list[Calibrated]:
         """Return the calibrations of canaries since the last call, for the record."""
@@ -254,6 +138,25 @@ class Engine:
         """End all use of the server; no thread may be running a case."""
         self.live.hang_up()
 
+    def _sent(self, case: Case, run: Callable[[RequestCase | GetCase], Result]) -> Result:
+        """Return what `run` makes of a case, or why it is not sent, or that the case or the suite
+        itself is wrong.
+        """
+        started, moved = time.perf_counter(), self._moved(case)
+        unsent = self._unsent(moved)
+        if unsent is not None:
+            return Result(moved, unsent)
+        try:
+            result = run(moved)
+        except CaseFileError as error:
+            result = Result(moved, Verdict(Outcome.ERROR, InvalidCase(str(error))))
+        except Exception as error:  # a bug in the suite must neither end the run nor pass the case
+            frame = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(frame.filename).name}:{frame.lineno}"
+            cause = SuiteError(printable(repr(error), 500), where)
+            result = Result(moved, Verdict(Outcome.ERROR, cause))
+        return replace(result, duration_s=time.perf_counter() - started)
+
     def _moved(self, case: Case) -> RequestCase | GetCase:
         """Return the case, or the one that stands in for it."""
         moved = stood_in(case, self.target.unsupported)
@@ -261,72 +164,33 @@ class Engine:
             raise TypeError(f"{case.id} sends no request to a server")
         return moved
 
+    def _unsent(self, case: RequestCase | GetCase) -> Verdict | None:
+        """Return why the case is not, or no longer, sent to this target; None if it is sent."""
+        never = skipped(case, self._claims)
+        if never is not None:
+            return never
+        for role in case.roles or (None,):
+            killer = self.deaths.killer_of(role)
+            if killer is not None:
+                return needs_the_dead(case, killer)
+        if self._surplus > MOST_SURPLUS:
+            return FLOODED
+        if self._budget.spent:
+            self.out_of_time = True
+            return out_of_time(self._budget.limit_s)
+        return None
+
     def _alone(self, case: RequestCase | GetCase) -> Result:
         def once(case: RequestCase | GetCase) -> Result:
-            came = self.live.converse(case)
-            result = Result(case, came.verdict, exchanges=came.exchanges)
-            self._note_hang(result)
-            self._blame.examine(result, self.live.connection())
+            result = self._conversed(case)
+            if isinstance(case, RequestCase) and result.exchanges and "client" not in case.request:
+                came = (one.transcript for one in result.exchanges if one.purpose.own)
+                self._hangs.note(case, result.verdict, came)
+            self.deaths.examine(result, self.live.connection())
             return result
 
         return self.repeats.checked(once(case), once, self.live.fresh_connection)
 
-    def _beside(self, case: RequestCase | GetCase) -> Result:
-        try:
-            came = self.live.converse(case, alone=False)
-        except DisturbedError as error:
-            if error.heard is not None and error.heard.problem is not None:
-                unclear = Verdict(Outcome.INCONCLUSIVE, error.heard.problem)
-                return Result(case, unclear, exchanges=(error.heard.exchange,))
-            assert isinstance(case, RequestCase)
-            return Result(case, not_sent(case, error.silence))
+    def _conversed(self, case: RequestCase | GetCase, *, alone: bool = True) -> Result:
+        came = self.live.converse(case, alone=alone)
         return Result(case, came.verdict, exchanges=came.exchanges)
-
-    def _guarded(self, case: Case, run: Callable[[], Result]) -> Result:
-        """Return the result of `run`, or that the case or the suite itself is wrong."""
-        try:
-            return run()
-        except CaseFileError as error:
-            return Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
-        except Exception as error:  # a bug in the suite must neither end the run nor pass the case
-            frame = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(frame.filename).name}:{frame.lineno}"
-            cause = SuiteError(printable(repr(error), 500), where)
-            return Result(case, Verdict(Outcome.ERROR, cause))
-
-    def _still_fatal(self, case: RequestCase | GetCase) -> Result | None:
-        """Return the result showing that the case killed what is still dead; one try is enough."""
-        killed = case.id in self._fatal and self.deaths.killer_of(case.role) == case.id
-        return self._fatal[case.id] if killed else None
-
-    def _note_hang(self, result: Result) -> None:
-        case = result.case
-        if isinstance(case, RequestCase) and result.exchanges and "client" not in case.request:
-            came = (one.transcript for one in result.exchanges if one.purpose.own)
-            self._hangs.note(case, result.verdict, came)
-
-    def _count(self, result: Result) -> None:
-        present = self.server.present
-        known = [present[role].known for role in result.case.roles if role in present]
-        answer = max((one.answer_bytes for one in known if one is not None), default=0)
-        self._surplus += sum(surplus(e.transcript, answer) for e in result.exchanges)
-
-    def _unsent(self, case: RequestCase | GetCase, *, in_any_case: bool = False) -> Verdict | None:
-        """Return why the case is not sent now, None if it is."""
-        unsent = self._skip(case)
-        if unsent is None and not in_any_case and self._budget is not None and self._budget.spent:
-            self.out_of_time = True
-            return out_of_time(self._budget.limit_s)
-        return unsent
-
-    def _skip(self, case: RequestCase | GetCase) -> Verdict | None:
-        """Return why the case is never, or no longer, sent to this target; None if it is sent."""
-        return skipped(case, self._claims) or next(self._lost(case), None)
-
-    def _lost(self, case: RequestCase | GetCase) -> Iterator[Verdict]:
-        for role in case.roles or (None,):
-            killer = self.deaths.killer_of(role)
-            if killer is not None:
-                yield needs_the_dead(case, killer)
-        if self._surplus > MOST_SURPLUS:
-            yield FLOODED

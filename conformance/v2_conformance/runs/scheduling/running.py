@@ -1,22 +1,29 @@
-"""Runs many cases and yields each result as an event: order, concurrency, retries."""
+"""Runs many cases and yields each result as an event: what runs when, and what runs again.
+
+Cases that can neither harm the server nor depend on what others leave in it may share it, one on
+each of several connections. A pass beside others is worth as much as one alone. Whatever is not
+right runs again alone, in the plan's order, and only that counts. All other cases run one by one.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from contextlib import closing
-from itertools import groupby
 
 from v2_conformance.judging.extension import SHOWN_BY
-from v2_conformance.judging.observed.exchanges import Observations
+from v2_conformance.judging.observed.exchanges import Observation, Observations
+from v2_conformance.runs.extension_watch import ExtensionWatch
 from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.runs.scheduling.extension_watch import ExtensionWatch
-from v2_conformance.runs.scheduling.side_by_side import (
-    SideBySide,
-    shares,
-    shows_interference,
-)
-from v2_conformance.suite.cases import Case, GeneratedCase, ObservedCase
+from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.outcomes import Outcome
+
+_EACH = 16  # cases of each connection that run before what went wrong among them runs again
+
+_Came = tuple[Result, Sequence[Observation]]
+"""A result that counts, and what its exchanges show."""
 
 
 def in_order(cases: Sequence[Case], watch: ExtensionWatch | None = None) -> list[Case]:
@@ -37,18 +44,21 @@ def run(
     workers: int = 1,
     watch: ExtensionWatch | None = None,
 ) -> Iterator[CaseFinished]:
-    """Run `cases`, yielding each result as it comes.
+    """Run `cases`, yielding each result as it comes: first of those that share the server, on as
+    many connections as there are `workers`.
 
-    Several `workers` run cases on as many connections: see `side_by_side`. Once `watch` has seen
-    that the server leaves the extension out, nothing more is sent. A case that failed before its
-    model was seen not to repeat its answers is yielded again, with the result that counts.
+    Once `watch` has seen that the server leaves the extension out, nothing more is sent. A case
+    that failed before its model was seen not to repeat its answers is yielded again, with the
+    result that counts.
     """
     ordered = in_order(cases, watch)
     sent: list[Case] = [case for case in ordered if not isinstance(case, ObservedCase)]
     observations = Observations()
     with closing(engine):
-        for number, result in enumerate(_watched(engine, sent, workers, watch), 1):
-            observations.add(result.seen())
+        for number, (result, seen) in enumerate(
+            _results(engine, sent, workers, watch, observations), 1
+        ):
+            observations.add(seen)
             engine.repeats.note(result)
             yield CaseFinished(result, number, len(ordered))
         for result in engine.repeats.withdrawn():
@@ -59,46 +69,79 @@ def run(
             yield CaseFinished(engine.judged(case, observations), number, len(ordered))
 
 
-def _watched(
-    engine: Engine, ordered: Sequence[Case], workers: int, watch: ExtensionWatch | None
-) -> Iterator[Result]:
-    """Yield the results of cases in their order: the first ones alone, as long as `watch` has to
-    see them.
-    """
-    begun = 0
+def _results(
+    engine: Engine,
+    left: Sequence[Case],
+    workers: int,
+    watch: ExtensionWatch | None,
+    observations: Observations,
+) -> Iterator[_Came]:
     while watch is not None and watch.undecided:
-        result = engine.run(ordered[begun])
+        result = engine.run(left[0])
         watch.note(result)
-        begun += 1
-        yield result
-    if watch is None or not watch.left_out:
-        yield from _results(engine, ordered[begun:], workers)
+        left = left[1:]
+        yield result, result.seen()
+    if watch is not None and watch.left_out:
+        yield from ((engine.without_extension(case), ()) for case in left)
         return
-    for case in ordered[begun:]:
-        yield engine.without_extension(case)
+    if workers > 1 and engine.live.serves_together(workers):
+        sharing = [case for case in left if not case.alone]
+        left = [case for case in left if case.alone]
+        with ThreadPoolExecutor(workers) as pool:
+            for at in range(0, len(sharing), _EACH * workers):
+                batch = sharing[at : at + _EACH * workers]
+                yield from _side_by_side(engine, batch, pool, observations)
+    for case in left:
+        result = engine.run(case)
+        yield result, result.seen()
 
 
-def _results(engine: Engine, ordered: Sequence[Case], workers: int) -> Iterator[Result]:
-    """Yield the results of cases in their order. With several `workers`, the cases that show
-    whether cases can share the server run first.
+def _side_by_side(
+    engine: Engine, cases: Sequence[Case], pool: Executor, observations: Observations
+) -> Iterator[_Came]:
+    """Yield the results that count of cases that share the server, in their order.
+
+    Once a request got no answer, which may be because another case killed the server, the rest of
+    them are not sent beside others.
     """
-    if workers <= 1:
-        yield from map(engine.run, ordered)
-        return
-    side = SideBySide(engine, workers)
+    stop = threading.Event()
+    engine.live.hang_up()
+    coming = [pool.submit(_beside, engine, case, stop) for case in cases]
+    killers: dict[str, Result] | None = None
     try:
-        side.calibrate(ordered)
-        side.find_interference([case for case in ordered if shows_interference(case)])
-        away = engine.round_trip_s
-        together = groupby(ordered, key=lambda case: shares(case, away) or shows_interference(case))
-        for shared, neighbours in together:
-            if shared:
-                yield from side.run(list(neighbours))
+        for case, future in zip(cases, coming, strict=True):
+            came = future.result()
+            if came is not None and is_right(came, observations):
+                engine.count(came[0])
+                yield came
                 continue
-            for case in neighbours:
-                if isinstance(case, GeneratedCase):
-                    yield side.run_generated(case)
-                else:
-                    yield engine.run(case)
+            if killers is None:
+                wait(coming)  # nothing is in flight any more
+                engine.live.hang_up()
+                ran = [one for one in (future.result() for future in coming) if one is not None]
+                killers = engine.killers([r for r, _ in ran if r.outcome is not Outcome.PASS])
+            result = killers[case.id] if case.id in killers else engine.run(case)
+            yield result, result.seen()
     finally:
-        side.close()
+        stop.set()
+        wait(coming)
+        engine.live.hang_up()
+
+
+def _beside(engine: Engine, case: Case, stop: threading.Event) -> _Came | None:
+    """Run a case beside others, unless they are to `stop`, and look at its exchanges."""
+    if stop.is_set():
+        return None
+    result = engine.run_beside(case)
+    if any(one.transcript.response is None for one in result.exchanges):
+        stop.set()
+    return result, result.seen()
+
+
+def is_right(came: _Came, observations: Observations) -> bool:
+    """Return True if a result beside others counts: a pass that breaks no rule for every exchange,
+    but for those which are known to be broken.
+    """
+    result, seen = came
+    broken = (one.what for one in seen if one.wrong)
+    return result.outcome is Outcome.PASS and all(map(observations.are_wrong, broken))

@@ -176,7 +176,8 @@ class NotKept(_AboutOthers, frozen=True, omit_defaults=True):
 class FailedBesideOthers(_AboutOthers, frozen=True):
     """The case passed alone, after it had failed while other cases ran: requests that are in
     progress at the same time affect each other (C6). If it had failed it is flaky; if only no
-    answer had come in time, the server may have been busy, and it passes.
+    answer had come in time, the server may have been busy, and it passes. Only reports of older
+    versions have it: what runs again alone now counts alone.
 
     `beside` is what it failed for then, `alone` what its pass comes to, None if it needs no
     words.

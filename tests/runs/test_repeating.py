@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from v2_conformance.runs.canary import TIMES
-from v2_conformance.runs.scheduling.repeating import Repeats
+from v2_conformance.runs.repeating import Repeats
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongShape
