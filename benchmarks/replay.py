@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from v2_conformance.report.document import Report
-from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 
 def answered_requests(report: Report) -> list[bytes]:
@@ -17,16 +17,16 @@ def answered_requests(report: Report) -> list[bytes]:
     exchanges = [*report.discovery]
     exchanges += [one for found in report.calibration for one in found.exchanges]
     exchanges += [one for case in report.cases for one in case.exchanges]
-    return [one.request for one in exchanges if _is_plain(one)]
+    return [bytes(one.request) for one in exchanges if _is_plain(one)]
 
 
-def _is_plain(exchange: RecordedExchange) -> bool:
+def _is_plain(exchange: Exchange) -> bool:
     return (
         exchange.ending is Ending.COMPLETE
         and exchange.open
         and exchange.answers == 1
         and exchange.sent == len(exchange.request)
-        and not exchange.response.startswith(b"HTTP/1.1 1")
+        and exchange.received.start(10) != b"HTTP/1.1 1"
     )
 
 

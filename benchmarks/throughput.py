@@ -45,9 +45,7 @@ def main() -> None:
     timed_run(engine, target, server, cases)  # finds the canaries, and warms up both sides
     whole, results = timed_run(engine, target, server, cases)
     repeatable = [result for result in results if _repeatable(result, target, server)]
-    requests = [
-        bytes(exchange.transcript.request) for result in repeatable for exchange in result.exchanges
-    ]
+    requests = [bytes(exchange.request) for result in repeatable for exchange in result.exchanges]
     suite, bare = [], []
     for _ in range(ROUNDS):
         suite.append(timed_run(engine, target, server, [r.case for r in repeatable])[0])
@@ -102,7 +100,7 @@ def _repeatable(result: Result, target: Target, server: Server) -> bool:
         prepared = prepare(case, target.address, server.present[case.model])
     if len(prepared.request.http1) > 1:
         return False
-    return all(exchange.transcript.open for exchange in result.exchanges)
+    return all(exchange.open for exchange in result.exchanges)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,11 @@ from typing import Any
 import msgspec
 
 from tools import ROOT
+from v2_conformance.report.bodies import JsonBody, Place
 from v2_conformance.report.document import Report
 from v2_conformance.suite.causes.causes import CAUSES
 from v2_conformance.suite.tasks import ONE_OF, Line, Task
+from v2_conformance.wire.exchange import Body
 from v2_publishing.site_index import SiteIndex
 
 MADE: Mapping[str, tuple[type, str]] = {
@@ -38,8 +40,10 @@ _WIDTH = 100
 def made_schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) in schemas/NAME.schema.json, for a name in MADE."""
     kind, title = MADE[name]
-    types = (kind, *CAUSES) if kind is Report else (kind,)
-    (_, *causes), definitions = msgspec.json.schema_components(types, ref_template=_REFERENCE)
+    types = (kind, Place, *CAUSES) if kind is Report else (kind, kind)
+    (_, _, *causes), definitions = msgspec.json.schema_components(
+        types, schema_hook=_body, ref_template=_REFERENCE
+    )
     shown = {part: _tidied(definition, causes) for part, definition in definitions.items()}
     if kind is Report:
         shown["Cause"] = {
@@ -58,6 +62,14 @@ def made_schema(name: str) -> dict[str, Any]:
         "title": title,
         "$defs": dict(sorted(shown.items())),
     }
+
+
+def _body(kind: type) -> Any:
+    """A message: itself, or its place in the streams."""
+    if kind is not Body:
+        raise NotImplementedError
+    (found,), _ = msgspec.json.schema_components((JsonBody,), ref_template=_REFERENCE)
+    return found
 
 
 def printed(value: Any, indent: str = "", before: str = "") -> str:

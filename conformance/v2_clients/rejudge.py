@@ -19,7 +19,6 @@ from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
 from v2_conformance.report.document import CaseResult, Report, with_client_name
-from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.tested import ServerInfo
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.circumstances import InvalidCase
@@ -27,7 +26,8 @@ from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.record import RecordedError, check_whole, first_difference
 from v2_conformance.verifying.setting import Setting
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 
 def judge_scenario(
@@ -53,29 +53,29 @@ def judge_scenario(
         raise RecordedError(f"it is recorded as run, but it is not: {skip.message}")
     if len(exchanges) > MOST_EXCHANGES:
         raise RecordedError(f"{len(exchanges)} exchanges are recorded: no scenario has so many")
-    hidden = known.masks and any(shows_masks(one.request) for one in exchanges)
+    hidden = known.masks and any(shows_masks(bytes(one.request)) for one in exchanges)
     try:
         asked = asked_of(case)
         turns = Turns(asked)
         for exchange in exchanges:
             check_whole(exchange)
             _check_answer(_expected(case, asked, turns, exchange), exchange, known)
-        own = [one.request for one in exchanges if one.purpose is not Purpose.DISCOVERY]
+        own = [bytes(one.request) for one in exchanges if one.purpose is not Purpose.DISCOVERY]
         verdict = judge_client(case, own, said)
     except CaseFileError as error:
         verdict = Verdict(Outcome.ERROR, InvalidCase(str(error)))
-    return verdict, observe_client(case, (one.request for one in exchanges)), hidden
+    return verdict, observe_client(case, (bytes(one.request) for one in exchanges)), hidden
 
 
 def _expected(
-    case: ClientCase, asked: Sequence[Asked], turns: Turns, exchange: RecordedExchange
+    case: ClientCase, asked: Sequence[Asked], turns: Turns, exchange: Exchange
 ) -> bytes | None:
     """Return the bytes with which the bench answers a request of the task, None if it is not one.
 
     Raises RecordedError if the purpose of the exchange is not that of its request.
     """
     try:
-        request = read_client_request(exchange.request)
+        request = read_client_request(bytes(exchange.request))
     except UnreadableRequestError:
         request = None
     turn = None if request is None else turns.next(request)
@@ -89,11 +89,11 @@ def _expected(
     return answer_to(asked[turn[0]], case.answer(*turn), request).data
 
 
-def _check_answer(expected: bytes | None, exchange: RecordedExchange, known: Setting) -> None:
+def _check_answer(expected: bytes | None, exchange: Exchange, known: Setting) -> None:
     """Raise RecordedError for an answer that the bench would not give."""
     if expected is None:
         return
-    given = exchange.response
+    given = bytes(exchange.received)
     if not expected.startswith(CONTINUE):
         given = given.removeprefix(CONTINUE)
     if exchange.ending is not Ending.COMPLETE:

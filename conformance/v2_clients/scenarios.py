@@ -13,7 +13,6 @@ from v2_clients.bench.stage import ScenarioStage
 from v2_clients.bench.tasks import USUAL_TIMEOUT_S, asked_of, task_of
 from v2_clients.judging.judge import judge_client
 from v2_clients.judging.observed import observe_client
-from v2_conformance.conversations.steps import Exchange
 from v2_conformance.errors import CaseFileError, ConformanceError
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
@@ -22,6 +21,7 @@ from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.tasks import Said
+from v2_conformance.wire.exchange import Exchange
 
 
 class ScenarioResult(Result, frozen=True):
@@ -30,7 +30,7 @@ class ScenarioResult(Result, frozen=True):
     def seen(self) -> tuple[Observation, ...]:
         """Return what its requests show about rules for every request."""
         assert isinstance(self.case, ClientCase)
-        return observe_client(self.case, (e.transcript.request for e in self.exchanges))
+        return observe_client(self.case, (bytes(e.request) for e in self.exchanges))
 
 
 def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_TIMEOUT_S) -> Result:
@@ -67,8 +67,6 @@ def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_T
 
 def judged(case: ClientCase, exchanges: tuple[Exchange, ...], said: Said) -> Result:
     """Return the result of a scenario that received all this. Raises CaseFileError."""
-    received = [
-        bytes(e.transcript.request) for e in exchanges if e.purpose is not Purpose.DISCOVERY
-    ]
+    received = [bytes(e.request) for e in exchanges if e.purpose is not Purpose.DISCOVERY]
     verdict = judge_client(case, received, said)
     return ScenarioResult(case, verdict, exchanges=exchanges, said=said)

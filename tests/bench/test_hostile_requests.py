@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.responses import exchange_of
 from support.scenarios import plain, scenario
 from v2_clients.bench.connection import Connection
 from v2_clients.bench.listener import Listener
@@ -22,7 +23,6 @@ from v2_clients.scenarios import judged, run_scenario
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said
-from v2_conformance.wire.transcript import Ending, Transcript
 
 POST = b"POST /v2/models/identity_int32/infer HTTP/1.1\r\nHost: x\r\n"
 NO = Said(lines=(Line(error="no"),), exit=0)
@@ -100,7 +100,7 @@ def test_what_is_no_right_request_is_kept_and_judged_and_holds_nobody_up(
     assert result.outcome is Outcome.FAIL, result.message
     assert result.message.isprintable()
     assert result.seen() is not None
-    assert sum(len(e.transcript.request) for e in exchanges) < 2 * MOST_HEAD + 1_000_000
+    assert sum(len(e.request) for e in exchanges) < 2 * MOST_HEAD + 1_000_000
     assert run_scenario(made, plain()).outcome is Outcome.PASS
 
 
@@ -132,7 +132,7 @@ def test_only_what_follows_on_a_connection_is_recorded_as_sent_on_a_reused_one(
     with listening(made) as (stage, address):
         send(address, (POST + body) * 2)
         exchanges = stage.exchanges()
-    assert [one.transcript.reused for one in exchanges] == [False, True]
+    assert [one.reused for one in exchanges] == [False, True]
 
 
 def test_a_client_that_sends_without_end_is_no_longer_answered(made: ClientCase) -> None:
@@ -184,7 +184,7 @@ def test_an_exchange_whose_answer_is_there_is_waited_for_until_it_is_kept(made: 
             number, turn = stage.begin(None)
             answered.set()
             asked_for.wait(10)
-            stage.keep(number, turn, Transcript(b"x", 1, b"y", Ending.COMPLETE), infers=True)
+            stage.keep(number, turn, exchange_of(b"y", request=b"x"), infers=True)
 
     thread = threading.Thread(target=answer)
     thread.start()

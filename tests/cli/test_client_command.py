@@ -93,7 +93,7 @@ def test_secrets_are_in_no_file_and_in_no_line(
     assert case.said is not None
     assert case.said.lines[0].error == "no " + "*" * len(SECRET)
     assert case.exchanges
-    assert SECRET.encode() not in case.exchanges[0].request
+    assert SECRET.encode() not in bytes(case.exchanges[0].request)
 
 
 @pytest.mark.parametrize(

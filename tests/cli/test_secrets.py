@@ -51,8 +51,8 @@ def _everything(folder: Path, printed: str) -> Iterator[tuple[str, bytes]]:
             yield path.name, path.read_bytes()
     for case in load_report(folder / "report.json").cases:
         for exchange in case.exchanges:
-            yield f"request {len(exchange.request)} {case.id}", exchange.request
-            yield f"response {exchange.purpose} {case.id}", exchange.response
+            yield f"request {len(exchange.request)} {case.id}", bytes(exchange.request)
+            yield f"response {exchange.purpose} {case.id}", bytes(exchange.received)
 
 
 def run(cli: Cli, folder: Path, *arguments: str) -> tuple[int, str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import msgspec
 import pytest
 
 from support.cases import ADDRESS, REJECT, binding, make_case
 from support.responses import answer as document
-from support.responses import http, sized, transcript, v2
+from support.responses import exchange_of, http, sized, v2
 from v2_conformance.conversations.calibration import calibration
 from v2_conformance.conversations.case import conversation
 from v2_conformance.conversations.generated import generated
@@ -25,7 +24,6 @@ from v2_conformance.conversations.steps import (
     Known,
     KnownGood,
     Step,
-    exchange_of,
     play,
 )
 from v2_conformance.judging.known_good import known_good
@@ -39,21 +37,22 @@ from v2_conformance.suite.causes.passes import GeneratedRequests
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode.requests import Prepared
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 ROLE = "identity/INT32"
 KNOWN = Known(ADDRESS, Claims(("binary",), frozenset(), {ROLE: binding(ROLE)}, {}))
 
 
-def sent(received: bytes, ending: Ending = Ending.COMPLETE) -> Transcript:
-    return msgspec.structs.replace(transcript(received, ending), request=b"x", sent=1)
+def sent(received: bytes, ending: Ending = Ending.COMPLETE) -> Exchange:
+    return exchange_of(received, ending, request=b"x")
 
 
 RIGHT = sent(v2(document(sized()), bytes([1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0])))
 REFUSED = sent(http(b'{"error":"no"}', 400))
 SILENT = sent(b"", Ending.TIMEOUT)
-WELL = Heard(exchange_of(RIGHT, Purpose.CANARY_SAME), None)
-ILL = Heard(exchange_of(SILENT, Purpose.CANARY_SAME), NoResponse("timeout", ""))
+WELL = Heard(RIGHT.for_purpose(Purpose.CANARY_SAME), None)
+ILL = Heard(SILENT.for_purpose(Purpose.CANARY_SAME), NoResponse("timeout", ""))
 
 
 def had(
@@ -83,8 +82,8 @@ def _short(step: Step) -> str:
     return f"calibrate {step.form}"
 
 
-def own(answered: Transcript) -> Answer:
-    return exchange_of(answered, Purpose.CASE)
+def own(answered: Exchange) -> Answer:
+    return answered.for_purpose(Purpose.CASE)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +157,7 @@ def test_a_conversation_tells_all_that_shows_its_verdict_in_order() -> None:
 
 
 def test_what_was_not_sent_met_a_server_that_was_away_and_asks_nothing_more() -> None:
-    away = transcript(b"", Ending.REFUSED)
+    away = exchange_of(b"", Ending.REFUSED)
     steps, came = had(make_case(REJECT), ["", own(away)])
     assert steps[-1] == "case kept"
     assert came.verdict.outcome is not Outcome.PASS
@@ -172,7 +171,7 @@ def test_a_model_that_answers_no_known_good_request_says_why() -> None:
 
 def test_calibration_ends_with_the_first_exact_answer_or_takes_the_clearest() -> None:
     ways = known_good(ROLE, ADDRESS, binding(ROLE))
-    ones = transcript(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
+    ones = exchange_of(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
     answers = [SILENT, ones]
     first = play(calibration(ways), lambda way: answers.pop(0))
     assert (first.prepared, first.expected) == (ways[1], None)
@@ -183,8 +182,8 @@ def test_calibration_ends_with_the_first_exact_answer_or_takes_the_clearest() ->
 
 def test_tensors_that_are_wrong_only_at_first_are_kept_as_what_was_wrong() -> None:
     ways = known_good(ROLE, ADDRESS, binding(ROLE))
-    ones = transcript(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
-    zeros = transcript(v2(document(sized()), bytes(12)))
+    ones = exchange_of(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
+    zeros = exchange_of(v2(document(sized()), bytes(12)))
     for answers, sent in (
         ([zeros, ones, ones], (0, 1, 0)),
         ([zeros, zeros, zeros, ones], (0, 1, 2, 0)),
@@ -193,8 +192,8 @@ def test_tensors_that_are_wrong_only_at_first_are_kept_as_what_was_wrong() -> No
         asked: list[int] = []
 
         def answer(
-            way: Prepared, answers: list[Transcript] = answers, asked: list[int] = asked
-        ) -> Transcript:
+            way: Prepared, answers: list[Exchange] = answers, asked: list[int] = asked
+        ) -> Exchange:
             asked.append(list(ways).index(way))
             return answers.pop(0)
 
@@ -206,9 +205,9 @@ def test_tensors_that_are_wrong_only_at_first_are_kept_as_what_was_wrong() -> No
 
 def test_a_form_that_is_refused_or_always_wrong_is_no_matter_of_the_first_answer() -> None:
     ways = known_good(ROLE, ADDRESS, binding(ROLE))
-    ones = transcript(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
-    zeros = transcript(v2(document(sized()), bytes(12)))
-    busy = transcript(http(b"loading", 503))
+    ones = exchange_of(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
+    zeros = exchange_of(v2(document(sized()), bytes(12)))
+    busy = exchange_of(http(b"loading", 503))
     for answers in ([REFUSED, ones], [busy, ones], [zeros, ones, zeros]):
         left = iter(answers)
         first = play(calibration(ways), lambda way: next(left))  # noqa: B023

@@ -18,14 +18,14 @@ from support.responses import answer, sized, v2
 from v2_conformance.cli.main import main
 from v2_conformance.formats.text.case import lines
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
-from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.files import as_json
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongValue
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 HOSTILE = "\x1b[2J\x00<b>\u202e\x9b31m\u2028😀"
 BLOB = bytes(range(100, 132))
@@ -36,9 +36,7 @@ REQUEST = RESPONSE.replace(
 OWN = exchange(REQUEST, RESPONSE)
 
 
-def failing(
-    case_id: str = "D1/x[INT32]", *exchanges: RecordedExchange, **members: Any
-) -> CaseResult:
+def failing(case_id: str = "D1/x[INT32]", *exchanges: Exchange, **members: Any) -> CaseResult:
     words = members.pop("message", "OUT: element 1 is wrong")
     usual = {"why": "It shows that values survive."}
     return case(case_id, "fail", words, *(exchanges or (OWN,)), **{**usual, **members})

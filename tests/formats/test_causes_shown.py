@@ -32,6 +32,7 @@ from v2_conformance.suite.causes.findings import (
     WrongStatus,
 )
 from v2_conformance.suite.causes.output_findings import MissingOutput
+from v2_conformance.wire.exchange import Body
 
 NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
 P5 = "P5 Response header length is the JSON's exact length"
@@ -220,7 +221,7 @@ def test_the_terminal_says_what_relations_have_shown_and_what_they_could_not() -
 
 
 def test_values_of_inputs_without_elements_are_not_said_to_be_tested() -> None:
-    empty, full = SampleValue((0, 4), b""), SampleValue((1,), bytes(4))
+    empty, full = SampleValue((0, 4), Body()), SampleValue((1,), Body(bytes(4)))
 
     def doubts(*samples: tuple[SampleValue, ...]) -> list[str]:
         model = AskedModel(role="model/m", inputs=(), samples=samples, special=(), learned=())

@@ -8,7 +8,6 @@ import shlex
 import ssl
 import subprocess
 import sys
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,8 @@ from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.formats.replay.commands import replay_command, write_replay
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.report.bodies import Streams
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.kept_bytes import Deflated
 from v2_conformance.report.recording.results import case_result
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive
@@ -96,7 +95,7 @@ def report(url: str) -> Report:
 
 
 def request_of(sent: CaseResult) -> bytes:
-    return sent.exchanges[0].request
+    return bytes(sent.exchanges[0].request)
 
 
 def taking(*sizes: int) -> Script:
@@ -257,7 +256,7 @@ def test_replay_is_answered_like_the_case(name: str, tmp_path: Path) -> None:
     with ReferenceServer() as server:
         (result,) = results(target_of(server.url), [CASES()[name]]).values()
         sent = case_result(result, ("binary",), Mask())
-        recorded = sent.exchanges[0].response
+        recorded = bytes(sent.exchanges[0].received)
         printed = paste(f"{write_replay(report('http://elsewhere'), sent, tmp_path)} {server.url}")
     assert answers(printed) == [recorded]
 
@@ -265,8 +264,8 @@ def test_replay_is_answered_like_the_case(name: str, tmp_path: Path) -> None:
 def test_a_request_that_the_report_has_only_the_start_of_is_not_sent(tmp_path: Path) -> None:
     sent = record(posted(bytes(20_000)))
     (first,) = sent.exchanges
-    start = Deflated(zlib.compress(first.request[:512]), len(first.request), 512, "0" * 64)
-    cut = msgspec.structs.replace(first, request_kept=start)
+    start = Streams().cut(bytes(first.request), 512)
+    cut = msgspec.structs.replace(first, request=start)
     with pytest.raises(ReportFileError, match=r"lacks \d+ bytes of what was sent"):
         write_replay(report("http://h"), msgspec.structs.replace(sent, exchanges=(cut,)), tmp_path)
     assert not list(tmp_path.iterdir())

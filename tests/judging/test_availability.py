@@ -5,19 +5,19 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 import pytest
-from msgspec.structs import replace
 
-from support.responses import http, transcript
+from support.responses import exchange_of, http
 from v2_conformance.judging.availability import asks_to_wait, down, plea, retry_after_s, unavailable
 from v2_conformance.suite.causes.circumstances import Unavailable
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.http1.response import ResponseReader
-from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
+from v2_conformance.wire.response import Ending, Limits, Response
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=timezone.utc)
 
 
 def response(status: int, *fields: tuple[str, object]) -> Response:
-    found = transcript(http(b"later", status, *fields)).response
+    found = exchange_of(http(b"later", status, *fields)).response
     assert found is not None
     return found
 
@@ -27,19 +27,19 @@ def response(status: int, *fields: tuple[str, object]) -> Response:
     [(200, False), (400, False), (429, True), (500, False), (502, True), (503, True), (504, True)],
 )
 def test_gateway_errors_and_429_are_unavailability(status: int, expected: bool) -> None:
-    assert unavailable(transcript(http(b"", status))) is expected
+    assert unavailable(exchange_of(http(b"", status))) is expected
 
 
 @pytest.mark.parametrize(("second", "expected"), [(200, False), (503, True), (429, True)])
 def test_the_answer_to_a_request_behind_counts_as_well(second: int, expected: bool) -> None:
     reader = ResponseReader(Limits(), answers=2)
     reader.feed(http(b"") + http(b"later", second))
-    found = transcript(http(b""))
-    assert unavailable(replace(found, partial=reader.response())) is expected
+    found = exchange_of(http(b""), response=reader.response())
+    assert unavailable(found) is expected
 
 
 def test_no_answer_is_not_unavailability() -> None:
-    assert not unavailable(transcript(b"", Ending.REFUSED))
+    assert not unavailable(exchange_of(b"", Ending.REFUSED))
 
 
 def test_a_server_asks_to_wait_with_429_or_with_503_and_retry_after() -> None:
@@ -80,16 +80,16 @@ def test_a_date_counts_from_the_servers_own_clock() -> None:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (transcript(http()), False),
-        (transcript(http(b"", 404)), False),
-        (transcript(http(b"", 429)), False),
-        (transcript(http(b"", 503, ("Retry-After", "1"))), False),
-        (transcript(http(b"", 502)), True),
-        (transcript(http(b"", 503)), True),
-        (transcript(http(b"", 504)), True),
-        (transcript(b"", Ending.REFUSED), True),
-        (transcript(b"", Ending.TIMEOUT), True),
+        (exchange_of(http()), False),
+        (exchange_of(http(b"", 404)), False),
+        (exchange_of(http(b"", 429)), False),
+        (exchange_of(http(b"", 503, ("Retry-After", "1"))), False),
+        (exchange_of(http(b"", 502)), True),
+        (exchange_of(http(b"", 503)), True),
+        (exchange_of(http(b"", 504)), True),
+        (exchange_of(b"", Ending.REFUSED), True),
+        (exchange_of(b"", Ending.TIMEOUT), True),
     ],
 )
-def test_down_if_only_a_gateway_answers(answer: Transcript, expected: bool) -> None:
+def test_down_if_only_a_gateway_answers(answer: Exchange, expected: bool) -> None:
     assert down(answer) is expected

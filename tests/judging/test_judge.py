@@ -45,7 +45,7 @@ from v2_conformance.suite.causes.transport_findings import (
     TimedOut,
 )
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.response import Ending
 
 ANY_FORM = {"outcome": "success", "outputs": {"0": "any"}}
 EITHER = {"outcome": "either"}

@@ -7,7 +7,7 @@ from unittest.mock import ANY
 import pytest
 
 from support.cases import failure, make_case, prepared, verdict
-from support.responses import BLOB, answer, http, sized, transcript
+from support.responses import BLOB, answer, exchange_of, http, sized
 from v2_conformance.judging.judge import canary_problem
 from v2_conformance.protocol.content_codings import CODINGS, encode, encode_pieces
 from v2_conformance.protocol.message import dump_json
@@ -87,7 +87,7 @@ def test_a_coding_that_the_request_does_not_accept_fails_everywhere() -> None:
 def test_a_request_without_accept_encoding_accepts_any_coding() -> None:
     received = reply(encode("gzip", PADDED + BLOB), "gzip")
     assert verdict(received, make_case()).outcome is Outcome.PASS
-    assert canary_problem(prepared(make_case()).expected, transcript(received)) is None
+    assert canary_problem(prepared(make_case()).expected, exchange_of(received)) is None
     assert verdict(reply(PADDED + BLOB, "identity"), make_case()).outcome is Outcome.PASS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.cases import ADDRESS, binding, make_case, prepared
-from support.responses import BLOB, GOOD, GOOD_JSON, answer, http, sized, transcript, v2
+from support.responses import BLOB, GOOD, GOOD_JSON, answer, exchange_of, http, sized, v2
 from v2_conformance.judging.judge import canary_problem
 from v2_conformance.judging.known_good import answer as answer_of
 from v2_conformance.judging.known_good import known_good, problem_with
@@ -16,7 +16,7 @@ from v2_conformance.suite.causes.circumstances import ChangedAnswer, NoResponse,
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongValue
 from v2_conformance.suite.models import contract
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.response import Ending
 
 PREPARED = prepared(make_case())
 
@@ -38,45 +38,45 @@ def test_the_most_demanding_form_comes_first_and_json_has_no_blobs(role: str) ->
 
 def test_a_canary_is_exact_in_any_form_or_says_what_is_wrong() -> None:
     expected = PREPARED.expected
-    assert canary_problem(expected, transcript(GOOD)) is None
-    assert canary_problem(expected, transcript(GOOD_JSON)) is None
+    assert canary_problem(expected, exchange_of(GOOD)) is None
+    assert canary_problem(expected, exchange_of(GOOD_JSON)) is None
     encoded = encode("gzip", GOOD.partition(b"\r\n\r\n")[2])
     length = GOOD.partition(f"{HEADER_LENGTH}: ".encode())[2].partition(b"\r\n")[0].decode()
     fields = (("Content-Encoding", "gzip"), (HEADER_LENGTH, length))
-    assert canary_problem(expected, transcript(http(encoded, 200, *fields))) is None
-    other = canary_problem(expected, transcript(v2(answer(sized()), BLOB[::-1])))
+    assert canary_problem(expected, exchange_of(http(encoded, 200, *fields))) is None
+    other = canary_problem(expected, exchange_of(v2(answer(sized()), BLOB[::-1])))
     assert isinstance(other, WrongValue)
     assert other.difference.element == 0
-    refused = canary_problem(expected, transcript(http(b"", 503)))
+    refused = canary_problem(expected, exchange_of(http(b"", 503)))
     assert refused == WrongStatus("200", 503, "")
-    assert canary_problem(expected, transcript(GOOD + b"xy")) is None  # C5 has a case for that
-    ended = canary_problem(expected, transcript(b"", Ending.CLOSED, "reset\n"))
+    assert canary_problem(expected, exchange_of(GOOD + b"xy")) is None  # C5 has a case for that
+    ended = canary_problem(expected, exchange_of(b"", Ending.CLOSED, "reset\n"))
     assert ended == NoResponse("closed", "reset\\n")
 
 
 def test_a_server_that_answered_none_exactly_must_answer_as_at_first() -> None:
-    refusal, silence = transcript(http(b"no", 503)), transcript(b"", Ending.TIMEOUT)
+    refusal, silence = exchange_of(http(b"no", 503)), exchange_of(b"", Ending.TIMEOUT)
     assert (answer_of(refusal), answer_of(silence)) == ("status 503", "timeout")
     assert problem_with(PREPARED, "status 503", refusal) is None
     assert problem_with(PREPARED, "timeout", silence) is None
     assert problem_with(PREPARED, "status 503", silence) == ChangedAnswer("status 503", "timeout")
     assert problem_with(PREPARED, "timeout", refusal) == ChangedAnswer("timeout", "status 503")
-    wrong = transcript(http(b"{}"))
+    wrong = exchange_of(http(b"{}"))
     assert problem_with(PREPARED, "status 503", wrong) == ChangedAnswer("status 503", "status 200")
 
 
 def test_two_servers_behind_one_address_may_blame_a_request_with_two_statuses() -> None:
     for one, other in ((400, 422), (415, 406)):
-        assert problem_with(PREPARED, f"status {one}", transcript(http(b"no", other))) is None
+        assert problem_with(PREPARED, f"status {one}", exchange_of(http(b"no", other))) is None
     for status in (200, 401, 404, 500):  # the request may be served, or the model is gone
-        changed = problem_with(PREPARED, "status 400", transcript(http(b"{}", status)))
+        changed = problem_with(PREPARED, "status 400", exchange_of(http(b"{}", status)))
         assert changed == ChangedAnswer("status 400", f"status {status}")
-    changed = problem_with(PREPARED, "status 503", transcript(http(b"no", 400)))
+    changed = problem_with(PREPARED, "status 503", exchange_of(http(b"no", 400)))
     assert changed == ChangedAnswer("status 503", "status 400")
 
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_server_that_asks_to_wait_has_not_answered(status: int) -> None:
-    busy = transcript(http(b"later", status, ("Retry-After", "7")))
+    busy = exchange_of(http(b"later", status, ("Retry-After", "7")))
     for expected in (None, "status 200", f"status {status}"):
         assert problem_with(PREPARED, expected, busy) == Unavailable(status, "7", "later")

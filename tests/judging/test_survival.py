@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from support.cases import REJECT, binding, make_case, make_get
-from support.responses import http, transcript
+from support.responses import exchange_of, http
 from v2_conformance.judging.relations.learning import unknown_model
 from v2_conformance.judging.survival import (
     Claims,
@@ -41,7 +41,7 @@ from v2_conformance.suite.causes.transport_findings import BytesAfterResponse, T
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import TensorSpec
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.response import Ending
 
 INT32 = "identity/INT32"
 CASE = make_case()
@@ -124,7 +124,7 @@ def test_a_case_that_needs_the_dead_names_the_killer_and_what_is_dead() -> None:
     [(0, 0, 0), (1000, 32_000 + 65_536, 0), (1000, 32_000 + 65_536 + 7, 7)],
 )
 def test_surplus_of_an_answer(request_size: int, response_size: int, expected: int) -> None:
-    done = Transcript(bytes(request_size), 0, bytes(response_size), Ending.COMPLETE)
+    done = exchange_of(bytes(response_size), request=bytes(request_size))
     assert surplus(done) == expected
     assert surplus(done, answer=response_size) == 0
 
@@ -142,14 +142,14 @@ def test_surplus_of_an_answer(request_size: int, response_size: int, expected: i
 def test_only_a_kept_connection_that_ends_without_a_byte_is_stale(
     reused: bool, received: bytes, ending: Ending, expected: bool
 ) -> None:
-    assert stale(Transcript(b"", 0, received, ending, reused=reused)) is expected
+    assert stale(exchange_of(received, ending, reused=reused)) is expected
 
 
 @pytest.mark.parametrize(
     ("reused", "status", "expected"), [(True, 408, True), (False, 408, False), (True, 400, False)]
 )
 def test_late_408_is_about_before(reused: bool, status: int, expected: bool) -> None:
-    came = transcript(http(b'{"error": "no request came"}', status), Ending.COMPLETE)
+    came = exchange_of(http(b'{"error": "no request came"}', status), Ending.COMPLETE)
     assert stale(msgspec.structs.replace(came, reused=reused)) is expected
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from v2_conformance.judging.extension import Tried
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.response import Response
 
 
 def answer(status: int, body: bytes) -> Response:

@@ -13,6 +13,7 @@ import pytest
 
 from expectation import Expectation, differences, expectation_files, load_expectation, matches
 from support.reports import case, report_of
+from v2_conformance.report.bodies import Streams, inline
 from v2_conformance.report.document import Report
 from v2_conformance.suite.library import every_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
@@ -50,7 +51,7 @@ def report() -> dict[str, Any]:
             case("W6/several-variable-dimensions[INT32]", "unsupported"),
         ]
     )
-    document: dict[str, Any] = msgspec.to_builtins(whole)
+    document: dict[str, Any] = msgspec.to_builtins(whole, enc_hook=inline)
     document["target"]["server"].update(name="some", version="1.0")
     trio = {"model": "trio", "inputs": [], "outputs": []}
     document["target"].update(profiles=["binary"], absent={}, models={"trio": trio})
@@ -64,7 +65,7 @@ def report() -> dict[str, Any]:
 
 
 def compared(expected: Expectation, report: dict[str, Any]) -> list[str]:
-    return differences(expected, msgspec.convert(report, Report))
+    return differences(expected, msgspec.convert(report, Report, dec_hook=Streams().body))
 
 
 def test_as_expected(expected: Expectation, report: dict[str, Any]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from support.reports import case
@@ -12,11 +11,12 @@ from support.scenarios import plain
 from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance import verify
 from v2_conformance.errors import ReportFileError
+from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.report.kept_bytes import PLAIN, deflated
 from v2_conformance.report.long_said import LongSaid, restored, shortened
 from v2_conformance.report.shown.said import said_lines
 from v2_conformance.suite.tasks import Line, Said, SaidTensor
+from v2_conformance.wire.exchange import Body
 
 LONG = bytes(range(256)) * 100
 
@@ -31,19 +31,17 @@ def test_what_is_long_comes_back(data: tuple[bytes, ...]) -> None:
     whole = said(*data)
     short, long = shortened(whole)
     assert len(long) == data.count(LONG)
-    assert all(len(o.data) <= PLAIN for line in short.lines for o in line.outputs or ())
+    assert all(len(o.data) <= SHORT for line in short.lines for o in line.outputs or ())
     assert restored(short, long) == whole
 
 
 @pytest.mark.parametrize(
     "long",
     [
-        LongSaid(5, 0, deflated(LONG)),
-        LongSaid(0, 0, deflated(LONG)),
-        LongSaid(1, 1, deflated(LONG)),
-        LongSaid(1, 2, deflated(LONG)),
-        LongSaid(1, 0, msgspec.structs.replace(deflated(LONG), size=5)),
-        LongSaid(1, 0, msgspec.structs.replace(deflated(LONG), size=1 << 40)),
+        LongSaid(5, 0, Body(LONG)),
+        LongSaid(0, 0, Body(LONG)),
+        LongSaid(1, 1, Body(LONG)),
+        LongSaid(1, 2, Body(LONG)),
     ],
 )
 def test_what_is_damaged_is_an_error(long: LongSaid) -> None:

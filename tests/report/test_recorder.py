@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from support.cases import make_case, prepared
 from support.leaks import is_shown
-from support.responses import BLOB, http, transcript, v2
-from v2_conformance.conversations.steps import Exchange
+from support.responses import BLOB, exchange_of, http, v2
 from v2_conformance.errors import LeakError, UsageError
 from v2_conformance.formats.registry import write_formats
 from v2_conformance.judging.judge import judge
@@ -37,7 +37,8 @@ from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongValue
 from v2_conformance.suite.causes.transport_findings import NotHttp
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 TARGET = Target("http://me:hunter2@h:1/x", headers=(("X-Api-Key", "s3cret-token"),))
 SERVER = Server("srv", "1", ("binary_tensor_data",), {"mixed": TARGET.binding("mixed")}, {"a": "b"})
@@ -48,11 +49,11 @@ FAILED = WrongStatus("200", 500, "no")
 def result(
     case: Case,
     outcome: Outcome = Outcome.PASS,
-    *exchanges: Transcript,
+    *exchanges: Exchange,
     cause: Cause | None = None,
     sent: str = "",
 ) -> Result:
-    recorded = tuple(Exchange(t, Purpose.CASE, "note") for t in exchanges)
+    recorded = tuple(one.for_purpose(Purpose.CASE, "note") for one in exchanges)
     return Result(case, Verdict(outcome, cause, sent), 0.001, recorded)
 
 
@@ -67,7 +68,7 @@ def finished(tmp_path: Path, *results: Result, target: Target = TARGET) -> Repor
     return record(tmp_path, *results, target=target).finish()
 
 
-PASSED = [result(case, Outcome.PASS, transcript(http(b"\x00\xff"))) for case in CASES]
+PASSED = [result(case, Outcome.PASS, exchange_of(http(b"\x00\xff"))) for case in CASES]
 
 
 # The report.
@@ -91,11 +92,12 @@ def test_a_finished_run_leaves_a_valid_report(tmp_path: Path) -> None:
 def test_bytes_of_exchanges_come_back_exactly(tmp_path: Path) -> None:
     raw = http(bytes(range(256)) * 3)
     sent = b"POST / HTTP/1.1\r\n\r\n" + bytes(range(256))
-    came = Transcript(sent, 7, bytearray(raw), Ending.COMPLETE, "d", True, True, 0.25, 0.5)
+    came = exchange_of(bytearray(raw), detail="d", request=sent, reused=True, open=True)
+    came = replace(came, sent=7, first_byte_ms=250.0, duration_ms=500.0)
     report = finished(tmp_path, result(CASES[0], Outcome.PASS, came), *PASSED[1:])
     (exchange,) = report.cases[0].exchanges
     assert exchange.request == sent
-    assert exchange.response == raw
+    assert exchange.received == raw
     assert (exchange.sent, exchange.reused, exchange.open) == (7, True, True)
     assert (exchange.first_byte_ms, exchange.duration_ms) == (250.0, 500.0)
     assert (exchange.ending, exchange.detail, exchange.note) == (Ending.COMPLETE, "d", "note")
@@ -119,8 +121,8 @@ def test_text_of_a_server_of_any_kind_stays_loadable(tmp_path: Path) -> None:
     server = Server(NASTY, NASTY, (NASTY,), {"mixed": TARGET.binding("mixed")}, {"a": NASTY})
     cases = [make_case(case_id=f"D1/{NASTY}"), *CASES[1:]]
     made = Record(tmp_path, TARGET, server, cases)
-    own = Transcript(b"", 0, b"", Ending.CLOSED, NASTY)
-    told = Exchange(own, Purpose.CANARY_FRESH, NASTY, expected=NASTY, entry={NASTY: [NASTY]})
+    own = exchange_of(b"", Ending.CLOSED, NASTY, entry={NASTY: [NASTY]})
+    told = own.for_purpose(Purpose.CANARY_FRESH, NASTY, expected=NASTY)
     cause = DidNotSurvive(NotHttp(NASTY), None, RoleAbsent(NASTY, NASTY), False)
     made.add(Result(cases[0], Verdict(Outcome.FAIL, cause, NASTY), 0.1, (told,)))
     report = made.finish()
@@ -152,7 +154,7 @@ def test_a_number_of_any_size_stays_loadable(tmp_path: Path, digits: int) -> Non
     lengths = (None, None, None, number[:40])
     results: list[Result] = []
     for body, length in zip(bodies, lengths, strict=True):
-        answered = transcript(v2(body, BLOB, length=length))
+        answered = exchange_of(v2(body, BLOB, length=length))
         found = judge(CASES[0], prepared(CASES[0]), answered)
         # Of a number with more digits the suite reads nothing.
         deeper = digits > 4300 and number.encode() in body
@@ -177,7 +179,7 @@ def test_every_case_is_on_disk_before_the_next_one(tmp_path: Path) -> None:
     made.finish()
 
 
-LONG = result(CASES[0], Outcome.PASS, transcript(http(random.Random(1).randbytes(2**20))))
+LONG = result(CASES[0], Outcome.PASS, exchange_of(http(random.Random(1).randbytes(2**20))))
 
 
 @pytest.mark.long
@@ -241,12 +243,12 @@ def test_no_secret_reaches_the_record_or_the_report(tmp_path: Path) -> None:
         400,
         ("Set-Cookie", "id=chocolate"),
     )
-    came = Transcript(request, len(request), response, Ending.COMPLETE, "s3cret-token")
+    came = exchange_of(response, detail="s3cret-token", request=request)
     text = f"s3cret-token hunter2 Basic {basic}"
     failed = result(CASES[0], Outcome.FAIL, came, cause=WrongStatus("200", 400, text), sent=text)
     report = finished(tmp_path, failed, *PASSED[1:])
     (exchange,) = report.cases[0].exchanges
-    masked = [exchange.request, exchange.response]
+    masked = [bytes(exchange.request), bytes(exchange.received)]
     assert [len(data) for data in masked] == [len(request), len(response)]
     assert masked[1].index(b'"}') == response.index(b'"}')
     assert masked[1].startswith(b"HTTP/1.1 400 Any\r\nContent-Length: ")
@@ -287,7 +289,7 @@ def test_no_secret_reaches_a_cause_in_words_or_in_hex(tmp_path: Path) -> None:
 def test_secret_that_is_a_word_of_the_report(tmp_path: Path, secret: str) -> None:
     target = Target("http://h:1", headers=(("X-Api-Key", secret),))
     cause = DidNotSurvive(None, FAILED, None, True)
-    failed = result(CASES[0], Outcome.FAIL, transcript(http(b"")), cause=cause)
+    failed = result(CASES[0], Outcome.FAIL, exchange_of(http(b"")), cause=cause)
     (case,) = finished(tmp_path, failed, target=target).cases
     assert case.cause == cause
     assert case.id == "D1/case-0"
@@ -298,7 +300,7 @@ def test_case_with_a_secret_is_error(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         "v2_conformance.redaction.mask.Mask.data", lambda self, data, limit: Masked(data)
     )
-    leaky = transcript(http(b'{"error": "open-sesame-42"}', 400))
+    leaky = exchange_of(http(b'{"error": "open-sesame-42"}', 400))
     report = finished(tmp_path, result(CASES[0], Outcome.FAIL, leaky), *PASSED[1:], target=target)
     first, *rest = report.cases
     assert first.outcome is Outcome.ERROR

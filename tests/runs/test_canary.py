@@ -8,7 +8,7 @@ import pytest
 
 from support.cases import binding
 from support.connections import FakeConnection, instant_patience
-from support.responses import answer, entry, http, sized, transcript, v2
+from support.responses import answer, entry, exchange_of, http, sized, v2
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.runs import canary as canary_module
 from v2_conformance.runs.canary import Canary
@@ -16,19 +16,21 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.circumstances import ChangedAnswer
 from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 ROLE = "identity/INT32"
-EXACT = transcript(v2(answer(sized()), struct.pack("<3i", 1, 1, 1)))
-EXACT_JSON = transcript(v2(answer(entry(data=[1, 1, 1]))))
-WRONG = transcript(v2(answer(sized()), struct.pack("<3i", 1, 1, 2)))
-REFUSES = transcript(http(b"no", 500))
-SILENT = transcript(b"", Ending.TIMEOUT, "no complete response in time")
-CLOSES = transcript(b"", Ending.CLOSED, "the server closed the connection")
-BAD_GATEWAY = transcript(http(b"", 502))
-ALIVE = transcript(http(b"", 200))
-BUSY = transcript(http(b"later", 503, ("Retry-After", "1")))
-AWAY = transcript(b"", Ending.REFUSED, "Connection refused")
+EXACT = exchange_of(v2(answer(sized()), struct.pack("<3i", 1, 1, 1)))
+EXACT_JSON = exchange_of(v2(answer(entry(data=[1, 1, 1]))))
+WRONG = exchange_of(v2(answer(sized()), struct.pack("<3i", 1, 1, 2)))
+REFUSES = exchange_of(http(b"no", 500))
+SILENT = exchange_of(b"", Ending.TIMEOUT, "no complete response in time")
+CLOSES = exchange_of(b"", Ending.CLOSED, "the server closed the connection")
+BAD_GATEWAY = exchange_of(http(b"", 502))
+ALIVE = exchange_of(http(b"", 200))
+BUSY = exchange_of(http(b"later", 503, ("Retry-After", "1")))
+AWAY = exchange_of(b"", Ending.REFUSED, "Connection refused")
 
 
 def new_canary() -> Canary:
@@ -44,7 +46,7 @@ def test_the_first_form_that_is_answered_exactly_is_the_canary() -> None:
     assert not replies.open
     assert canary.expected(ROLE) is None
     heard = canary.send(ROLE, replies)
-    assert (heard.transcript, heard.problem) == (EXACT_JSON, None)
+    assert (heard.exchange.received, heard.problem) == (EXACT_JSON.received, None)
     assert replies.requests[4] == replies.requests[2]
     assert HEADER_LENGTH not in dict(replies.requests[4].head.fields)
     forms = [dict(request.head.fields).get(HEADER_LENGTH) for request in replies.requests[:3]]
@@ -81,7 +83,7 @@ def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
     ],
 )
 def test_a_server_that_is_exact_in_no_form_must_answer_as_at_first(
-    first: Transcript, expected: str, later: Transcript, changed: str
+    first: Exchange, expected: str, later: Exchange, changed: str
 ) -> None:
     again = 3 if first is WRONG else 0  # tensors that are wrong may be right the next time
     replies = FakeConnection(*[first] * (4 + again), later)
@@ -153,7 +155,8 @@ def test_a_fresh_canary_is_sent_again_while_a_gateway_cannot_reach_the_server() 
     canary = new_canary()
     canary.calibrate(ROLE, replies)
     heard = canary.send_patiently(ROLE, replies)
-    assert (heard.transcript, heard.problem, heard.liveness) == (EXACT, None, None)
+    assert (heard.problem, heard.liveness) == (None, None)
+    assert heard.exchange == EXACT.for_purpose(Purpose.CANARY_FRESH)
 
 
 def test_a_gateway_that_reaches_no_server_is_asked_whether_it_is_alive() -> None:
@@ -161,6 +164,7 @@ def test_a_gateway_that_reaches_no_server_is_asked_whether_it_is_alive() -> None
     canary = new_canary()
     canary.calibrate(ROLE, replies)
     heard = canary.send_patiently(ROLE, replies)
-    assert (heard.transcript, heard.problem, heard.liveness) == (EXACT, None, ALIVE)
+    assert (heard.problem, heard.liveness) == (None, ALIVE)
+    assert heard.exchange == EXACT.for_purpose(Purpose.CANARY_FRESH)
     path = replies.requests[-3].head.target
     assert path == "/v2/health/live"

@@ -30,7 +30,7 @@ from v2_conformance.suite.causes.passes import Rejected
 from v2_conformance.suite.causes.transport_findings import ConnectionRefused
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode.deployment import Address
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.transport import Connection
 from v2_mutants.servers import MutantServer
 
@@ -187,7 +187,7 @@ class TestRecovery:
     def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def noticed(connection: Connection, address: Address) -> Transcript:
+        def noticed(connection: Connection, address: Address) -> Exchange:
             answer = liveness(connection, address)
             restarts.append(threading.Timer(0.3, restart))
             restarts[-1].start()

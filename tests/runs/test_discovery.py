@@ -19,7 +19,7 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import contract, stand_ins
-from v2_conformance.wire.transcript import Limits
+from v2_conformance.wire.response import Limits
 from v2_mutants.servers import MutantServer
 
 METADATA = {"name": "srv", "version": "1.2", "extensions": ["binary_tensor_data"]}
@@ -110,9 +110,9 @@ class TestFarAway:
             target = Target(server.url, limits=PATIENT)
             near, far = discover(target), discover(target, workers=4)
         assert far == near
-        requests = [[bytes(e.transcript.request) for e in one.asked] for one in (near, far)]
+        requests = [[bytes(e.request) for e in one.asked] for one in (near, far)]
         assert requests[0] == requests[1]
-        assert sum(not e.transcript.reused for e in far.asked) > 2
+        assert sum(not e.reused for e in far.asked) > 2
 
     def test_what_is_absent_is_asked_again_alone(self) -> None:
         known = {m.model: {"name": m.model} for m in list(contract().values())[:4]}

@@ -103,7 +103,7 @@ def test_a_fault_is_found_and_its_entry_fails_alone(fault: str) -> None:
         with engine_for(server.url) as engine:  # it knows nothing else
             again = engine.run(make_case(found.entry))
     assert again.verdict == found.result.verdict
-    sent, came = (bytes(one.exchanges[0].transcript.request) for one in (again, found.result))
+    sent, came = (bytes(one.exchanges[0].request) for one in (again, found.result))
     assert sent == came
     with ReferenceServer() as right, engine_for(right.url) as engine:
         assert engine.run(make_case(found.entry)).outcome is Outcome.PASS

@@ -55,7 +55,7 @@ class TestKindsOfCases:
         assert plain.duration_s > 0
         assert purposes(watched) == [Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_FRESH]
         assert [exchange.expected for exchange in watched.exchanges] == [None] * 3
-        same = bytes(watched.exchanges[1].transcript.request)
+        same = bytes(watched.exchanges[1].request)
         assert b"Inference-Header-Content-Length" not in same
 
     def test_requests_sent_together_keep_one_as_a_sample(self) -> None:
@@ -91,7 +91,7 @@ class TestKindsOfCases:
             missing = engine.run(make_get("/v2/nowhere"))
         assert (listed.outcome, listed.cause) == (Outcome.PASS, None)
         assert purposes(listed) == [Purpose.CASE]
-        assert bytes(listed.exchanges[0].transcript.request).startswith(b"GET /v2 HTTP/1.1\r\n")
+        assert bytes(listed.exchanges[0].request).startswith(b"GET /v2 HTTP/1.1\r\n")
         assert missing.outcome is Outcome.FAIL
         assert missing.cause == WrongStatus("200", 404, ANY)
         assert missing.message.startswith("expected status 200, got 404: ")
@@ -133,7 +133,7 @@ class TestConnections:
                 sent.wait(5)
                 second = engine.run(REQUEST)
         assert first.outcome is second.outcome is Outcome.PASS
-        assert not second.exchanges[0].transcript.reused
+        assert not second.exchanges[0].reused
 
     @pytest.mark.parametrize("workers", [1, 2])
     def test_a_case_that_is_never_answered_is_inconclusive_in_bounded_time(

@@ -39,7 +39,7 @@ def test_generated_requests_are_one_case_and_are_sent_as_their_file_has_them(
         assert result.cause == GeneratedRequests(len(usable), None, None)
         assert result.message == f"{len(usable)} generated requests"
         assert [exchange.entry for exchange in result.exchanges] == usable
-        sent.append([bytes(exchange.transcript.request) for exchange in result.exchanges])
+        sent.append([bytes(exchange.request) for exchange in result.exchanges])
     assert sent[0] == sent[1]
     assert len(set(sent[0])) > 50  # some differ in their delivery alone
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from support.cases import REJECT, make_case, prepared
-from support.responses import http, transcript
+from support.responses import exchange_of, http
 from support.runs import chosen, made, results, target_of
 from support.servers import Peer, Scripted, served, serving
 from v2_conformance.cli.main import main
@@ -27,7 +27,8 @@ from v2_conformance.suite.causes.transport_findings import ConnectionClosed, Tim
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
-from v2_conformance.wire.transcript import Ending, Limits, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending, Limits
 
 SHORT_S = 0.3
 FAILED = Verdict(Outcome.FAIL, ConnectionClosed(0, ""))
@@ -197,7 +198,7 @@ def test_a_server_that_answers_no_known_good_request_has_little_time_for_the_las
 def test_a_server_or_gateway_that_gives_up_first_keeps_a_run_no_longer_than_a_hang(
     gave_up: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("v2_conformance.judging.availability._NO_REFUSAL_S", SHORT_S)
+    monkeypatch.setattr("v2_conformance.judging.availability._NO_REFUSAL_MS", SHORT_S * 1000)
     monkeypatch.setattr("v2_conformance.runs.canary._HURRIED_S", 0.02)
     monkeypatch.setattr("v2_conformance.runs.patience._LONGEST_UNASKED_S", SHORT_S)
 
@@ -223,22 +224,22 @@ def test_a_server_or_gateway_that_gives_up_first_keeps_a_run_no_longer_than_a_ha
 @pytest.mark.parametrize(
     ("came", "counts"),
     [
-        (transcript(b"", Ending.CLOSED), True),
-        (transcript(b"", Ending.RESET), True),
-        (transcript(http(b"no", 504)), True),
-        (transcript(http(b"no", 400)), False),
-        (transcript(b"", Ending.TIMEOUT), False),  # unless a known-good request is answered then
+        (exchange_of(b"", Ending.CLOSED), True),
+        (exchange_of(b"", Ending.RESET), True),
+        (exchange_of(http(b"no", 504)), True),
+        (exchange_of(http(b"no", 400)), False),
+        (exchange_of(b"", Ending.TIMEOUT), False),  # unless a known-good request is answered then
     ],
 )
 def test_what_ended_without_an_answer_after_seconds_counts_as_a_hang(
-    came: Transcript, counts: bool
+    came: Exchange, counts: bool
 ) -> None:
     hangs = Hangs(Limits(exchange_s=30))
     case = make_case(REJECT)
     usual = prepared(case).request
     for seconds, hurries in ((0.5, False), (5.0, counts)):
         for _ in range(2):
-            hangs.note(case, FAILED, [replace(came, duration_s=seconds)])
+            hangs.note(case, FAILED, [replace(came, duration_ms=seconds * 1000)])
         assert (hangs.hurried(True, usual, 0.001) is not usual) is hurries
 
 

@@ -28,7 +28,7 @@ from v2_conformance.suite.causes.transport_findings import (
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
-from v2_conformance.wire.transcript import Limits
+from v2_conformance.wire.response import Limits
 
 MIB = 1 << 20
 # The case that meets the misbehaviour, by its request's white space; a neighbour whose request is

@@ -6,30 +6,31 @@ import pytest
 from msgspec.structs import replace
 
 from support.connections import FakeConnection, instant_patience
-from support.responses import http, transcript
+from support.responses import exchange_of, http
 from v2_conformance.runs.patience import liveness
 from v2_conformance.wire.encode.deployment import Address
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import Head, Request
 
-GOOD = transcript(http(b"good"))
-GATEWAY = transcript(http(b"", 502))
-GONE = transcript(b"", Ending.REFUSED)
+GOOD = exchange_of(http(b"good"))
+GATEWAY = exchange_of(http(b"", 502))
+GONE = exchange_of(b"", Ending.REFUSED)
 REQUEST = Request(Head("GET", "/"), (), (b"GET / HTTP/1.1\r\n\r\n",))
 
 
-def busy(after: str) -> Transcript:
-    return transcript(http(b"", 503, ("Retry-After", after)))
+def busy(after: str) -> Exchange:
+    return exchange_of(http(b"", 503, ("Retry-After", after)))
 
 
 class Server(FakeConnection):
     """Answers as told, the last answer again and again; its time passes only in pauses."""
 
-    def __init__(self, *answers: Transcript, limit_s: float = 10.0) -> None:
+    def __init__(self, *answers: Exchange, limit_s: float = 10.0) -> None:
         super().__init__(*answers, repeats=True)
         self.patience, self.pauses = instant_patience(limit_s)
 
-    def ask(self, *, unasked: bool = True) -> tuple[Transcript, bool]:
+    def ask(self, *, unasked: bool = True) -> tuple[Exchange, bool]:
         return self.patience.exchange(self, REQUEST, unasked=unasked)
 
 
@@ -40,7 +41,7 @@ def test_a_gateway_that_lost_its_connection_is_asked_again_at_once_on_fresh_ones
 
 
 def test_a_gateway_that_gave_up_after_seconds_is_not_asked_again_at_once() -> None:
-    late = replace(GATEWAY, duration_s=15.0)
+    late = replace(GATEWAY, duration_ms=15_000.0)
     server = Server(late, late, GOOD)
     assert server.ask(unasked=False) == (late, True)
     assert (len(server.fresh), server.pauses) == (1, [])
@@ -114,7 +115,7 @@ def test_whoever_waits_is_told_when_trying_again_at_once_did_not_help() -> None:
     [((GOOD,), GOOD), ((GATEWAY, GATEWAY, GOOD), GOOD), ((GATEWAY,), GATEWAY), ((GONE,), GONE)],
 )
 def test_whether_a_server_is_alive_is_asked_past_connections_that_a_gateway_lost(
-    answers: tuple[Transcript, ...], last: Transcript
+    answers: tuple[Exchange, ...], last: Exchange
 ) -> None:
     server = Server(*answers)
     assert liveness(server, Address("host", "/prefix")) is last

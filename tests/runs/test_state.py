@@ -44,9 +44,9 @@ def test_the_first_request_goes_before_on_the_same_connection() -> None:
     assert result.outcome is Outcome.PASS
     before, own = result.exchanges
     assert (before.purpose, own.purpose) == (Purpose.BEFORE, Purpose.CASE)
-    assert b'"id":"the-first"' in bytes(before.transcript.request)
-    assert own.transcript.reused
-    assert before.transcript.open
+    assert b'"id":"the-first"' in bytes(before.request)
+    assert own.reused
+    assert before.open
 
 
 def test_the_first_request_goes_as_often_as_the_case_says_and_the_last_is_recorded() -> None:
@@ -129,7 +129,7 @@ def test_a_server_that_dies_of_the_first_of_several_clients_is_blamed_for_it() -
         result = engine.run(LEAVES)
     assert result.outcome is Outcome.FAIL
     assert isinstance(result.cause, DidNotSurvive)
-    assert result.exchanges[0].transcript.sent
+    assert result.exchanges[0].sent
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +161,8 @@ class TestOwnForm:
         (case,) = chosen("R3/survives-a-rejection[no_data]")
         with ReferenceServer() as server, engine_for(server.url) as engine:
             same, fresh = engine.run(case).exchanges[1:]
-        assert b"binary_data_size" not in bytes(same.transcript.request)
-        assert b"binary_data_size" in bytes(fresh.transcript.request)
+        assert b"binary_data_size" not in bytes(same.request)
+        assert b"binary_data_size" in bytes(fresh.request)
 
     def test_only_that_shows_what_sticks_to_requests_of_one_form(self) -> None:
         (case,) = chosen("R3/survives-a-rejection[no_data]")
@@ -184,4 +184,4 @@ class TestOwnForm:
         with engine_for(start(WantsBlobs).url) as engine:
             result = engine.run(case)
         assert result.outcome is Outcome.PASS
-        assert b"binary_data_size" in bytes(result.exchanges[1].transcript.request)
+        assert b"binary_data_size" in bytes(result.exchanges[1].request)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.response import Ending
 
 ALL = [*Outcome, *Purpose, *Ending]
 

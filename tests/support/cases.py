@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.responses import transcript
+from support.responses import exchange_of
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
@@ -20,7 +20,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.response import Ending
 
 ADDRESS = Address("host:1")
 REJECT = {"outcome": "reject"}
@@ -99,8 +99,8 @@ def verdict(
 ) -> Verdict:
     """The verdict, which must be the same when the recorded bytes are judged again."""
     case = case or make_case()
-    found = judge(case, prepared(case), transcript(received, ending, "detail"))
-    assert judge(case, prepared(case), transcript(bytes(received), ending, "detail")) == found
+    found = judge(case, prepared(case), exchange_of(received, ending, "detail"))
+    assert judge(case, prepared(case), exchange_of(bytes(received), ending, "detail")) == found
     assert found.message.isprintable()
     assert len(found.message) < 2000
     return found

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from v2_conformance.runs.patience import Patience
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.transport import Connection, Request
 
-Reply = Transcript | Callable[[Request], Transcript]
+Reply = Exchange | Callable[[Request], Exchange]
 
 
 class FakeConnection:
@@ -29,7 +29,7 @@ class FakeConnection:
         self.made += 1
         return self
 
-    def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
+    def exchange(self, request: Request, *, fresh: bool = False) -> Exchange:
         self.open = True
         self.requests.append(request)
         self.fresh.append(fresh)

@@ -19,6 +19,8 @@ from functools import cache
 from typing import Any
 from unittest.mock import patch
 
+from msgspec.structs import replace
+
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.observed.exchanges import observe
 from v2_conformance.protocol.names import SERVER_PROFILES
@@ -35,9 +37,10 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.wire.encode.requests import prepare
+from v2_conformance.wire.exchange import Body, Exchange, milliseconds, unsent
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
-from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
+from v2_conformance.wire.response import Ending, Limits, Response
 from v2_conformance.wire.transport import Parting, Request
 from v2_mutants.servers import mutated
 
@@ -223,7 +226,7 @@ class MemoryConnection:
         """See transport.Connection."""
         self._socket = None
 
-    def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
+    def exchange(self, request: Request, *, fresh: bool = False) -> Exchange:
         """See transport.Connection."""
         server, data = self._server, bytes(request.data)
         if fresh:
@@ -232,7 +235,7 @@ class MemoryConnection:
         self._closed = False
         if self._socket is None:
             if not server.listening:
-                return Transcript(data, 0, b"", Ending.REFUSED, "connection refused")
+                return unsent(data, Ending.REFUSED, "connection refused", request.answers)
             self._socket = _Socket(server)
             self._served = ServedConnection(
                 self._socket,  # type: ignore[arg-type]
@@ -259,24 +262,22 @@ class MemoryConnection:
             self._socket = None
         self._closed = closes and kept
         left = ending is Ending.LEFT
-        transcript = Transcript(
-            data,
-            sent,
-            b"" if left else bytes(reader.raw),
-            ending,
-            detail,
-            reused,
-            kept,
-            None if left else sock.first_byte_s,
-            sock.elapsed_s,
-            tuple(len(piece) for piece in request.http1),
-            request.pause_s if len(request.http1) > 1 else 0.0,
-            0.0 if closed_before else None,
-            answers=request.answers,
-            partial=reader.response() if reader.in_body and not left else None,
-            shortened_s=request.limit_s,
+        several = len(request.http1) > 1
+        exchange = replace(
+            unsent(data, ending, detail, request.answers),
+            received=Body(b"" if left else bytes(reader.raw)),
+            sent=sent,
+            reused=reused,
+            open=bool(kept),
+            first_byte_ms=None if left else milliseconds(sock.first_byte_s),
+            duration_ms=milliseconds(sock.elapsed_s),
+            pieces=tuple(map(len, request.http1)) if several else (),
+            pause_ms=milliseconds(request.pause_s) if several else 0.0,
+            closed_before_ms=0.0 if closed_before else None,
+            shortened_ms=milliseconds(request.limit_s),
         )
-        return transcript if server.once is None else server.once.same(transcript)
+        vars(exchange)["partial"] = reader.response() if reader.in_body and not left else None
+        return exchange if server.once is None else server.once.same(exchange)
 
 
 class Once:
@@ -287,27 +288,27 @@ class Once:
         self.learns = True
         self._known: dict[object, tuple[object, Any]] = {}  # what a key has the ids of stays
 
-    def same(self, transcript: Transcript) -> Transcript:
-        """Return the transcript that was learned if this one is equal to it."""
-        members = [getattr(transcript, name) for name in transcript.__struct_fields__]
+    def same(self, exchange: Exchange) -> Exchange:
+        """Return the exchange that was learned if this one is equal to it."""
+        members = [getattr(exchange, name) for name in exchange.__struct_fields__]
         key = tuple(one for one in members if not isinstance(one, Response))
-        return self._kept(key, None, lambda: transcript)  # type: ignore[no-any-return]
+        return self._kept(key, None, lambda: exchange)  # type: ignore[no-any-return]
 
     def prepare(self, case: Case, address: object, model: object, *, variant: int = 0) -> Any:
         """See `prepare`, which this calls once."""
         key = (id(case), address, model, variant)
         return self._kept(key, case, lambda: _PREPARE(case, address, model, variant=variant))
 
-    def judge(self, case: Case, prepared: object, transcript: Transcript) -> Any:
+    def judge(self, case: Case, prepared: object, exchange: Exchange) -> Any:
         """See `judge`, which this calls once."""
-        key = (id(case), id(prepared), id(transcript))
-        held = (case, prepared, transcript)
+        key = (id(case), id(prepared), id(exchange))
+        held = (case, prepared, exchange)
         return self._kept(key, held, lambda: _JUDGE(*held))
 
-    def observe(self, case: Case, exchanges: Iterable[tuple[object, Transcript]]) -> Any:
+    def observe(self, case: Case, exchanges: Iterable[tuple[object, Exchange]]) -> Any:
         """See `observe`, which this calls once."""
         held = (case, tuple(exchanges))
-        key = (id(case), *((purpose, id(transcript)) for purpose, transcript in held[1]))
+        key = (id(case), *((purpose, id(exchange)) for purpose, exchange in held[1]))
         return self._kept(key, held, lambda: _OBSERVE(*held))
 
     def _kept(self, key: object, held: object, make: Callable[[], Any]) -> Any:

@@ -12,13 +12,13 @@ from typing import Any
 import msgspec
 
 from support.responses import answer, message_with, sized, v2
+from v2_conformance.report.bodies import Streams
 from v2_conformance.report.causes.patterns import read_pattern
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
 from v2_conformance.report.document_part import REPORT_FORMAT
-from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.expectations.known import Expectation
-from v2_conformance.report.files import as_json, load_report
+from v2_conformance.report.files import as_json, from_json, load_report
 from v2_conformance.report.tested import ServerInfo, SuiteInfo, TargetInfo
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.base import FirstDifference, describe
@@ -32,7 +32,8 @@ from v2_conformance.suite.library import digest
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.requirements import Requirement, catalogue, catalogue_version
 from v2_conformance.version import judging_digest
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.exchange import Body, Exchange
+from v2_conformance.wire.response import Ending
 
 Document = dict[str, Any]
 """report.json, or a part of it, as a JSON library reads it: for what no `Report` can be."""
@@ -60,13 +61,13 @@ def exchange(
     note: str = "",
     purpose: Purpose = Purpose.CASE,
     **members: Any,
-) -> RecordedExchange:
+) -> Exchange:
     """A whole exchange on a fresh connection, which stays open, unless `members` say otherwise."""
-    usual = RecordedExchange(
+    usual = Exchange(
         purpose=purpose,
         note=note,
-        request_kept=request,
-        response_kept=response,
+        request=Body(request),
+        received=Body(response),
         ending=Ending.COMPLETE,
         detail="",
         sent=len(request),
@@ -82,7 +83,7 @@ def case(
     case_id: str,
     outcome: str = "pass",
     message: str | None = None,
-    *exchanges: RecordedExchange,
+    *exchanges: Exchange,
     **members: Any,
 ) -> CaseResult:
     """A case; level, basis and profile are those of the requirement that its id begins with.
@@ -224,7 +225,7 @@ def report_of(
     )
     if verdict is not None:
         report = msgspec.structs.replace(report, verdict=verdict)
-    assert msgspec.json.decode(as_json(report), type=Report) == report
+    assert from_json(as_json(report), Report) == report
     return report
 
 
@@ -312,7 +313,7 @@ def read_document(path: Path) -> Document:
 def reconcluded(report: Document) -> None:
     """Replace verdict and requirements of a document by what its cases amount to."""
     report.pop("integrity", None)
-    report.update(document(concluded(msgspec.convert(report, Report))))
+    report.update(document(concluded(msgspec.convert(report, Report, dec_hook=Streams().body))))
 
 
 def case_of(report: Document, name: str) -> Document:

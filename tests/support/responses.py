@@ -7,10 +7,14 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
+from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.wire.http1.response import ResponseReader, read_again
-from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
+from v2_conformance.wire.exchange import Body, Exchange, unsent
+from v2_conformance.wire.http1.response import ResponseReader
+from v2_conformance.wire.response import Ending, Limits, Response
 
 BLOB = struct.pack("<3i", 1, 2, 3)
 INT32 = bytes(range(16))
@@ -48,10 +52,21 @@ def v2(document: object, *blobs: bytes, status: int = 200, length: object = None
     return http(head + b"".join(blobs), status, *fields)
 
 
-def transcript(received: bytes, ending: Ending = Ending.COMPLETE, detail: str = "") -> Transcript:
-    """What an exchange that received these bytes leaves behind."""
-    partial = read_again(received, ending)
-    return Transcript(b"", 0, received, ending, detail, partial=partial)
+def exchange_of(
+    received: Buffer = b"",
+    ending: Ending = Ending.COMPLETE,
+    detail: str = "",
+    *,
+    request: Buffer = b"",
+    response: Response | None = None,
+    **members: Any,
+) -> Exchange:
+    """An exchange that received these bytes, or was given this `response`, and other `members`."""
+    usual = replace(unsent(request, ending, detail), received=Body(received))
+    made = replace(usual, sent=len(request), **members)
+    if response is not None:
+        vars(made)["partial"] = response
+    return made
 
 
 def parsed(received: bytes) -> Response:

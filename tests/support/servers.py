@@ -12,16 +12,17 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from support.responses import transcript
+from support.responses import exchange_of
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request as ReceivedRequest
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.http1.connection import Http1Connection
+from v2_conformance.wire.response import Ending, Limits, Response
 from v2_conformance.wire.sockets import SocketAddress
-from v2_conformance.wire.transcript import Ending, Limits, Response, Transcript
 from v2_conformance.wire.transport import Head, Request
 
 PATIENCE_S = 5.0  # how long a script waits for its client before the test fails
@@ -298,8 +299,8 @@ def request_of(*pieces: Buffer, pause_s: float = 0.0) -> Request:
     return Request(Head("POST", "/x"), (), pieces, pause_s)
 
 
-def exchange(script: Script, limits: Limits = PATIENT, request: bytes = REQUEST) -> Transcript:
-    """The transcript of one exchange; what was recorded of it must read the same way again."""
+def exchange(script: Script, limits: Limits = PATIENT, request: bytes = REQUEST) -> Exchange:
+    """The exchange of one exchange; what was recorded of it must read the same way again."""
     with serving(script) as server, connected(server, limits) as connection:
         came = connection.exchange(request_of(request))
     assert bytes(came.request) == request
@@ -307,8 +308,8 @@ def exchange(script: Script, limits: Limits = PATIENT, request: bytes = REQUEST)
     return came
 
 
-def read_again_is_the_same(came: Transcript) -> None:
-    again = transcript(bytes(came.received), came.ending)
+def read_again_is_the_same(came: Exchange) -> None:
+    again = exchange_of(bytes(came.received), came.ending)
     assert (again.response is None) == (came.response is None)
     if came.response is not None:
         assert same(again.response) == same(came.response)
@@ -325,7 +326,7 @@ def same(response: Response | None) -> tuple[object, ...]:
     )
 
 
-def response(came: Transcript) -> Response:
+def response(came: Exchange) -> Response:
     assert came.ending == Ending.COMPLETE, came.detail
     assert came.response is not None
     return came.response

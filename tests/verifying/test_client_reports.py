@@ -17,13 +17,13 @@ from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import write_report
-from v2_conformance.report.kept_bytes import keep
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.tasks import ClientName, SaidTensor
 from v2_conformance.verifying.verification import Verification, verify
+from v2_conformance.wire.exchange import Body
 
 CHOSEN = ("K2/blobs-in-order", "K3/mixed-order*", "K5/short-blob*", "K33/one-host", "K35/json")
 
@@ -103,16 +103,16 @@ def changed(report: Report, of: str, change: Callable[[CaseResult], CaseResult])
 
 def other_response(case: CaseResult) -> CaseResult:
     exchange = case.exchanges[0]
-    kept = keep(exchange.response.replace(b"200 OK", b"201 OK"))
-    first = msgspec.structs.replace(exchange, response_kept=kept)
+    other = Body(bytes(exchange.received).replace(b"200 OK", b"201 OK"))
+    first = msgspec.structs.replace(exchange, received=other)
     return msgspec.structs.replace(case, exchanges=(first, *case.exchanges[1:]))
 
 
 def other_request(case: CaseResult) -> CaseResult:
     exchange = case.exchanges[0]
-    data = bytearray(exchange.request)
+    data = bytearray(bytes(exchange.request))
     data[-1] ^= 1
-    first = msgspec.structs.replace(exchange, request_kept=keep(bytes(data)))
+    first = msgspec.structs.replace(exchange, request=Body(data))
     return msgspec.structs.replace(case, exchanges=(first, *case.exchanges[1:]))
 
 

@@ -32,7 +32,7 @@ def test_the_report_of_a_pinned_version_holds(tmp_path: Path, server: ReferenceS
     assert {case.outcome for case in report.cases} == {Outcome.PASS}
     case = report.case(NAMES[0])
     assert case is not None
-    asked = case.exchanges[0].request
+    asked = bytes(case.exchanges[0].request)
     assert asked.startswith(b"POST /v2/models/identity_int32/versions/1/infer HTTP/1.1\r\n")
     assert "identity/FP32" in report.target.absent
     found, words = said(path)

@@ -9,7 +9,7 @@ import pytest
 
 from support.reports import Document, case_of
 from support.runs import BAD, GOOD, cases_that_differ, changed, of_faulty
-from v2_conformance.report.document import Report
+from v2_conformance.report.files import load_report
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, SeveralWrong
 
@@ -62,7 +62,7 @@ def test_how_many_of_several_answers_were_wrong_cannot_be_shown_but_the_rest_is(
     tmp_path: Path,
 ) -> None:
     path = of_faulty(tmp_path / "mixed", "concurrent-requests-mixed")
-    report = msgspec.json.decode(path.read_bytes(), type=Report)
+    report = load_report(path)
     several = [case for case in report.cases if isinstance(case.cause, SeveralWrong)]
     assert several
     name = several[0].id

@@ -8,40 +8,39 @@ import msgspec
 import pytest
 
 from support.cases import make_case
+from support.responses import exchange_of, http
 from support.servers import PATIENT, Peer, connected, request_of, serving, steps
-from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.survival import hang_of
 from v2_conformance.redaction import Mask
-from v2_conformance.report.evidence import RecordedExchange
+from v2_conformance.report.files import as_json, from_json
 from v2_conformance.report.recording.results import recorded_exchange
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.record import Record
 from v2_conformance.verifying.setting import Whereabouts
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import Prepared
-from v2_conformance.wire.transcript import Ending, Response, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import Parting
 
 LONG = bytes(1 << 20)
 LEFT = [Parting.LEAVES, Parting.RESETS]
 
 
-def read_back(came: Transcript) -> Transcript:
-    """A transcript as `verify` reads it from a report. Raises RecordedError."""
-    written = recorded_exchange(Exchange(came, Purpose.CASE, Purpose.CASE.note), Mask())
-    kept = msgspec.json.decode(msgspec.json.encode(written), type=RecordedExchange)
-    assert (kept.first_byte_ms is None) == (not kept.response)
+def read_back(came: Exchange) -> Exchange:
+    """A exchange as `verify` reads it from a report. Raises RecordedError."""
+    written = as_json(recorded_exchange(came, Mask()))
+    kept = from_json(written, Exchange)
+    assert (kept.first_byte_ms is None) == (not len(kept.received))
     asked = Prepared(request_of(bytes(came.request)))
     record = Record([kept], Whereabouts(Address("h"), Mask(), False))
-    return record.take("it", (Purpose.CASE,), asked).transcript
+    return record.take("it", (Purpose.CASE,), asked)
 
 
-def is_read_back(came: Transcript) -> bool:
-    """Whether a transcript is the same once it is read from a report."""
+def is_read_back(came: Exchange) -> bool:
+    """Whether a exchange is the same once it is read from a report."""
     again = read_back(came)
-    several = came.pieces if len(came.pieces) > 1 else ()
-    usual = msgspec.structs.replace(came, pieces=several)
-    return usual == again and came.partial == again.partial
+    return came == again and came.partial == again.partial
 
 
 @pytest.mark.parametrize("how", LEFT)
@@ -64,8 +63,7 @@ def test_whether_a_server_hung_is_the_same_when_its_request_had_pauses() -> None
     with serving(Peer.until_closed) as server, connected(server, short) as connection:
         came = connection.exchange(request_of(b"POST /x HTTP/1.1\r\n", b"Host", pause_s=0.05))
     assert came.ending is Ending.TIMEOUT
-    known_good = Transcript(b"", 0, b"", Ending.COMPLETE, partial=Response(200, (), b"", "", 0))
-    for took_s in (0.0, (came.duration_s - came.pause_s) / 20):  # it hung, or may just be slow
-        canary = msgspec.structs.replace(known_good, duration_s=took_s)
-        assert (hang_of(case, came, canary) is None) is bool(took_s)
+    for took_ms in (0.0, (came.duration_ms - came.pause_ms) / 20):  # it hung, or may just be slow
+        canary = exchange_of(http(b""), duration_ms=took_ms)
+        assert (hang_of(case, came, canary) is None) is bool(took_ms)
         assert hang_of(case, read_back(came), canary) == hang_of(case, came, canary)

@@ -11,7 +11,7 @@ import pytest
 
 from support.cases import binding, make_case, prepared
 from support.connections import FakeConnection
-from support.responses import http
+from support.responses import exchange_of, http
 from support.servers import PATIENT, answering, serving
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
@@ -19,9 +19,10 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.http1.connection import Http1Transport
+from v2_conformance.wire.response import Ending, Response
 from v2_conformance.wire.sockets import SocketAddress
-from v2_conformance.wire.transcript import Ending, Response, Transcript
 from v2_conformance.wire.transport import Request, Transport
 
 REJECT = {"outcome": "reject"}
@@ -54,7 +55,7 @@ def test_the_body_of_a_request_is_held_once(delivery: str | dict[str, Any]) -> N
         assert any(np.shares_memory(body, written) for written in wire)
 
 
-def echo(request: Request) -> Transcript:
+def echo(request: Request) -> Exchange:
     """The answer of an identity model, made from a request's parts."""
     body = b"".join(request.body)
     fields = {name.lower(): value for name, value in request.head.fields}
@@ -64,7 +65,7 @@ def echo(request: Request) -> Transcript:
     document = dump_json({"model_name": "echo", "outputs": outputs})
     headers = ((HEADER_LENGTH.lower(), str(len(document))),)
     answer = Response(200, headers, document + body[length:], "content-length", 0)
-    return Transcript(body, len(body), b"", Ending.COMPLETE, open=True, partial=answer)
+    return exchange_of(request=body, response=answer, open=True)
 
 
 def test_the_engine_needs_nothing_but_a_transport() -> None:

@@ -15,7 +15,9 @@ from v2_clients.bench.requests import (
 )
 from v2_clients.bench.stage import ScenarioStage, Turn
 from v2_clients.bench.turns import CONTINUE
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.exchange import Body, Exchange, milliseconds
+from v2_conformance.wire.response import Ending
 
 _RECEIVE = 256 * 1024
 _IDLE_S = 60.0
@@ -107,7 +109,7 @@ class Connection:
             received = self._data
             if ending is Ending.COMPLETE and not request.whole:
                 request, received = self._rest(request, answer.then)
-            came = self._transcript(received[: request.end], bytes(sent), began, ending, detail)
+            came = self._recorded(received[: request.end], bytes(sent), began, ending, detail)
             self._stage.keep(number, turn, came, infers=model_asked(request) is not None)
         self._data = received[request.end :]
         if ending is not Ending.COMPLETE:
@@ -178,7 +180,7 @@ class Connection:
             with contextlib.suppress(OSError):
                 number, turn = self._stage.begin(request)
         if number is not None:
-            came = self._transcript(self._data, given, began, Ending.CLOSED, why)
+            came = self._recorded(self._data, given, began, Ending.CLOSED, why)
             self._stage.keep(number, turn, came, infers=request is None)
 
     def _refuse(self, number: int | None, why: str, began: float) -> None:
@@ -190,22 +192,25 @@ class Connection:
         head += b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body)
         with contextlib.suppress(OSError):
             self._sock.sendall(head + body)
-        came = self._transcript(self._data, head + body, began, Ending.MALFORMED, why)
+        came = self._recorded(self._data, head + body, began, Ending.MALFORMED, why)
         self._stage.keep(number, None, came, infers=True)
         self._linger()
 
-    def _transcript(
+    def _recorded(
         self, received: bytes, given: bytes, began: float, ending: Ending, detail: str
-    ) -> Transcript:
-        return Transcript(
-            request=received,
-            sent=len(received),
-            received=given,
+    ) -> Exchange:
+        return Exchange(
+            purpose=Purpose.CASE,
+            note="",
+            request=Body(received),
+            received=Body(given),
             ending=ending,
             detail=detail,
+            sent=len(received),
             reused=self._reused,
-            first_byte_s=0.0 if given else None,
-            duration_s=time.monotonic() - began,
+            open=False,
+            first_byte_ms=0.0 if given else None,
+            duration_ms=milliseconds(time.monotonic() - began),
         )
 
 

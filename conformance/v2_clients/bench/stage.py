@@ -14,13 +14,12 @@ from v2_clients.bench.answers import Answer, answer_to, outputs_of
 from v2_clients.bench.requests import ClientRequest
 from v2_clients.bench.tasks import Asked
 from v2_clients.bench.turns import MOST_EXCHANGES, NOTES, Turns
-from v2_conformance.conversations.steps import Exchange
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.exchange import Body, Exchange
 
 _ANSWERED_S = 2.0
 _ROOM = 96 * 1024 * 1024
@@ -143,16 +142,21 @@ class ScenarioStage:
         pieces = self._behaviour.serialize(response, keep_open=True, with_body=with_body)
         return Answer((b"".join(bytes(p) for p in pieces),), response.status, (), {})
 
-    def keep(self, number: int, turn: Turn | None, transcript: Transcript, *, infers: bool) -> None:
+    def keep(self, number: int, turn: Turn | None, exchange: Exchange, *, infers: bool) -> None:
         """Keep an exchange, as far as there is room."""
         purpose = Purpose.CASE if turn is not None or infers else Purpose.DISCOVERY
         if turn is not None and turn[1]:
             purpose = Purpose.RETRIED
         with self._lock:
-            request = transcript.request[: max(self._room, 0)]
-            self._room -= len(request) + len(transcript.received)
-            transcript = msgspec.structs.replace(transcript, request=request, sent=len(request))
-            self._kept[number] = Exchange(transcript, purpose, NOTES.get(purpose, ""))
+            request = exchange.request.start(max(self._room, 0))
+            self._room -= len(request) + len(exchange.received)
+            self._kept[number] = msgspec.structs.replace(
+                exchange,
+                purpose=purpose,
+                note=NOTES.get(purpose, ""),
+                request=Body(request),
+                sent=len(request),
+            )
 
     def exchanges(self) -> tuple[Exchange, ...]:
         """Return the kept exchanges, in order.

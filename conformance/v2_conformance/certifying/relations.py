@@ -20,7 +20,6 @@ from v2_conformance.redaction import Mask
 from v2_conformance.report import room
 from v2_conformance.report.evidence import AskedInput, AskedModel, Relations, SampleValue
 from v2_conformance.report.expectations.known import Expectations
-from v2_conformance.report.kept_bytes import keep
 from v2_conformance.report.recording.results import recorded_exchange
 from v2_conformance.report.tested import Selection
 from v2_conformance.runs.learning import LearnedModel, learn_models
@@ -33,6 +32,7 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import Sample
 from v2_conformance.suite.values.samples import Choice
 from v2_conformance.wire.encode.deployment import Tolerance
+from v2_conformance.wire.exchange import Body
 from v2_conformance.wire.relations.cases import special_sets
 
 
@@ -135,5 +135,5 @@ def _asked_model(found: LearnedModel, mask: Mask, given: Tolerance | None) -> As
 
 def _kept(sets: tuple[tuple[Sample, ...], ...]) -> tuple[tuple[SampleValue, ...], ...]:
     return tuple(
-        tuple(SampleValue(value.shape, keep(value.blob)) for value in values) for values in sets
+        tuple(SampleValue(value.shape, Body(value.blob)) for value in values) for values in sets
     )

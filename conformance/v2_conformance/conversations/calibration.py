@@ -11,7 +11,8 @@ from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, wrong_output
 from v2_conformance.suite.causes.circumstances import Unavailable
 from v2_conformance.wire.encode.requests import Prepared
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 
 class FirstAnswer(msgspec.Struct, frozen=True):
@@ -29,7 +30,7 @@ class FirstAnswer(msgspec.Struct, frozen=True):
     wrong: Cause | None = None
 
 
-Calibration = Generator[Prepared, Transcript, FirstAnswer]
+Calibration = Generator[Prepared, Exchange, FirstAnswer]
 
 
 def calibration(ways: Sequence[Prepared]) -> Calibration:
@@ -40,27 +41,27 @@ def calibration(ways: Sequence[Prepared]) -> Calibration:
     What was answered with wrong tensors is sent again at the end: that a server never gets a form
     right, its cases show, but that its first answers are wrong, only this.
     """
-    tried: list[tuple[Transcript, FirstAnswer]] = []
+    tried: list[tuple[Exchange, FirstAnswer]] = []
     wrong: list[tuple[Prepared, Cause]] = []
     exact = None
     for way in ways:
-        transcript = yield way
-        problem = problem_with(way, None, transcript)
+        exchange = yield way
+        problem = problem_with(way, None, exchange)
         if problem is None:
             exact = FirstAnswer(way, None)
             break
         away = isinstance(problem, Unavailable)
-        silence = describe(problem) if away else rank(transcript)[1]
-        lasting = not (away or transcript.ending is Ending.REFUSED)
-        found = FirstAnswer(way, answer(transcript), silence, lasting)
-        endless = transcript.ending is Ending.TOO_LARGE
-        if away or (silence and (endless or transcript.shortened_s is not None)):
+        silence = describe(problem) if away else rank(exchange)[1]
+        lasting = not (away or exchange.ending is Ending.REFUSED)
+        found = FirstAnswer(way, answer(exchange), silence, lasting)
+        endless = exchange.ending is Ending.TOO_LARGE
+        if away or (silence and (endless or exchange.shortened_ms is not None)):
             return found
-        tried.append((transcript, found))
+        tried.append((exchange, found))
         if wrong_output(problem) is not None:
             wrong.append((way, problem))
     for way, problem in wrong:
-        transcript = yield way
-        if problem_with(way, None, transcript) is None:
+        exchange = yield way
+        if problem_with(way, None, exchange) is None:
             return FirstAnswer(way, None, wrong=problem)
     return exact or min(tried, key=lambda pair: rank(pair[0]))[1]

@@ -13,12 +13,10 @@ from v2_conformance.conversations.steps import (
     Calibrate,
     Concluded,
     Conversation,
-    Exchange,
     Heard,
     Known,
     KnownGood,
     Step,
-    exchange_of,
 )
 from v2_conformance.judging.asking import describe_request
 from v2_conformance.judging.judge import judge
@@ -41,7 +39,7 @@ from v2_conformance.suite.causes.circumstances import RoundedBesideOthers
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
 from v2_conformance.wire.encode.parting import times
 from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.exchange import Exchange
 
 _Survival = Generator[Step, Any, Verdict]
 
@@ -96,7 +94,7 @@ def requests_of(case: RequestCase | GetCase, known: Known) -> list[Prepared]:
 def _get(case: GetCase, known: Known) -> Conversation:
     [prepared] = requests_of(case, known)
     exchange: Exchange = yield Ask(prepared, Purpose.CASE)
-    return Concluded(judge(case, prepared, exchange.transcript), (exchange,))
+    return Concluded(judge(case, prepared, exchange), (exchange,))
 
 
 def _request(case: RequestCase, known: Known) -> Conversation:
@@ -117,10 +115,10 @@ def _one_request(case: RequestCase, prepared: Prepared, known: Known) -> Convers
     if case.first is not None:
         first = requests_of(case.first, known)[0]
         before: Exchange = yield Ask(first, Purpose.BEFORE, times=case.first.times)
-        told.append(exchange_of(before.transcript, Purpose.BEFORE))
+        told.append(before.for_purpose(Purpose.BEFORE))
     exchange: Exchange = yield Ask(prepared, Purpose.CASE)
     told.append(exchange)
-    own = exchange.transcript
+    own = exchange
     verdict = judge(case, prepared, own)
     if needs_canary(case, verdict.outcome) and _may_have_harmed(own, verdict):
         verdict = yield from _survival(case, verdict, told, own)
@@ -128,7 +126,7 @@ def _one_request(case: RequestCase, prepared: Prepared, known: Known) -> Convers
     return Concluded(verdict, tuple(told))
 
 
-def _may_have_harmed(own: Transcript, verdict: Verdict) -> bool:
+def _may_have_harmed(own: Exchange, verdict: Verdict) -> bool:
     """Return True if a known-good request has to show that the server survived. If nothing was sent
     because the server was already away, this case did not cause that, but nor can it pass.
     """
@@ -141,8 +139,8 @@ def _broken_off(case: RequestCase, prepared: Prepared) -> Conversation:
     """
     exchange: Exchange = yield Ask(prepared, Purpose.CASE, fresh=True, times=times(case.request))
     told = [exchange]
-    verdict = judge(case, prepared, exchange.transcript)
-    if _may_have_harmed(exchange.transcript, verdict):
+    verdict = judge(case, prepared, exchange)
+    if _may_have_harmed(exchange, verdict):
         verdict = yield from _fresh_survival(case, verdict, told)
         if verdict.outcome.harmless and known_good_form(case) != "binary":
             heard: Heard | None = yield known_good_after(case)
@@ -163,25 +161,26 @@ def _saying_what_was_sent(case: RequestCase, prepared: Prepared, verdict: Verdic
 
 def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
     """Send a case that makes many requests at once; the first failure counts and is kept."""
-    came: list[tuple[int, Transcript]] = yield AskTogether(tuple(requests), case.rounds)
+    came: list[tuple[int, Exchange]] = yield AskTogether(tuple(requests), case.rounds)
     judged = [
-        (_judged_beside(case.member(number), requests[number], transcript), transcript)
-        for number, transcript in came
+        (_judged_beside(case.member(number), requests[number], exchange), exchange)
+        for number, exchange in came
     ]
     bad = [item for item in judged if not item[0].outcome.harmless]
     unclear = [item for item in judged if item[0].outcome is not Outcome.PASS]
     verdict, sample = (bad or unclear or judged)[0]
     verdict = of_several(verdict, len(bad), len(judged))
-    told = [Exchange(sample, Purpose.SAMPLE, sample_note(len(judged), case.together))]
+    note = sample_note(len(judged), case.together)
+    told = [sample.for_purpose(Purpose.SAMPLE, note)]
     if needs_canary(case, verdict.outcome):
         verdict = yield from _fresh_survival(case, verdict, told)
     return Concluded(verdict, tuple(told))
 
 
-def _judged_beside(case: RequestCase, prepared: Prepared, transcript: Transcript) -> Verdict:
+def _judged_beside(case: RequestCase, prepared: Prepared, exchange: Exchange) -> Verdict:
     """Return the verdict on one of several requests that were sent at once."""
-    verdict = judge(case, prepared, transcript)
-    if verdict.outcome.harmless or not only_rounded(case, prepared, transcript):
+    verdict = judge(case, prepared, exchange)
+    if verdict.outcome.harmless or not only_rounded(case, prepared, exchange):
         return verdict
     return replace(verdict, outcome=Outcome.UNSUPPORTED, cause=RoundedBesideOthers(case.model))
 
@@ -197,7 +196,7 @@ def _calibrated(case: RequestCase) -> Generator[Step, Any, str]:
 
 
 def _survival(
-    case: RequestCase, verdict: Verdict, told: list[Exchange], own: Transcript
+    case: RequestCase, verdict: Verdict, told: list[Exchange], own: Exchange
 ) -> _Survival:
     """Return `verdict`, or a failure if the server did not survive the case or hung in it.
 
@@ -211,7 +210,7 @@ def _survival(
         exact = heard.problem is None and heard.exchange.expected is None
         if not needs_fresh_canary(case, verdict.outcome, exact):
             return verdict
-        same = on_same_connection(heard.transcript, heard.problem)
+        same = on_same_connection(heard.exchange, heard.problem)
     return (yield from _fresh_survival(case, verdict, told, same=same, own=own))
 
 
@@ -221,7 +220,7 @@ def _fresh_survival(
     told: list[Exchange],
     *,
     same: Cause | None = None,
-    own: Transcript | None = None,
+    own: Exchange | None = None,
 ) -> _Survival:
     """Return `verdict`, or a failure if a known-good request on a fresh connection says so.
 
@@ -230,8 +229,8 @@ def _fresh_survival(
     """
     heard: Heard = yield KnownGood(case.model, fresh=True)
     if heard.liveness is not None:
-        told.append(exchange_of(heard.liveness, Purpose.LIVENESS))
+        told.append(heard.liveness.for_purpose(Purpose.LIVENESS))
     told.append(heard.exchange)
     if own is not None and same is None and heard.problem is None:
-        verdict = of_hang(verdict, hang_of(case, own, heard.transcript))
+        verdict = of_hang(verdict, hang_of(case, own, heard.exchange))
     return survived(verdict, same, heard.problem, heard.liveness)

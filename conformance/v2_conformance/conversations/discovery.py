@@ -10,7 +10,7 @@ import msgspec
 from v2_conformance.judging.metadata import ServerName, playing, server_name
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import DeployedModel
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.response import Response
 
 SERVER = "/v2"
 """The path of a server's metadata."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from v2_conformance.conversations.steps import AskApart, Concluded, Exchange
+from v2_conformance.conversations.steps import AskApart, Concluded
 from v2_conformance.judging.survival import NO_USABLE_MODEL, Claims, skipped
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GeneratedCase, RequestCase
@@ -17,6 +17,7 @@ from v2_conformance.suite.causes.causes import GeneratedFailure, left_dead
 from v2_conformance.suite.causes.passes import GeneratedRequests
 from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.exchange import Exchange
 
 ANSWERED = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.FAIL)
 """The outcomes after which there is more to learn from the same server."""

@@ -34,10 +34,11 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel, Tolerance
 from v2_conformance.wire.encode.inputs import SAMPLE
 from v2_conformance.wire.encode.requests import Prepared, prepare
-from v2_conformance.wire.transcript import Ending, Limits, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending, Limits
 
 _T = TypeVar("_T")
-_Asking = Generator[Prepared, Transcript, _T]
+_Asking = Generator[Prepared, Exchange, _T]
 
 _TIMES = 3  # how often the plain request is sent before the model counts as repeatable
 _TIMES_OF_OTHERS = 2
@@ -261,14 +262,14 @@ def _is_malformed(answered: Sequence[ReadOutput] | Unanswered) -> bool:
 
 def _answer(prepared: Prepared) -> _Asking[Sequence[ReadOutput] | Unanswered]:
     """Return the outputs of the answer to a plain request, or why there are none."""
-    transcript = yield prepared
-    response = transcript.response
-    if response is None and transcript.ending is Ending.TOO_LARGE:
+    exchange = yield prepared
+    response = exchange.response
+    if response is None and exchange.ending is Ending.TOO_LARGE:
         return Unanswered(_too_large("longer", prepared))
     if response is None:
-        came = transcript.partial is not None and transcript.partial.status == 200
-        malformed = came or transcript.ending is Ending.MALFORMED
-        return Unanswered(f"no answer came: {transcript.ending}", malformed)
+        came = exchange.partial is not None and exchange.partial.status == 200
+        malformed = came or exchange.ending is Ending.MALFORMED
+        return Unanswered(f"no answer came: {exchange.ending}", malformed)
     try:
         decoded = decode_body(response, limit=decoded_limit(prepared.body_size))
         judge_success((), decoded)

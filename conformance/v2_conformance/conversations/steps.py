@@ -20,7 +20,7 @@ from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import Prepared
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.exchange import Exchange
 
 
 @dataclass(frozen=True)
@@ -29,25 +29,6 @@ class Known:
 
     address: Address
     claims: Claims
-
-
-class Exchange(msgspec.Struct, frozen=True):
-    """A transcript and what it was for; `note` says so in words.
-
-    `expected` is the answer that a canary must get again if the server answers none exactly.
-    `entry` is the case file's entry of a generated request.
-    """
-
-    transcript: Transcript
-    purpose: Purpose
-    note: str
-    expected: str | None = None
-    entry: Mapping[str, Any] | None = None
-
-
-def exchange_of(transcript: Transcript, purpose: Purpose, expected: str | None = None) -> Exchange:
-    """Return a transcript as the record has it."""
-    return Exchange(transcript, purpose, purpose.note, expected)
 
 
 class Calibrate(msgspec.Struct, frozen=True):
@@ -89,7 +70,7 @@ class Ask(msgspec.Struct, frozen=True):
 class AskTogether(msgspec.Struct, frozen=True):
     """Send each of these requests `rounds` times on a connection of its own, all at once.
 
-    The answer has their transcripts, each with the number of its request, in the requests' order.
+    The answer has their exchanges, each with the number of its request, in the requests' order.
     """
 
     prepared: tuple[Prepared, ...]
@@ -115,12 +96,7 @@ class Heard(msgspec.Struct, frozen=True):
 
     exchange: Exchange
     problem: Cause | None
-    liveness: Transcript | None = None
-
-    @property
-    def transcript(self) -> Transcript:
-        """The exchange of the known-good request."""
-        return self.exchange.transcript
+    liveness: Exchange | None = None
 
 
 class Concluded(msgspec.Struct, frozen=True):
@@ -133,7 +109,7 @@ class Concluded(msgspec.Struct, frozen=True):
 Step = Calibrate | Ask | AskTogether | KnownGood
 """The next action of a case that sends one kind of request."""
 
-Answer = str | Exchange | Sequence[tuple[int, Transcript]] | Heard | None
+Answer = str | Exchange | Sequence[tuple[int, Exchange]] | Heard | None
 """The result of a step; each step says which of these it gets."""
 
 Conversation = Generator[Step, Any, Concluded]

@@ -1,1 +1,1 @@
-"""From a transcript to a verdict, without any I/O."""
+"""From a exchange to a verdict, without any I/O."""

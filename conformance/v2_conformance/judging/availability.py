@@ -8,7 +8,8 @@ from email.utils import parsedate_to_datetime
 
 from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.circumstances import Unavailable
-from v2_conformance.wire.transcript import Ending, Response, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending, Response
 
 GATEWAY_STATUSES = frozenset({502, 503, 504})
 """The statuses by which a gateway says that it got no answer (RFC 9110, section 15.6)."""
@@ -16,13 +17,13 @@ GATEWAY_STATUSES = frozenset({502, 503, 504})
 _TOO_MANY = 429
 _RETRY_AFTER = "retry-after"
 _SECONDS = re.compile("[0-9]{1,9}")
-_NO_REFUSAL_S = 4.0
+_NO_REFUSAL_MS = 4000.0
 
 
-def unavailable(transcript: Transcript) -> bool:
+def unavailable(exchange: Exchange) -> bool:
     """Return True if an answer is 429, 502, 503 or 504, so that another try may succeed: that to
     the request or to one pipelined behind it."""
-    response = transcript.response
+    response = exchange.response
     while response is not None:
         if response.status in GATEWAY_STATUSES or response.status == _TOO_MANY:
             return True
@@ -30,16 +31,16 @@ def unavailable(transcript: Transcript) -> bool:
     return False
 
 
-def kept_waiting(transcript: Transcript) -> bool:
+def kept_waiting(exchange: Exchange) -> bool:
     """Return True if a server took seconds and then closed, or a gateway gave up on it: the request
     hung, but somebody had less patience than a run has."""
-    gave_up = transcript.ending in (Ending.CLOSED, Ending.RESET) or unavailable(transcript)
-    return gave_up and transcript.duration_s >= _NO_REFUSAL_S
+    gave_up = exchange.ending in (Ending.CLOSED, Ending.RESET) or unavailable(exchange)
+    return gave_up and exchange.duration_ms >= _NO_REFUSAL_MS
 
 
-def hung(transcript: Transcript) -> bool:
+def hung(exchange: Exchange) -> bool:
     """Return True if no answer came in time, or somebody ended the wait for one."""
-    return transcript.ending is Ending.TIMEOUT or kept_waiting(transcript)
+    return exchange.ending is Ending.TIMEOUT or kept_waiting(exchange)
 
 
 def asks_to_wait(response: Response) -> bool:
@@ -71,7 +72,7 @@ def retry_after_s(response: Response, now: datetime) -> float | None:
     return None if at is None else max(0.0, (at - (since or now)).total_seconds())
 
 
-def down(liveness: Transcript) -> bool:
+def down(liveness: Exchange) -> bool:
     """Return True if the answer to a GET of /v2/health/live says that there is no server."""
     response = liveness.response
     if response is None:

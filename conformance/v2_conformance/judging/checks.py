@@ -40,7 +40,7 @@ from v2_conformance.suite.causes.observed_findings import NoErrorToJudge
 from v2_conformance.suite.causes.output_findings import MixedForms, UnrequestedOutputs
 from v2_conformance.suite.causes.transport_findings import NoContentLength
 from v2_conformance.wire.encode.requests import Prepared
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.response import Response
 
 _SHOWN = 20
 _MEDIA_TYPE = re.compile(r"[ \t]*([^\s/;,\"]+)/([^\s/;,\"]+)[ \t]*(?:;.*)?")

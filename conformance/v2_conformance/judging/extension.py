@@ -20,7 +20,7 @@ from v2_conformance.suite.causes.causes import Cause, died
 from v2_conformance.suite.causes.circumstances import Hung, RoleAbsent
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.messages import one_number, read_head
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.response import Response
 
 _METADATA = "P1"
 SHOWN_BY = frozenset(

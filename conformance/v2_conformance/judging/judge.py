@@ -1,4 +1,4 @@
-"""(case, request, transcript) → verdict. Pure: no I/O, so recorded bytes can be judged again."""
+"""(case, request, exchange) → verdict. Pure: no I/O, so recorded bytes can be judged again."""
 
 from __future__ import annotations
 
@@ -55,20 +55,21 @@ from v2_conformance.suite.causes.transport_findings import (
 )
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Expected, Prepared
-from v2_conformance.wire.transcript import Ending, Response, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending, Response
 
 _SHOWN = 20
 _REFUSED_FROM = {413: 64 * 1024, 400: 1024 * 1024}
 """Bytes of a body, beyond which a status refuses its size. Less is taken by every server."""
 
 
-def judge(case: RequestCase | GetCase, prepared: Prepared, transcript: Transcript) -> Verdict:
+def judge(case: RequestCase | GetCase, prepared: Prepared, exchange: Exchange) -> Verdict:
     """Return the verdict on one exchange, from nothing but its bytes."""
-    response = transcript.response or transcript.refusal
-    if case.expects == "survives" and transcript.ending is not Ending.REFUSED:
+    response = exchange.response or exchange.refusal
+    if case.expects == "survives" and exchange.ending is not Ending.REFUSED:
         return _of_any_answer(case, prepared, response)
     if response is None:
-        return _without_response(case, prepared, transcript)
+        return _without_response(case, prepared, exchange)
     unanswered = _unanswered(case, prepared, response)
     if unanswered is not None:
         return Verdict(*unanswered, *describe_request(case, prepared))
@@ -121,14 +122,14 @@ def _judge_second(prepared: Prepared, response: Response) -> None:
         raise type(finding)(SecondAnswerWrong(finding.cause)) from finding
 
 
-def canary_problem(expected: tuple[Expected, ...], transcript: Transcript) -> Cause | None:
+def canary_problem(expected: tuple[Expected, ...], exchange: Exchange) -> Cause | None:
     """Return what is wrong with the answer to a known-good request, None if it is exact."""
-    response = transcript.response
+    response = exchange.response
     if response is None:
-        return NoResponse(transcript.ending, printable(transcript.detail))
+        return NoResponse(exchange.ending, printable(exchange.detail))
     try:
         exact = tuple(replace(item, form="any") for item in expected)
-        judge_success(exact, decode_answer(response, transcript.request))
+        judge_success(exact, decode_answer(response, bytes(exchange.request)))
     except Finding as finding:
         return finding.cause
     return None
@@ -277,16 +278,16 @@ def _judge_output(
 
 
 def _without_response(
-    case: RequestCase | GetCase, prepared: Prepared, transcript: Transcript
+    case: RequestCase | GetCase, prepared: Prepared, exchange: Exchange
 ) -> Verdict:
-    outcome, cause = _of_ending(prepared, transcript)
+    outcome, cause = _of_ending(prepared, exchange)
     return Verdict(outcome, cause, *describe_request(case, prepared))
 
 
-def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cause]:
+def _of_ending(prepared: Prepared, exchange: Exchange) -> tuple[Outcome, Cause]:
     """Return the verdict on an exchange without a whole response."""
-    ending, partial = transcript.ending, transcript.partial
-    received, detail = len(transcript.received), printable(transcript.detail)
+    ending, partial = exchange.ending, exchange.partial
+    received, detail = len(exchange.received), printable(exchange.detail)
     if ending is Ending.REFUSED:
         return Outcome.INCONCLUSIVE, ConnectionRefused(detail)
     if prepared.following is not None and partial is not None and partial.whole:
@@ -299,8 +300,8 @@ def _of_ending(prepared: Prepared, transcript: Transcript) -> tuple[Outcome, Cau
         promised = printable(partial.value("content-length"), 60)
         return Outcome.FAIL, ContentLengthTooLong(len(partial.body), promised)
     if ending is Ending.TIMEOUT:
-        seconds = round(transcript.duration_s, 1)
-        if transcript.shortened_s is not None:
+        seconds = round(exchange.duration_ms / 1000, 1)
+        if exchange.shortened_ms is not None:
             return Outcome.INCONCLUSIVE, TimedOutEarly(seconds, received)
         return Outcome.INCONCLUSIVE, TimedOut(seconds, received, detail)
     if ending in (Ending.CLOSED, Ending.RESET):

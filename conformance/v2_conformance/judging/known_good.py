@@ -17,7 +17,8 @@ from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
 from v2_conformance.wire.encode.requests import Prepared, prepare
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 Form = Literal["binary", "binary_data_output", "gzip", "deflate", "json"]
 """In what way a known-good request is sent: with blobs both ways, as far as the server knows that;
@@ -123,34 +124,34 @@ def plain_case(
     )
 
 
-def rank(transcript: Transcript) -> tuple[bool, str]:
+def rank(exchange: Exchange) -> tuple[bool, str]:
     """Return the rank of an inexact answer; of several, the one with the lowest rank counts."""
     silence = ""
-    if transcript.ending in (Ending.TIMEOUT, Ending.REFUSED):
-        silence = transcript.detail
-    elif kept_waiting(transcript):
-        silence = f"{answer(transcript)} after {transcript.duration_s:.1f} s"
-    return transcript.ending is not Ending.COMPLETE, silence
+    if exchange.ending in (Ending.TIMEOUT, Ending.REFUSED):
+        silence = exchange.detail
+    elif kept_waiting(exchange):
+        silence = f"{answer(exchange)} after {exchange.duration_ms / 1000:.1f} s"
+    return exchange.ending is not Ending.COMPLETE, silence
 
 
-def problem_with(prepared: Prepared, expected: str | None, transcript: Transcript) -> Cause | None:
+def problem_with(prepared: Prepared, expected: str | None, exchange: Exchange) -> Cause | None:
     """Return what is wrong with the answer to a known-good request, or None.
 
     `expected` is None for a server that answers it exactly. Any other survives with the same answer
     as at first (see `answer`) or an exact one; two servers behind one address may blame a request
     with two statuses. A server that asks to wait is Unavailable, which does not mean that it died.
     """
-    if transcript.response is not None and asks_to_wait(transcript.response):
-        return plea(transcript.response)
-    problem = canary_problem(prepared.expected, transcript)
+    if exchange.response is not None and asks_to_wait(exchange.response):
+        return plea(exchange.response)
+    problem = canary_problem(prepared.expected, exchange)
     if expected is None or problem is None:
         return problem
-    now = answer(transcript)
+    now = answer(exchange)
     alike = now == expected or {now, expected} <= _BLAMING_THE_REQUEST
     return None if alike else ChangedAnswer(expected, now)
 
 
-def answer(transcript: Transcript) -> str:
+def answer(exchange: Exchange) -> str:
     """Return an exchange's result in short: the status, or how it ended without one."""
-    response = transcript.response
-    return str(transcript.ending) if response is None else _of_status(response.status)
+    response = exchange.response
+    return str(exchange.ending) if response is None else _of_status(response.status)

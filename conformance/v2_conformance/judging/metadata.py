@@ -16,7 +16,7 @@ from v2_conformance.protocol.message import MessageError, TooDeepError, parse_js
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import DeployedModel
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.response import Response
 
 MAX_METADATA = 1 << 20
 """Bytes of an answer to discovery, decoded or not."""

@@ -45,7 +45,8 @@ from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import DeployedModel
-from v2_conformance.wire.transcript import Ending, Transcript, tensors_as_json
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending, tensors_as_json
 
 _MOST_WORDS = 64 * 1024  # more than any error message needs, even with a stack trace
 _IDLE_TOO_LONG = 408
@@ -127,22 +128,22 @@ def time_needed_s(size: int, pauses_s: float, known_good_s: float) -> float:
     return _SLOWER * known_good_s + size / _BYTES_A_SECOND + pauses_s
 
 
-def hang_of(case: RequestCase, own: Transcript, canary: Transcript) -> Hung | None:
+def hang_of(case: RequestCase, own: Exchange, canary: Exchange) -> Hung | None:
     """Return the hang in the case's `own` exchange, if the `canary` after it, on a fresh
     connection, was answered at once.
 
     Concurrent requests may wait for each other, so they never count, nor does a server that had
     less time than it may need.
     """
-    if own.ending is not Ending.TIMEOUT or not own.sent or own.shortened_s is not None:
+    if own.ending is not Ending.TIMEOUT or not own.sent or own.shortened_ms is not None:
         return None
     if case.together > 1 or canary.response is None:
         return None
-    pauses_s = own.pause_s * len(own.pieces)
-    if own.duration_s < time_needed_s(len(own.request), pauses_s, canary.duration_s):
+    pauses_s = own.pause_ms / 1000 * len(own.pieces)
+    took_s = own.duration_ms / 1000
+    if took_s < time_needed_s(len(own.request), pauses_s, canary.duration_ms / 1000):
         return None
-    known_good_ms = round(canary.duration_s * 1000)
-    return Hung(round(own.duration_s, 1), len(own.received), known_good_ms)
+    return Hung(round(took_s, 1), len(own.received), round(canary.duration_ms))
 
 
 def of_hang(verdict: Verdict, found: Hung | None) -> Verdict:
@@ -154,27 +155,27 @@ def of_hang(verdict: Verdict, found: Hung | None) -> Verdict:
     return replace(verdict, outcome=Outcome.FAIL, cause=found)
 
 
-def surplus(transcript: Transcript, answer: int = 0) -> int:
+def surplus(exchange: Exchange, answer: int = 0) -> int:
     """Return how many of a response's kept bytes no server needs for that request, tensors of
     `answer` bytes and some words. What was cut off as too large may have had no end.
     """
-    if transcript.ending is Ending.TOO_LARGE:
-        return max(len(transcript.received), _WITHOUT_END)
-    tensors = tensors_as_json(len(transcript.request) + answer)
-    return max(0, len(transcript.received) - tensors - _MOST_WORDS)
+    if exchange.ending is Ending.TOO_LARGE:
+        return max(len(exchange.received), _WITHOUT_END)
+    tensors = tensors_as_json(len(exchange.request) + answer)
+    return max(0, len(exchange.received) - tensors - _MOST_WORDS)
 
 
-def stale(transcript: Transcript) -> bool:
+def stale(exchange: Exchange) -> bool:
     """Return True if the kept connection had been closed before, so that this is not an answer.
 
     A server may close an idle connection at any time (RFC 9112 9.5), and say so with a 408 that
     crosses the next request (RFC 9110 15.5.9).
     """
-    if not transcript.reused:
+    if not exchange.reused:
         return False
-    if transcript.response is not None:
-        return transcript.response.status == _IDLE_TOO_LONG
-    return transcript.ending in (Ending.CLOSED, Ending.RESET) and not transcript.received
+    if exchange.response is not None:
+        return exchange.response.status == _IDLE_TOO_LONG
+    return exchange.ending in (Ending.CLOSED, Ending.RESET) and not exchange.received
 
 
 def of_several(verdict: Verdict, wrong: int, total: int) -> Verdict:
@@ -264,17 +265,17 @@ def needs_fresh_canary(case: RequestCase, outcome: Outcome, exact: bool) -> bool
     return not (ordinary and exact and outcome is Outcome.PASS) or case.last_negative
 
 
-def on_same_connection(transcript: Transcript, problem: Cause | None) -> Cause | None:
+def on_same_connection(exchange: Exchange, problem: Cause | None) -> Cause | None:
     """Return what a canary's `problem` on the case's own connection says about the server.
 
     Return None if a gateway says that it reached no server: a fresh connection shows whether there
     is one.
     """
-    return None if unavailable(transcript) else problem
+    return None if unavailable(exchange) else problem
 
 
 def survived(
-    verdict: Verdict, same: Cause | None, fresh: Cause | None, liveness: Transcript | None = None
+    verdict: Verdict, same: Cause | None, fresh: Cause | None, liveness: Exchange | None = None
 ) -> Verdict:
     """Return `verdict`, or a failure if a canary shows that the server did not survive.
 

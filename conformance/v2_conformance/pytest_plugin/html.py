@@ -12,12 +12,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from v2_conformance.formats.templates import base
 from v2_conformance.formats.text.plain_exchanges import exchange_lines
 from v2_conformance.pytest_plugin.items import NODE
 from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.files import from_json
 from v2_conformance.report.shown.fold import BRIEF, FULL
 from v2_conformance.report.shown.visible_text import short, visible
 from v2_conformance.report.verdict.standing import claimed, standing
@@ -59,7 +58,7 @@ class Page:
         encoded = getattr(report, "v2_case", None)
         if encoded is None:
             return
-        case = msgspec.json.decode(encoded, type=CaseResult)
+        case = from_json(encoded, CaseResult)
         if not report.longreprtext and not report.sections:
             # Instead of a line that no log was captured; a failure has said all this already.
             data[:] = [escape(visible(line)) for line in (case.why, case.message) if line]

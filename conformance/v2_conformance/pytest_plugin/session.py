@@ -38,7 +38,7 @@ from v2_conformance.report.expectations.known import (
     judge_expectations,
     load_expectations,
 )
-from v2_conformance.report.files import as_json
+from v2_conformance.report.files import as_json, from_json
 from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.recording.results import calibration, masked_seen
@@ -274,12 +274,12 @@ class SessionHooks:
         text = getattr(report, "v2_case", None)
         if text is None or self._is_worker():
             return
-        case = msgspec.json.decode(text, type=CaseResult)
+        case = from_json(text, CaseResult)
         self._observations.add(msgspec.json.decode(report.v2_seen, type=tuple[Observation, ...]))
         case = self._beside_first(case)
         self._out_of_time |= isinstance(case.cause, OutOfTime)
         if self._record is not None:
-            for one in msgspec.json.decode(report.v2_calibrated, type=tuple[Calibration, ...]):
+            for one in from_json(report.v2_calibrated, tuple[Calibration, ...]):
                 self._record.add_calibration(one)
             self._record.add_case(case)
         self._finished[case.id] = replace(case, exchanges=())

@@ -15,13 +15,9 @@ from msgspec import Meta
 from msgspec.structs import force_setattr, replace
 
 from v2_conformance.protocol.names import DRAWS, LARGEST_SEED
+from v2_conformance.report.bodies import Added, Base64
 from v2_conformance.report.document_part import Milliseconds, Part
-from v2_conformance.report.evidence import (
-    Calibration,
-    RecordedExchange,
-    Relations,
-)
-from v2_conformance.report.kept_bytes import Deflated
+from v2_conformance.report.evidence import Calibration, Relations
 from v2_conformance.report.long_said import LongSaid, restored
 from v2_conformance.report.tested import (
     EVERYTHING,
@@ -35,6 +31,7 @@ from v2_conformance.suite.causes.causes import Cause, died, difference_in
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Basis, Blocks, Layer, Level, grade
 from v2_conformance.suite.tasks import Said
+from v2_conformance.wire.exchange import Exchange
 
 INCOMPLETE = "incomplete run"
 NOTHING_TESTED = "nothing tested"
@@ -194,7 +191,7 @@ class CaseResult(Graded, frozen=True, kw_only=True):
     message: str
     duration_ms: Milliseconds
     expected: ExpectedFailure | None = None
-    exchanges: tuple[RecordedExchange, ...]
+    exchanges: tuple[Exchange, ...]
     said: Annotated[
         Said | None, Meta(description="What the client said of a scenario, and how it ended.")
     ] = None
@@ -252,16 +249,19 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
         Selection, Meta(description="What the run was asked for; everything usual if absent.")
     ] = EVERYTHING
     discovery: Annotated[
-        tuple[RecordedExchange, ...],
+        tuple[Exchange, ...],
         Meta(description="GET /v2, and the metadata of each model of the claimed profiles."),
     ] = ()
     calibration: Annotated[
         tuple[Calibration, ...],
         Meta(description="How known-good requests were answered at first, by model and form."),
     ] = ()
-    messages: Annotated[
-        tuple[Deflated, ...],
-        Meta(description="The blocks in which the messages of exchanges have their places."),
+    bodies: Annotated[
+        tuple[Base64, ...],
+        Meta(
+            description="The streams in which messages have their places: zlib, of at most 16 MiB "
+            "unpacked unless one message is longer."
+        ),
     ] = ()
     relations: Annotated[
         Relations | None,
@@ -316,7 +316,7 @@ class RecordHeader(Part, frozen=True, kw_only=True):
     planned: dict[str, Count]
     order: Annotated[tuple[str, ...], Meta(description="The ids of the cases, as planned.")]
     selection: Selection = EVERYTHING
-    discovery: tuple[RecordedExchange, ...] = ()
+    discovery: tuple[Exchange, ...] = ()
     relations: Relations | None = None
     seed: Seed | None = None
     draws: Draws = 1
@@ -330,12 +330,16 @@ class RecordFooter(Part, frozen=True):
 
 
 class RecordLine(Part, frozen=True, kw_only=True):
-    """One line of a run's record: exactly one member is there."""
+    """One line of a run's record: exactly one of the first four members is there."""
 
     header: RecordHeader | None = None
     calibration: Calibration | None = None
     case: CaseResult | None = None
     footer: RecordFooter | None = None
+    bodies: Annotated[
+        Added,
+        Meta(description="What the line adds to the streams, by their numbers."),
+    ] = ()
 
 
 def with_client_name(target: TargetInfo, cases: Iterable[CaseResult]) -> TargetInfo:

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-REPORT_FORMAT = 2
+REPORT_FORMAT = 3
 """The version of the report's format, `suite.report`. It changes with every incompatible change."""
 
 FieldText = Annotated[str, Meta(pattern="^[ -~]*$")]

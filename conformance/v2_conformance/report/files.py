@@ -6,18 +6,19 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from v2_conformance.bounded_files import read_bounded, write_whole
 from v2_conformance.errors import ReportFileError, ReportFormatError, unwritable
-from v2_conformance.report import room
+from v2_conformance.report.bodies import Streams, inline
 from v2_conformance.report.digest import document_digest, pieces, sealed
 from v2_conformance.report.document import (
     NO_VERDICT,
@@ -30,8 +31,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.document_part import REPORT_FORMAT
 from v2_conformance.report.evidence import Calibration
-from v2_conformance.report.messages import messages_of, packed, with_messages
-from v2_conformance.report.room import long_bytes
+from v2_conformance.report.room import OTHERS, UNPACKED
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.base import printable
 
@@ -45,7 +45,6 @@ _LONGEST_UNPACKED = 512 << 20
 _ALWAYS_UNPACKED = 16 << 20
 # Messages that repeat shrink to less than a hundredth. What is left of a long report, such as one
 # with --large, is mostly packed already: gzip makes it four times shorter.
-_MOST_TIMES_AS_LONG = 200
 _MOST_TIMES_PACKED = 8
 _HEADER = b'{"header":'  # start of a record
 # Deeper than any generated request, and far from the interpreter's recursion limit.
@@ -54,8 +53,7 @@ _DEEPEST = 64
 _HUGE_NUMBER = b"0" * 4001
 _DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
 _LARGEST = 10**4000
-_LINE = msgspec.json.Decoder(RecordLine)
-_REPORT = msgspec.json.Decoder(Report)
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -147,29 +145,39 @@ def _most_in(data: bytes, times: int) -> int:
 def write_report(directory: Path, report: Report) -> Path:
     """Write report.json into `directory` and return its path. Raises UsageError."""
     path = directory / REPORT
-    write_atomically(path, chain(pieces(packed(report), as_json), "\n"))
+    write_atomically(path, chain(pieces(report, as_json), "\n"))
     return path
 
 
-def as_json(value: Any) -> str:
+def as_json(value: Any, streams: Streams | None = None) -> str:
     """Return a part of a report, or several, as ASCII JSON that can always be read back.
+
+    Its messages are where the `streams` have them, or if there are none, as base64.
 
     What a server sent may be text that UTF-8 cannot have, half of a surrogate pair: it becomes the
     text of its escape. A number of more than 4000 digits becomes the largest of those.
     """
-    return as_json_bytes(value).decode()
+    return as_json_bytes(value, inline if streams is None else streams.encoded).decode()
 
 
-def as_json_bytes(value: Any) -> bytes:
+def from_json(text: str | bytes, kind: type[_T]) -> _T:
+    """Return a part of a report, or several, of this type: what as_json wrote without streams.
+
+    Raises msgspec.ValidationError for anything else.
+    """
+    return msgspec.json.decode(text, type=kind, dec_hook=Streams().body)
+
+
+def as_json_bytes(value: Any, hook: Callable[[object], object] | None = None) -> bytes:
     """Return the bytes of as_json, which are made directly."""
     try:
-        data = msgspec.json.encode(value)
+        data = msgspec.json.encode(value, enc_hook=hook)
     except UnicodeEncodeError:
         data = b""
     # This is nearly always enough: a run writes each case, and walking all of it takes time.
     if data.isascii() and data and not _has_huge_number(data):
         return data
-    document = _readable(msgspec.to_builtins(value))
+    document = _readable(msgspec.to_builtins(value, enc_hook=hook))
     return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode()
 
 
@@ -221,7 +229,10 @@ class _OlderHeader(msgspec.Struct):
 def _whole(path: Path, data: bytes) -> Report:
     try:
         _check_format(path, msgspec.json.decode(data, type=_Older).suite)
-        report = _REPORT.decode(data)
+        streams = Streams()
+        report = msgspec.json.decode(data, type=Report, dec_hook=streams.body)
+        streams.add(tuple(enumerate(report.bodies)))
+        report = replace(report, bodies=())
     except msgspec.ValidationError as error:
         raise ReportFileError(f"{path} is not a report: {_words(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -232,10 +243,10 @@ def _whole(path: Path, data: bytes) -> Report:
             f"{path} is not JSON or was cut off ({_words(error)}){hint}"
         ) from error
     try:
-        report = with_messages(report, _most_in(data, _MOST_TIMES_AS_LONG))
+        streams.check(UNPACKED + OTHERS)
     except ReportFileError as error:
         raise ReportFileError(f"{path} is not a report: {error}") from error
-    _check_bounds(path, report)
+    _check_depth(path, report)
     return report
 
 
@@ -260,17 +271,10 @@ def _check_format(path: Path, suite: _OlderSuite) -> None:
         )
 
 
-def _check_bounds(path: Path, report: Report) -> None:
+def _check_depth(path: Path, report: Report) -> None:
     """Raise ReportFileError for an entry that is nested so deeply that no code could walk it, which
-    is the only part of a report that can be, or for messages that unpack to more than a run writes.
+    is the only part of a report that can be.
     """
-    exchanges = chain.from_iterable(case.exchanges for case in report.cases)
-    of_cases = long_bytes(kept for exchange in exchanges for kept in exchange.messages)
-    others = long_bytes(messages_of(report)) - of_cases
-    for size, most in ((of_cases, room.UNPACKED), (others, room.OTHERS)):
-        if size > most:
-            words = f"its messages have over {most >> 20} MiB"
-            raise ReportFileError(f"{path} is not a report: {words}")
     for case in report.cases:
         if not all(_is_shallow(exchange.entry, _DEEPEST) for exchange in case.exchanges):
             raise ReportFileError(
@@ -315,13 +319,15 @@ def _fold(path: Path, lines: Iterable[bytes]) -> Report:
     footer: RecordFooter | None = None
     cases: dict[str, CaseResult] = {}  # the last run of a case counts
     calibration: list[Calibration] = []
+    streams = Streams()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
             if number == 1:
                 _check_format(path, msgspec.json.decode(line, type=_OlderHeader).header.suite)
-            entry = _LINE.decode(line)
+            entry = msgspec.json.decode(line, type=RecordLine, dec_hook=streams.body)
+            streams.add(entry.bodies)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             if not line.endswith(b"\n"):  # the run was killed while it wrote this line
                 break
@@ -335,8 +341,11 @@ def _fold(path: Path, lines: Iterable[bytes]) -> Report:
             calibration.append(entry.calibration)
     if header is None:
         raise ReportFileError(f"{path}: the run was stopped before its record had begun")
+    if footer is None:
+        streams.end_read()
+    streams.check(UNPACKED + OTHERS)
     report = _folded(header, list(cases.values()), calibration, footer)
-    _check_bounds(path, report)
+    _check_depth(path, report)
     return report
 
 

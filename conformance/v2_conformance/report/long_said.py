@@ -1,4 +1,4 @@
-"""The long tensors that a client says it read: a report keeps them deflated beside its lines.
+"""The long tensors that a client says it read: a report keeps them among its messages.
 
 Most are the tensors of an answer, whose values repeat. In base64 among the lines they would take
 more room than all the rest of a report.
@@ -12,10 +12,11 @@ import msgspec
 from msgspec import Meta
 
 from v2_conformance.errors import ReportFileError
+from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document_part import Part
-from v2_conformance.report.kept_bytes import PLAIN, Deflated, deflated, unpacked
 from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.tasks import Said
+from v2_conformance.wire.exchange import Body
 
 _MOST = 64 << 20
 
@@ -25,7 +26,7 @@ class LongSaid(Part, frozen=True):
 
     line: Annotated[Count, Meta(description="The line that has it, counted from 0.")]
     output: Annotated[Count, Meta(description="Its place among the outputs of the line, from 0.")]
-    data: Deflated
+    data: Body
 
 
 def shortened(said: Said) -> tuple[Said, tuple[LongSaid, ...]]:
@@ -35,8 +36,8 @@ def shortened(said: Said) -> tuple[Said, tuple[LongSaid, ...]]:
     for number, line in enumerate(lines):
         outputs = list(line.outputs or ())
         for place, output in enumerate(outputs):
-            if len(output.data) > PLAIN:
-                long.append(LongSaid(number, place, deflated(output.data)))
+            if len(output.data) > SHORT:
+                long.append(LongSaid(number, place, Body(output.data)))
                 outputs[place] = msgspec.structs.replace(output, data=b"")
         if line.outputs is not None:
             lines[number] = msgspec.structs.replace(line, outputs=tuple(outputs))
@@ -50,10 +51,10 @@ def restored(said: Said, long: tuple[LongSaid, ...]) -> Said:
     room = _MOST
     for one in long:
         outputs = list(lines[one.line].outputs or ()) if one.line < len(lines) else []
-        room -= one.data.size
+        room -= len(one.data)
         if one.output >= len(outputs) or outputs[one.output].data or room < 0:
             raise ReportFileError("a tensor that a client said is damaged: it has no place")
-        data = unpacked(one.data)
+        data = bytes(one.data)
         outputs[one.output] = msgspec.structs.replace(outputs[one.output], data=data)
         lines[one.line] = msgspec.structs.replace(lines[one.line], outputs=tuple(outputs))
     return msgspec.structs.replace(said, lines=tuple(lines))

@@ -7,23 +7,15 @@ What all cases rest on, such as calibrations, is never cut, so it has room of it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from msgspec.structs import replace
 
-import msgspec
-
-from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.report.kept_bytes import (
-    PLAIN,
-    KeptBytes,
-    start_of,
-    stored_size,
-    unpacked_size,
-)
+from v2_conformance.report.bodies import SHORT, PlacedBody, Streams
+from v2_conformance.wire.exchange import Body, Exchange
 
 UNPACKED = 2048 << 20
-"""Bytes that the long messages of all cases may unpack to. A run with --large has half of it."""
+"""Bytes of the long messages of all cases. A run with --large has half of it."""
 OTHERS = 2048 << 20
-"""Bytes that all other long messages may unpack to: a run asks for a fraction of it."""
+"""Bytes of all other messages: a run asks for a fraction of it."""
 PACKED = 256 << 20
 """Bytes that the long messages of all cases may take in the report, before base64."""
 ANSWERS = 24 << 20
@@ -32,39 +24,39 @@ suite's long tensors take. An honest server needs a quarter of it."""
 _START = 512  # what is kept of a message that does not fit
 
 
-def long_bytes(messages: Iterable[KeptBytes]) -> int:
-    """Return how many bytes the long ones among `messages` unpack to: this is what is bounded."""
-    return sum(size for size in map(unpacked_size, messages) if size > PLAIN)
-
-
 class Room:
-    """The room that is left in a report that is being written."""
+    """The room that is left in the `streams` of a report that is being written."""
 
-    def __init__(self) -> None:
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
         self._unpacked, self._packed, self._answers = UNPACKED, PACKED, ANSWERS
 
-    def fitted(self, exchange: RecordedExchange) -> RecordedExchange:
-        """Return an exchange with all its bytes, except those that the report has no room for."""
-        request = self._fitted(exchange.request_kept)
-        asked = stored_size(request)
-        if asked > PLAIN:  # tensors of the suite, to which the answer may have as many
+    def fitted(self, exchange: Exchange) -> Exchange:
+        """Return an exchange with all its bytes in the streams, except those that the report has no
+        room for.
+        """
+        request, asked = self._fitted(exchange.request, self._packed)
+        if len(request) > SHORT:  # tensors of the suite, to which the answer may have as many
             self._answers += asked
-        response = exchange.response_kept
-        if stored_size(response) > self._answers:
-            response = start_of(response, _START)
-        response = self._fitted(response)
-        self._answers = max(0, self._answers - stored_size(response))
-        if request is exchange.request_kept and response is exchange.response_kept:
-            return exchange
-        return msgspec.structs.replace(exchange, request_kept=request, response_kept=response)
+        received, answered = self._fitted(exchange.received, min(self._packed, self._answers))
+        if _START < len(received) <= SHORT:
+            if len(received) > self._answers:
+                received = self._streams.cut(bytes(received), _START)
+            answered = len(received)
+        self._answers = max(0, self._answers - answered)
+        return replace(exchange, request=request, received=received)
 
-    def _fitted(self, kept: KeptBytes) -> KeptBytes:
-        unpacked = long_bytes([kept])
-        if not unpacked:
-            return kept
-        stored = stored_size(kept)
-        if unpacked > self._unpacked or stored > self._packed:
-            return start_of(kept, _START)
-        self._unpacked -= unpacked
-        self._packed -= stored
-        return kept
+    def _fitted(self, body: Body, most: int) -> tuple[Body, int]:
+        """Return a message, and how many bytes it takes packed, at most `most`."""
+        data, before = bytes(body), self._streams.packed_size
+        if len(data) <= SHORT:
+            return body, 0
+        placed: PlacedBody | None = None
+        if len(data) <= self._unpacked:
+            placed = self._streams.place(data, most=most)
+        if placed is None:
+            return self._streams.cut(data, _START), 0
+        taken = self._streams.packed_size - before
+        self._unpacked -= len(data)
+        self._packed -= taken
+        return placed, taken

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from v2_conformance.conversations.calibration import FirstAnswer, calibration
 from v2_conformance.conversations.learning import learned_again
-from v2_conformance.conversations.steps import Exchange, Heard, exchange_of, play
+from v2_conformance.conversations.steps import Heard, play
 from v2_conformance.judging.availability import hung
 from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.judging.observed.exchanges import Observation
@@ -20,7 +20,8 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.requests import Prepared
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import Connection, Request
 
 TIMES = 8
@@ -84,14 +85,14 @@ class Canary:
             binding = self._server.present[role]
             exchanges: list[Exchange] = []
 
-            def ask(way: Prepared) -> Transcript:
+            def ask(way: Prepared) -> Exchange:
                 # Fresh: the server may have closed the connection after refusing the last form.
-                transcript, _ = self._patience.exchange(
+                exchange, _ = self._patience.exchange(
                     connection, self._in_time(way.request), fresh=True, unasked=True
                 )
-                exchanges.append(exchange_of(transcript, Purpose.CALIBRATION))
-                self._note(transcript)
-                return transcript
+                exchanges.append(exchange.for_purpose(Purpose.CALIBRATION))
+                self._note(exchange)
+                return exchange
 
             try:
                 ways = known_good(role, self._target.address, binding, form)
@@ -112,12 +113,12 @@ class Canary:
         hurried = self._unanswered >= _MANY_UNANSWERED
         return replace(request, limit_s=_HURRIED_S) if hurried else request
 
-    def _note(self, transcript: Transcript) -> None:
+    def _note(self, exchange: Exchange) -> None:
         with self._lock:
-            answered = transcript.response is not None
+            answered = exchange.response is not None
             if answered:
-                self.slowest_s = max(self.slowest_s, transcript.duration_s)
-            if hung(transcript) or transcript.ending is Ending.TOO_LARGE:
+                self.slowest_s = max(self.slowest_s, exchange.duration_ms / 1000)
+            if hung(exchange) or exchange.ending is Ending.TOO_LARGE:
                 self._unanswered += 1
             elif answered:
                 self._unanswered = 0
@@ -147,20 +148,20 @@ class Canary:
         request = self._known[role, form].prepared.request
         if limit_s is not None:
             request = replace(request, limit_s=limit_s)
-        transcript = connection.exchange(request)
-        return self._heard(role, form, transcript, Purpose.CANARY_SAME)
+        exchange = connection.exchange(request)
+        return self._heard(role, form, exchange, Purpose.CANARY_SAME)
 
     def send_patiently(self, role: str, connection: Connection) -> Heard:
         """Send the canary on a fresh connection, again while the server is unavailable."""
-        alive: list[Transcript] = []
-        transcript, _ = self._patience.exchange(
+        alive: list[Exchange] = []
+        exchange, _ = self._patience.exchange(
             connection,
             self._known[role, "binary"].prepared.request,
             fresh=True,
             unasked=True,
             at_loss=lambda: alive.append(liveness(connection, self._target.address)),
         )
-        heard = self._heard(role, "binary", transcript, Purpose.CANARY_FRESH)
+        heard = self._heard(role, "binary", exchange, Purpose.CANARY_FRESH)
         return replace(heard, liveness=alive[0] if alive else None)
 
     def repeats(self, role: str, special: int | None, connection: Connection) -> bool:
@@ -168,7 +169,7 @@ class Canary:
         same values again (see `learned_again`)."""
         binding, address = self._server.present[role], self._target.address
 
-        def ask(prepared: Prepared) -> Transcript:
+        def ask(prepared: Prepared) -> Exchange:
             return connection.exchange(prepared.request)
 
         return play(learned_again(binding, address, special, TIMES), ask)
@@ -177,18 +178,18 @@ class Canary:
         """Return the answer that the canary must get again, None for the exact one."""
         return self._known[role, form].expected
 
-    def _heard(self, role: str, form: Form, transcript: Transcript, purpose: Purpose) -> Heard:
-        problem = self._problem(role, form, transcript)
-        return Heard(exchange_of(transcript, purpose, self.expected(role, form)), problem)
+    def _heard(self, role: str, form: Form, exchange: Exchange, purpose: Purpose) -> Heard:
+        problem = self._problem(role, form, exchange)
+        return Heard(exchange.for_purpose(purpose, expected=self.expected(role, form)), problem)
 
-    def _problem(self, role: str, form: Form, transcript: Transcript) -> Cause | None:
+    def _problem(self, role: str, form: Form, exchange: Exchange) -> Cause | None:
         known = self._known[role, form]
         if known.expected is None:
             right = self._right.get((role, form))
-            if transcript.ending is Ending.COMPLETE and transcript.received == right:
+            if exchange.ending is Ending.COMPLETE and exchange.received == right:
                 return None  # byte for byte an answer that was right before
-        problem = problem_with(known.prepared, known.expected, transcript)
-        if problem is None and problem_with(known.prepared, None, transcript) is None:
-            self._right[role, form] = bytes(transcript.received)
+        problem = problem_with(known.prepared, known.expected, exchange)
+        if problem is None and problem_with(known.prepared, None, exchange) is None:
+            self._right[role, form] = bytes(exchange.received)
             self._known[role, form] = replace(known, expected=None)  # from now on it must be exact
         return problem

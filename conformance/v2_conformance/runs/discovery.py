@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from v2_conformance.conversations.discovery import SERVER, Look, Wanted, discovery
-from v2_conformance.conversations.steps import Exchange, exchange_of, play
+from v2_conformance.conversations.steps import play
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.metadata import (
@@ -33,7 +33,8 @@ from v2_conformance.suite.models import models_of_use
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import get_request
-from v2_conformance.wire.transcript import Ending, Response, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending, Response
 from v2_conformance.wire.transport import Request
 
 
@@ -109,7 +110,7 @@ def _certain(came: Exchange, wanted: Wanted) -> Response | None:
     """Return an answer that came while others were in flight if its model plays the role. Ask again
     alone for any other.
     """
-    response = came.transcript.response
+    response = came.response
     if response is None or isinstance(playing(response, wanted.binding, wanted.model), str):
         return None
     named = model_metadata(response).get("name") == unquote(wanted.binding.model)
@@ -172,9 +173,9 @@ def server_name_of(target: Target, response: Response) -> ServerName:
         ) from error
 
 
-def _unclear(transcript: Transcript) -> bool:
+def _unclear(exchange: Exchange) -> bool:
     """Return True if what came on a kept connection may be about an earlier request."""
-    return stale(transcript) or (transcript.reused and transcript.ending is Ending.MALFORMED)
+    return stale(exchange) or (exchange.reused and exchange.ending is Ending.MALFORMED)
 
 
 class MetadataClient:
@@ -202,17 +203,17 @@ class MetadataClient:
 
     def exchange(self, request: Request) -> Response:
         """Exchange any request as `get` does."""
-        transcript = self._connection.exchange(request)
-        if _unclear(transcript) or unavailable(transcript):
-            transcript, _ = self._patience.exchange(
+        exchange = self._connection.exchange(request)
+        if _unclear(exchange) or unavailable(exchange):
+            exchange, _ = self._patience.exchange(
                 self._connection, request, fresh=True, unasked=True
             )
-        if transcript.response is None:
+        if exchange.response is None:
             path = request.head.target.removeprefix(self.address.prefix)
             url = self._target.public_url.rstrip("/") + path
-            raise UnreachableError(no_answer(url, transcript, self._target))
-        self.asked.append(exchange_of(transcript, Purpose.DISCOVERY))
-        return transcript.response
+            raise UnreachableError(no_answer(url, exchange, self._target))
+        self.asked.append(exchange.for_purpose(Purpose.DISCOVERY))
+        return exchange.response
 
     def at_once(self, paths: Sequence[str], workers: int | None) -> dict[str, Exchange]:
         """Return the whole answers to GETs of `paths` from a server that is far away, by path.
@@ -235,10 +236,10 @@ class MetadataClient:
                 while left:
                     with suppress(IndexError):  # another has taken the last one
                         path = left.popleft()
-                        transcript = connection.exchange(get_request(target.address, path))
-                        if transcript.ending is not Ending.COMPLETE:
+                        exchange = connection.exchange(get_request(target.address, path))
+                        if exchange.ending is not Ending.COMPLETE:
                             return
-                        found[path] = exchange_of(transcript, Purpose.DISCOVERY)
+                        found[path] = exchange.for_purpose(Purpose.DISCOVERY)
 
         with ThreadPoolExecutor(count) as pool:
             list(pool.map(ask, range(count)))

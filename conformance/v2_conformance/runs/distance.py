@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from v2_conformance.conversations.steps import Exchange
+from v2_conformance.wire.exchange import Exchange
 
 MOST_WORKERS = 8
 """How many cases run at the same time at most unless the user says so."""
@@ -19,8 +19,8 @@ def round_trip_s(asked: Sequence[Exchange]) -> float:
     """Return the server's response time to the plainest request on a kept connection, as discovery
     measured it; 0 if it did not.
     """
-    kept = [e.transcript.duration_s for e in asked if e.transcript.reused]
-    return min(kept, default=min((e.transcript.duration_s for e in asked), default=0.0))
+    kept = [e.duration_ms for e in asked if e.reused]
+    return min(kept or [e.duration_ms for e in asked], default=0.0) / 1000
 
 
 def usual_workers(round_trip_s: float) -> int:

@@ -47,5 +47,5 @@ class ExtensionWatch:
 
 def tried_in(result: Result) -> Tried:
     """Return what a result shows."""
-    exchanges = [(one.transcript.request, one.transcript.response) for one in result.exchanges]
+    exchanges = [(bytes(one.request), one.response) for one in result.exchanges]
     return Tried(result.case.requirement, result.outcome, result.cause, exchanges)

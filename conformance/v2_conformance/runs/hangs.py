@@ -11,7 +11,8 @@ from v2_conformance.judging.survival import time_needed_s
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.circumstances import Hung, TimedOutEarly
-from v2_conformance.wire.transcript import Limits, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Limits
 from v2_conformance.wire.transport import Request
 
 _ONE = 1.0
@@ -47,7 +48,7 @@ class Hangs:
             return request
         return replace(request, limit_s=limit)
 
-    def note(self, case: RequestCase, verdict: Verdict, came: Iterable[Transcript] = ()) -> None:
+    def note(self, case: RequestCase, verdict: Verdict, came: Iterable[Exchange] = ()) -> None:
         """Count the result of a case that was sent, and for which this `came`."""
         cause = verdict.cause
         early = isinstance(cause, TimedOutEarly)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from v2_conformance.conversations.discovery import SERVER
 from v2_conformance.conversations.learning import learn
-from v2_conformance.conversations.steps import Exchange, exchange_of, play
+from v2_conformance.conversations.steps import play
 from v2_conformance.errors import ConformanceError, NothingRanError, UsageError
 from v2_conformance.judging.metadata import ServerName, plain_body
 from v2_conformance.judging.relations.learning import (
@@ -34,7 +34,7 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.values.samples import SIZES, Choice, make_samples
 from v2_conformance.wire.encode.deployment import Tolerance, model_path
 from v2_conformance.wire.encode.requests import Prepared, get_request, post_request
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.transport import Connection
 
 ALL = "all"
@@ -150,7 +150,7 @@ def learn_models(
             else:
                 made.append(one)
                 left -= one.length
-                room -= sum(map(len, {bytes(e.transcript.received) for e in one.exchanges}))
+                room -= sum(map(len, {bytes(e.received) for e in one.exchanges}))
             if len(made) == most:
                 break
         asked = session.asked[:1]
@@ -354,7 +354,7 @@ def _plain_length(model: LearnedModel) -> int:
 
 
 def _length(exchange: Exchange) -> int:
-    return len(exchange.transcript.request) + len(exchange.transcript.received)
+    return len(exchange.request) + len(exchange.received)
 
 
 def _tried(
@@ -393,13 +393,13 @@ def _taught(
     sent: list[Exchange] = []
     answers: set[bytes] = set()
 
-    def ask(prepared: Prepared) -> Transcript:
+    def ask(prepared: Prepared) -> Exchange:
         if sum(map(len, answers)) > room:
             raise _NoRoomError
-        transcript, _ = patience.exchange(connection, prepared.request, fresh=True, unasked=True)
-        answers.add(bytes(transcript.received))
-        sent.append(exchange_of(transcript, Purpose.CALIBRATION))
-        return transcript
+        exchange, _ = patience.exchange(connection, prepared.request, fresh=True, unasked=True)
+        answers.add(bytes(exchange.received))
+        sent.append(exchange.for_purpose(Purpose.CALIBRATION))
+        return exchange
 
     try:
         learned = play(learn(asked, version, target.address, tolerance), ask)

@@ -13,12 +13,10 @@ from v2_conformance.conversations.steps import (
     AskTogether,
     Calibrate,
     Concluded,
-    Exchange,
     Heard,
     Known,
     KnownGood,
     Step,
-    exchange_of,
     play,
 )
 from v2_conformance.judging.availability import hung, unavailable
@@ -30,7 +28,8 @@ from v2_conformance.runs.patience import Patience
 from v2_conformance.suite.cases import ROUNDS, GetCase, RequestCase
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.requests import Prepared, get_request
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import Connection, Request, Transport
 
 _LONG_S = 10.0  # after this, requests that are sent at once are sent only a few times
@@ -96,14 +95,14 @@ class Live:
         serves = self.canary.serves
         return next((form for form in preferred if serves(wanted.role, form)), last)
 
-    def exchange(self, connection: Connection, request: Request) -> tuple[Transcript, Purpose]:
+    def exchange(self, connection: Connection, request: Request) -> tuple[Exchange, Purpose]:
         """Exchange a case's own request, on the kept connection or a fresh one."""
-        transcript, retried = self._patience.exchange(connection, request)
-        if stale(transcript):
+        exchange, retried = self._patience.exchange(connection, request)
+        if stale(exchange):
             again, again_retried = self._patience.exchange(connection, request, fresh=True)
             if again.sent:  # otherwise the first request may have killed the server
                 return again, Purpose.RETRIED if again_retried else Purpose.REPEATED
-        return transcript, Purpose.RETRIED if retried else Purpose.CASE
+        return exchange, Purpose.RETRIED if retried else Purpose.CASE
 
     def serves_together(self, number: int) -> bool:
         """Return True if this many connections, all kept open, each get an answer.
@@ -122,12 +121,12 @@ class Live:
                 connection.close()
         return all(one.ending is Ending.COMPLETE and not unavailable(one) for one in found)
 
-    def together(self, requests: tuple[Prepared, ...], rounds: int) -> list[tuple[int, Transcript]]:
+    def together(self, requests: tuple[Prepared, ...], rounds: int) -> list[tuple[int, Exchange]]:
         """Send each request on a connection of its own, all at once, in rounds: fewer than
         asked for if they take long, since a server far away needs a round trip for each."""
         start = threading.Barrier(len(requests))
 
-        def talk(prepared: Prepared) -> list[Transcript]:
+        def talk(prepared: Prepared) -> list[Exchange]:
             connection = self._transport.connection()
             connection.connect()  # the time that it takes would spread the requests
             start.wait()
@@ -147,10 +146,10 @@ class Live:
         with ThreadPoolExecutor(len(requests)) as pool:
             came = list(pool.map(talk, requests))
         return [
-            (number, transcript)
-            for number, transcripts in enumerate(came)
-            for transcript in transcripts
-            if not stale(transcript)
+            (number, exchange)
+            for number, exchanges in enumerate(came)
+            for exchange in exchanges
+            if not stale(exchange)
         ]
 
 
@@ -187,30 +186,30 @@ class _One:
 
     def _asked(self, step: Ask) -> Exchange:
         request = self._live.in_time(self._case, step)
-        transcript, purpose = self._live.exchange(self._connection, request)
-        if step.purpose is Purpose.BEFORE and hung(transcript):
+        exchange, purpose = self._live.exchange(self._connection, request)
+        if step.purpose is Purpose.BEFORE and hung(exchange):
             self._live.hangs.note_before()
         for _ in range(1, step.times):
-            if hung(transcript):
+            if hung(exchange):
                 break  # one is enough
-            transcript, purpose = self._live.exchange(self._connection, request)
-        return exchange_of(transcript, purpose)
+            exchange, purpose = self._live.exchange(self._connection, request)
+        return exchange.for_purpose(purpose)
 
     def _broken_off(self, step: Ask) -> Exchange:
         self._connection.close()
         request = step.prepared.request
-        transcript = self._connection.exchange(request, fresh=True)
+        exchange = self._connection.exchange(request, fresh=True)
         for _ in range(1, step.times):
             again = self._connection.exchange(request, fresh=True)
             if not again.sent:
                 break  # the previous one may have killed the server
-            transcript = again
+            exchange = again
         self._connection.close()
-        return exchange_of(transcript, step.purpose)
+        return exchange.for_purpose(step.purpose)
 
     def _heard_on_kept(self, step: KnownGood) -> Heard | None:
         if not self._connection.open:
             return None
         form = self._live.form(step)
         heard = self._live.canary.send(step.role, self._connection, form=form)
-        return None if stale(heard.transcript) else heard
+        return None if stale(heard.exchange) else heard

@@ -21,7 +21,7 @@ from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, model_path
 from v2_conformance.wire.encode.requests import get_request, prepare
 from v2_conformance.wire.http1.request import write_head
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.response import Response
 from v2_conformance.wire.transport import Connection, Head, Request
 
 _MOST_MODELS = 300
@@ -227,8 +227,8 @@ def _echoes(role: str, binding: DeployedModel, connection: Connection, address: 
             f"echo {role}", binding.contract, values=values, form=form, listed=listed, options={}
         )
         prepared = prepare(case, address, binding)
-        transcript = connection.exchange(prepared.request, fresh=True)
-        if canary_problem(prepared.expected, transcript) is None:
+        exchange = connection.exchange(prepared.request, fresh=True)
+        if canary_problem(prepared.expected, exchange) is None:
             return True
     return False
 

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from v2_conformance.judging.availability import asks_to_wait, retry_after_s, unavailable
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import LIVE, get_request
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.transport import Connection, Request
 
 # A gateway may hold several connections that the server has closed, each good for one 502.
@@ -57,38 +57,38 @@ class Patience:
         fresh: bool = False,
         unasked: bool = False,
         at_loss: Callable[[], object] = _nothing,
-    ) -> tuple[Transcript, bool]:
+    ) -> tuple[Exchange, bool]:
         """Send `request`, again on fresh connections while the answer is 429, 502, 503 or 504.
 
         Waits for a server that asks to wait and, with `unasked`, for one that does not ask.
         `at_loss` is called once if an immediate retry does not help. Returns the last exchange, and
         whether there were earlier ones.
         """
-        transcript = connection.exchange(request, fresh=fresh)
-        if not unavailable(transcript):
-            return transcript, False
+        exchange = connection.exchange(request, fresh=fresh)
+        if not unavailable(exchange):
+            return exchange, False
         # A gateway that took its time for this did not find a closed connection.
-        hasty = transcript.duration_s < _LONGEST_UNASKED_S
+        hasty = exchange.duration_ms / 1000 < _LONGEST_UNASKED_S
         started, tries = self._clock(), 0 if hasty else _AT_ONCE
-        while unavailable(transcript):
-            pause = self._before_next(transcript, tries, started, unasked=unasked)
-            if tries == _AT_ONCE and not _asks(transcript):
+        while unavailable(exchange):
+            pause = self._before_next(exchange, tries, started, unasked=unasked)
+            if tries == _AT_ONCE and not _asks(exchange):
                 at_loss()
             if pause is None:
                 break
             if pause:
                 self._pause(pause)
             tries += 1
-            transcript = connection.exchange(request, fresh=True)
+            exchange = connection.exchange(request, fresh=True)
         with self._lock:
-            self._fruitless = self._fruitless + 1 if unavailable(transcript) else 0
-        return transcript, True
+            self._fruitless = self._fruitless + 1 if unavailable(exchange) else 0
+        return exchange, True
 
     def _before_next(
-        self, transcript: Transcript, tries: int, started: float, *, unasked: bool
+        self, exchange: Exchange, tries: int, started: float, *, unasked: bool
     ) -> float | None:
         """Return the seconds to wait before the next try, None if there is no next try."""
-        asked = _asks(transcript)
+        asked = _asks(exchange)
         if not asked and tries < _AT_ONCE:
             return 0.0
         if self._fruitless >= _MOST_FRUITLESS or not (asked or unasked):
@@ -97,27 +97,27 @@ class Patience:
         left = limit - (self._clock() - started)
         if left <= 0:
             return None
-        response = transcript.response
+        response = exchange.response
         wanted = retry_after_s(response, datetime.now(timezone.utc)) if response else None
         if wanted is None:
             wanted = _SHORTEST_S * 2 ** min(tries if asked else tries - _AT_ONCE, 4)
         return min(max(wanted, _SHORTEST_S), left)
 
 
-def _asks(transcript: Transcript) -> bool:
-    return transcript.response is not None and asks_to_wait(transcript.response)
+def _asks(exchange: Exchange) -> bool:
+    return exchange.response is not None and asks_to_wait(exchange.response)
 
 
-def liveness(connection: Connection, address: Address) -> Transcript:
+def liveness(connection: Connection, address: Address) -> Exchange:
     """Return the answer to GET /v2/health/live on a fresh connection.
 
     Asks again while a gateway says that it reached no server, which may be about a connection that
     it kept.
     """
     request = get_request(address, LIVE)
-    transcript = connection.exchange(request, fresh=True)
+    exchange = connection.exchange(request, fresh=True)
     for _ in range(_AT_ONCE):
-        if not unavailable(transcript) or _asks(transcript):
+        if not unavailable(exchange) or _asks(exchange):
             break
-        transcript = connection.exchange(request, fresh=True)
-    return transcript
+        exchange = connection.exchange(request, fresh=True)
+    return exchange

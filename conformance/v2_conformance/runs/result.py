@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.observed.cases import observe_first_answer, observe_verdict
 from v2_conformance.judging.observed.exchanges import Observation, observe
 from v2_conformance.judging.verdict import Verdict
@@ -12,6 +11,7 @@ from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Said
+from v2_conformance.wire.exchange import Exchange
 
 
 class Calibrated(msgspec.Struct, frozen=True):
@@ -43,8 +43,7 @@ class Result(msgspec.Struct, frozen=True):
         """Return what its exchanges show about rules that every exchange must follow."""
         if isinstance(self.case, ObservedCase | ClientCase) or not self.exchanges:
             return ()
-        exchanges = ((e.purpose, e.transcript) for e in self.exchanges)
-        return (*observe(self.case, exchanges), *observe_verdict(self.case, self.verdict))
+        return (*observe(self.case, self.exchanges), *observe_verdict(self.case, self.verdict))
 
     @property
     def outcome(self) -> Outcome:

@@ -25,7 +25,8 @@ from v2_conformance.verifying.record import Record, RecordedError
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.encode.requests import Prepared, get_request
-from v2_conformance.wire.transcript import Response, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Response
 
 _SHOWN = 120
 _FORMS: tuple[Form, ...] = get_args(Form)
@@ -53,7 +54,7 @@ def _found(known: Setting) -> Found:
     def answer(look: Look) -> Response:
         asked = Prepared(get_request(known.where.address, look.path))
         what = f"the request for {printable(look.path, _SHOWN)}"
-        response = record.take(what, (Purpose.DISCOVERY,), asked).transcript.response
+        response = record.take(what, (Purpose.DISCOVERY,), asked).response
         if response is None:
             raise RecordedError(f"{what} was not answered")
         return response
@@ -77,7 +78,7 @@ def _wanted(known: Setting, record: Record) -> Iterator[Wanted]:
 
 def _asked_for(model: ModelContract, record: Record) -> DeployedModel | None:
     """Return the model that the next request is about, with the contract's tensors."""
-    asked = _MODEL.match(record.left[0].request) if record.left else None
+    asked = _MODEL.match(bytes(record.left[0].request)) if record.left else None
     if asked is None:
         return None
     name, version = (None if part is None else part.decode() for part in asked.groups())
@@ -130,8 +131,8 @@ def _wrong_first(one: Calibration, known: Setting) -> Cause | None:
         raise RecordedError("a calibration has no such model or form")
     record = Record(one.exchanges, known.where)
 
-    def answer(way: Prepared) -> Transcript:
-        return record.take("a calibration", (Purpose.CALIBRATION,), way).transcript
+    def answer(way: Prepared) -> Exchange:
+        return record.take("a calibration", (Purpose.CALIBRATION,), way)
 
     try:
         ways = known_good(one.role, known.where.address, binding, form)

@@ -17,7 +17,6 @@ from v2_conformance.judging.relations.learning import (
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
-from v2_conformance.report.kept_bytes import unpacked
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
@@ -26,8 +25,8 @@ from v2_conformance.verifying.record import Record, RecordedError, UnconfirmedEr
 from v2_conformance.verifying.setting import Whereabouts
 from v2_conformance.wire.encode.deployment import Tolerance, model_path
 from v2_conformance.wire.encode.requests import Prepared, get_request
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.relations.cases import special_sets
-from v2_conformance.wire.transcript import Transcript
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,8 @@ def _learned(
     name, inputs, special = model.model, model.inputs, model.special
     record = Record(asked.learned, where)
 
-    def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Transcript:
-        return record.take("a request", (purpose,), prepared).transcript
+    def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Exchange:
+        return record.take("a request", (purpose,), prepared)
 
     metadata = Prepared(get_request(where.address, model_path(name)))
     response = ask(metadata, Purpose.DISCOVERY).response
@@ -123,7 +122,7 @@ def tolerance_of(relations: Relations) -> Tolerance | None:
 
 def _unpacked(sets: tuple[tuple[SampleValue, ...], ...]) -> tuple[tuple[Sample, ...], ...]:
     return tuple(
-        tuple(Sample(value.shape, unpacked(value.data)) for value in values) for values in sets
+        tuple(Sample(value.shape, bytes(value.data)) for value in values) for values in sets
     )
 
 

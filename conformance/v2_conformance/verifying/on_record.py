@@ -19,7 +19,6 @@ from v2_conformance.conversations.steps import (
     Heard,
     KnownGood,
     Step,
-    exchange_of,
     play,
 )
 from v2_conformance.errors import CaseFileError
@@ -28,7 +27,6 @@ from v2_conformance.judging.survival import skipped
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.report.document import CaseResult
-from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.resources import fits
 from v2_conformance.suite.cases import GeneratedCase, GetCase, RequestCase
 from v2_conformance.suite.causes.causes import COUNTEREXAMPLE, Cause, GeneratedFailure
@@ -38,10 +36,11 @@ from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.record import Record, RecordedError
 from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.encode.requests import LIVE, Prepared, get_request
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Exchange, unsent
+from v2_conformance.wire.response import Ending
 
 _OWN = (Purpose.CASE, Purpose.REPEATED, Purpose.RETRIED)
-_NOTHING = exchange_of(Transcript(b"", 0, b"", Ending.LEFT), Purpose.CANARY_FRESH)
+_NOTHING = unsent(b"", Ending.LEFT).for_purpose(Purpose.CANARY_FRESH)
 _MOST_DRAWN = 64**3  # a cube of the largest dimension that is drawn
 
 
@@ -78,11 +77,10 @@ class _Driver:
             return self._heard(step)
         if isinstance(step, AskTogether):
             one = self._record.take("the request", (Purpose.SAMPLE,), *step.prepared)
-            return [(step.prepared.index(one.prepared), one.transcript)]
+            return [(step.prepared.index(self._record.matched), one)]
         before = step.purpose is Purpose.BEFORE
         what = "the request before the case" if before else "the request"
-        one = self._record.take(what, (Purpose.BEFORE,) if before else _OWN, step.prepared)
-        return exchange_of(one.transcript, one.recorded.purpose)
+        return self._record.take(what, (Purpose.BEFORE,) if before else _OWN, step.prepared)
 
     def _heard(self, step: KnownGood) -> Heard | None:
         liveness = None
@@ -90,15 +88,13 @@ class _Driver:
             return None  # the connection was closed before
         if step.fresh and self._record.comes(Purpose.LIVENESS):
             alive = Prepared(get_request(self._known.where.address, LIVE))
-            liveness = self._record.take("the liveness", (Purpose.LIVENESS,), alive).transcript
+            liveness = self._record.take("the liveness", (Purpose.LIVENESS,), alive)
         purpose = Purpose.CANARY_FRESH if step.fresh else Purpose.CANARY_SAME
         if not self._record.comes(purpose):
             self.lacks_canary = True  # a case that fails without it fails in any event
             return Heard(_NOTHING, None)
         one = self._record.take("a known-good request", (purpose,), *self._known_good(step))
-        expected = one.recorded.expected
-        problem = problem_with(one.prepared, expected, one.transcript)
-        return Heard(exchange_of(one.transcript, purpose, expected), problem, liveness)
+        return Heard(one, problem_with(self._record.matched, one.expected, one), liveness)
 
     def _known_good(self, step: KnownGood) -> list[Prepared]:
         binding = self._known.claims.present.get(step.role)
@@ -138,7 +134,7 @@ def of_generated(
 
 
 def _request_of(
-    case: GeneratedCase, one: RecordedExchange, cause: Cause | None, known: Setting
+    case: GeneratedCase, one: Exchange, cause: Cause | None, known: Setting
 ) -> AskApart:
     """Return the generated request that a recorded exchange belongs to."""
     entry = one.entry

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from v2_conformance.redaction import WITHHELD
-from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.setting import Whereabouts
 from v2_conformance.wire.encode.requests import Prepared
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 # The length of the shortest secret that a mask hides anywhere.
 _MASKED = re.compile(rb"\*{6,}")
@@ -31,25 +30,16 @@ class UnconfirmedError(ValueError):
     """The report lacks what was judged; the message says so in one line."""
 
 
-@dataclass(frozen=True)
-class Replayed:
-    """A recorded exchange as the run read it, and the request of the suite that it has."""
-
-    prepared: Prepared
-    recorded: RecordedExchange
-    transcript: Transcript
-
-
 class Record:
     """Recorded exchanges, each of which answers one step."""
 
-    def __init__(self, exchanges: Sequence[RecordedExchange], where: Whereabouts) -> None:
+    def __init__(self, exchanges: Sequence[Exchange], where: Whereabouts) -> None:
         self._left = deque(exchanges)
         self._where = where
-        self.taken: list[Replayed] = []
+        self.taken: list[Exchange] = []
 
     @property
-    def left(self) -> Sequence[RecordedExchange]:
+    def left(self) -> Sequence[Exchange]:
         """The exchanges that have not been taken."""
         return self._left
 
@@ -57,7 +47,7 @@ class Record:
         """Return True if the next exchange is for this purpose."""
         return bool(self._left) and self._left[0].purpose is purpose
 
-    def take(self, what: str, purposes: Collection[Purpose], *candidates: Prepared) -> Replayed:
+    def take(self, what: str, purposes: Collection[Purpose], *candidates: Prepared) -> Exchange:
         """Return the next exchange: one of these requests, sent for one of these purposes.
 
         `what` names it in messages. Raises RecordedError if it is another one or missing, and
@@ -68,11 +58,10 @@ class Record:
         recorded = self._left.popleft()
         if recorded.purpose not in purposes:
             raise RecordedError(f"{what} is not recorded; instead: {recorded.purpose.value}")
-        transcript = _read(recorded)
-        prepared = self._matching(what, candidates, transcript)
-        taken = Replayed(prepared, recorded, transcript)
-        self.taken.append(taken)
-        return taken
+        exchange = _read(recorded)
+        self.matched = self._matching(what, candidates, exchange)
+        self.taken.append(exchange)
+        return exchange
 
     def end(self) -> None:
         """Raise RecordedError if more is recorded than the suite sends."""
@@ -81,14 +70,12 @@ class Record:
                 f"{self._left[0].purpose.value} is recorded, but the suite sends nothing more there"
             )
 
-    def _matching(
-        self, what: str, candidates: Sequence[Prepared], transcript: Transcript
-    ) -> Prepared:
-        sent, differences = bytes(transcript.request), []
+    def _matching(self, what: str, candidates: Sequence[Prepared], exchange: Exchange) -> Prepared:
+        sent, differences = bytes(exchange.request), []
         for prepared in candidates:
             expected = b"".join(prepared.request.http1)
             at = first_difference(sent, expected, self._where)
-            if at is None and transcript.answers == prepared.request.answers:
+            if at is None and exchange.answers == prepared.request.answers:
                 return prepared
             differences.append((at or 0, len(expected)))
         at, length = max(differences)
@@ -98,7 +85,7 @@ class Record:
         )
 
 
-def check_whole(exchange: RecordedExchange) -> None:
+def check_whole(exchange: Exchange) -> None:
     """Raise UnconfirmedError if the report does not have all bytes of an exchange."""
     if exchange.omitted:
         raise UnconfirmedError(f"{exchange.omitted} bytes of its exchanges are not in the report")
@@ -106,33 +93,15 @@ def check_whole(exchange: RecordedExchange) -> None:
         raise UnconfirmedError("a body of its exchanges is withheld: it may have a secret")
 
 
-def _read(exchange: RecordedExchange) -> Transcript:
-    """Read recorded bytes as the run read them. Raises RecordedError and UnconfirmedError."""
+def _read(exchange: Exchange) -> Exchange:
+    """Return an exchange as the run read it. Raises RecordedError and UnconfirmedError."""
     check_whole(exchange)
-    partial, ending = exchange.read(), exchange.ending
+    exchange, ending = exchange.unpacked(), exchange.ending
+    partial = exchange.partial
     arrived = partial is not None and partial.whole and exchange.answers == 1
     if (ending is Ending.COMPLETE and partial is None) or (ending in _UNANSWERED and arrived):
         raise RecordedError(f"the recorded response does not end as the record says: {ending}")
-    idle_ms, first_ms = exchange.closed_before_ms, exchange.first_byte_ms
-    short_ms = exchange.shortened_ms
-    return Transcript(
-        request=exchange.request,
-        sent=exchange.sent,
-        received=exchange.response,
-        ending=ending,
-        detail=exchange.detail,
-        reused=exchange.reused,
-        open=exchange.open,
-        first_byte_s=None if first_ms is None else first_ms / 1000,
-        duration_s=exchange.duration_ms / 1000,
-        pieces=exchange.pieces,
-        pause_s=exchange.pause_ms / 1000,
-        closed_before_s=None if idle_ms is None else idle_ms / 1000,
-        stray_before=exchange.stray_before,
-        answers=exchange.answers,
-        partial=partial,
-        shortened_s=None if short_ms is None else short_ms / 1000,
-    )
+    return exchange
 
 
 def first_difference(sent: bytes, expected: bytes, where: Whereabouts) -> int | None:

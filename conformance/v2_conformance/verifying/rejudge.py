@@ -124,10 +124,8 @@ def _judged(
     record.end()
     if isinstance(case, RelationCase) and _differed(case, recorded, verdict):
         verdict = msgspec.structs.replace(verdict, outcome=recorded.outcome, cause=recorded.cause)
-    seen = observe(case, ((one.recorded.purpose, one.transcript) for one in record.taken))
-    hidden = known.masks and any(
-        shows_masks(bytes(one.transcript.received)) for one in record.taken
-    )
+    seen = observe(case, record.taken)
+    hidden = known.masks and any(shows_masks(bytes(one.received)) for one in record.taken)
     return verdict, (*seen, *observe_verdict(case, verdict)), hidden
 
 

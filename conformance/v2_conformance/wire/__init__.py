@@ -1,1 +1,1 @@
-"""From a case to bytes and back: encoding, HTTP/1.1, transcripts."""
+"""From a case to bytes and back: encoding, HTTP/1.1, exchanges."""

@@ -1,4 +1,4 @@
-"""All that the engine knows about HTTP: a Connection takes a Request and returns a Transcript.
+"""All that the engine knows about HTTP: a Connection takes a Request and returns a Exchange.
 
 `http1` is the transport. Another one is a module beside it with a Transport and a Connection, and
 the engine does not change for it.
@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.exchange import Exchange
 
 
 class Head(msgspec.Struct, frozen=True):
@@ -91,13 +91,13 @@ class Connection(Protocol):
     def connect(self) -> None:
         """Open the connection now, not with its first exchange, which says if that failed."""
 
-    def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
+    def exchange(self, request: Request, *, fresh: bool = False) -> Exchange:
         """Send `request` exactly, read one response, and return every byte of both.
 
         With `fresh` it closes an open connection and connects anew. It never sends a request twice:
-        if the server closes a kept connection, the transcript says so, and the caller decides.
+        if the server closes a kept connection, the exchange says so, and the caller decides.
 
-        It never raises for what the network or the server does: the transcript's `ending` tells.
+        It never raises for what the network or the server does: the exchange's `ending` tells.
         It ends within the time limit, and reads little more than the longest response that the
         request can call for. If a whole response arrives early, the rest of the request stays
         unsent.

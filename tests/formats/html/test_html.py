@@ -23,7 +23,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue, catalogue_version
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.response import Ending
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e\x00"
 

@@ -14,7 +14,7 @@ from support.responses import message_with, v2
 from v2_conformance.formats.html.page import case_anchor
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.response import Ending
 
 Written = Callable[..., str]
 

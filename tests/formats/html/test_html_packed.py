@@ -16,11 +16,10 @@ from v2_conformance.formats.html.index import listed
 from v2_conformance.formats.html.packed import packed, survival
 from v2_conformance.formats.html.page import render
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.report.kept_bytes import Deflated, keep
 from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.exchange import Body, Exchange
 
 REQUEST = message_with(b"\x01\x02\x03\x04")
 
@@ -30,9 +29,8 @@ def no_replay(report: Report, shown: CaseResult) -> str:
 
 
 def test_what_passed_is_packed_as_it_began() -> None:
-    kept = keep(bytes(range(256)) * 200)
-    assert isinstance(kept, Deflated)
-    long = msgspec.structs.replace(exchange(REQUEST, b"a"), response_kept=kept)
+    kept = Body(bytes(range(256)) * 200)
+    long = msgspec.structs.replace(exchange(REQUEST, b"a"), received=kept)
     canary = exchange(b"known good", b"", "canary", Purpose.CANARY_SAME)
     passing = [
         case("D1/x", "pass", "", exchange(REQUEST, b"b", "first"), canary),
@@ -85,7 +83,7 @@ def test_failures_get_the_room_before_what_passed(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("v2_conformance.formats.html.page._PAGE_BYTES", 600_000)
     noise = random.Random(1).randbytes
 
-    def big() -> RecordedExchange:
+    def big() -> Exchange:
         return exchange(message_with(noise(2000)), message_with(noise(2000)))
 
     many = [case(f"D1/p{n}", "pass", "", big()) for n in range(300)]

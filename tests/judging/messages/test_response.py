@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.cases import JSON, REJECT, failure, make_case, verdict
-from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, sized, transcript, v2
+from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, exchange_of, http, sized, v2
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
@@ -35,7 +35,7 @@ from v2_conformance.suite.causes.output_findings import (
     TooManyDimensions,
 )
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.response import Ending
 
 # Framing.
 
@@ -294,6 +294,6 @@ def test_no_mutation_makes_judge_raise(seed: bytes, at: int, new: bytes, removed
     mutated = seed[:at] + new + seed[at + removed :]
     for ending in (Ending.COMPLETE, Ending.CLOSED):
         for case in (make_case(), make_case(JSON), make_case(REJECT)):
-            read = transcript(mutated, ending)
+            read = exchange_of(mutated, ending)
             if read.response is not None or ending is not Ending.COMPLETE:
                 assert isinstance(verdict(mutated, case, ending), Verdict)

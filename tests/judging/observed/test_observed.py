@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from support.cases import REJECT, make_case, make_observed
-from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, http, sized, transcript, v2
+from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, exchange_of, http, sized, v2
 from v2_conformance.judging.messages.response import read_message
 from v2_conformance.judging.observed import look
 from v2_conformance.judging.observed.exchanges import (
@@ -49,7 +49,8 @@ from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.observations import OBSERVED, OF_CLIENTS, OF_VERDICTS, Observed
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Body, Exchange
+from v2_conformance.wire.response import Ending
 
 TEXT = b'{"id":"a","inputs":[]}'
 REQUEST = b"POST /v2/models/m/infer HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(TEXT)
@@ -63,15 +64,15 @@ TWICE = dump_json(answer(sized())).replace(b"{", b'{"id":"x","id":"a",', 1)
 DATA = dump_json(answer(entry(data=[1, 2, 3])))
 
 
-def exchange(received: bytes, request: bytes = REQUEST) -> Transcript:
-    return replace(transcript(received), request=request, open=True)
+def exchange(received: bytes, request: bytes = REQUEST) -> Exchange:
+    return exchange_of(received, request=request, open=True)
 
 
 def seen(
-    what: Observed, *received: Transcript | bytes, case: RequestCase | None = None
+    what: Observed, *received: Exchange | bytes, case: RequestCase | None = None
 ) -> Observation | None:
-    transcripts = [one if isinstance(one, Transcript) else exchange(one) for one in received]
-    found = observe(case or make_case(), [(Purpose.CASE, one) for one in transcripts])
+    exchanges = [one if isinstance(one, Exchange) else exchange(one) for one in received]
+    found = observe(case or make_case(), exchanges)
     return next((one for one in found if one.what == what), None)
 
 
@@ -257,7 +258,7 @@ def test_the_refusal_of_a_get_with_a_body_may_look_as_it_likes() -> None:
 def test_error_of_a_known_good_request_is_not_judged_as_one() -> None:
     refused = exchange(http(b"Bad Request", 400))
     for purpose, judged in ((Purpose.CASE, True), (Purpose.CANARY_SAME, False)):
-        found = {one.what for one in observe(make_case(), [(purpose, refused)])}
+        found = {one.what for one in observe(make_case(), [refused.for_purpose(purpose)])}
         assert ("error_bodies" in found) == judged
 
 
@@ -292,60 +293,58 @@ def test_only_a_request_that_must_be_rejected_is_a_clients_mistake() -> None:
     ):
         assert seen("client_errors", error, case=other) is None
     assert seen("client_errors", http(ERROR, 503), case=rejected) is None
-    canary = observe(rejected, [(Purpose.CANARY_FRESH, exchange(error))])
+    canary = observe(rejected, [exchange(error).for_purpose(Purpose.CANARY_FRESH)])
     assert "client_errors" not in {one.what for one in canary}
 
 
 def test_a_close_right_after_a_response_is_one_that_was_not_announced() -> None:
-    at_once = replace(exchange(GOOD), closed_before_s=0.003)
+    at_once = replace(exchange(GOOD), closed_before_ms=3.0)
     assert seen("announced_closes", at_once) == Observation(
         "announced_closes", "D1/made-by-hand", 1, 1, UnannouncedClose(3)
     )
-    idle = replace(exchange(GOOD), closed_before_s=5.0)
+    idle = replace(exchange(GOOD), closed_before_ms=5000.0)
     assert seen("announced_closes", idle) == Observation(
         "announced_closes", "D1/made-by-hand", 1, 0
     )
     announced = replace(exchange(GOOD), open=False)
     assert seen("announced_closes", announced) is None
-    died = replace(transcript(b"", Ending.REFUSED), closed_before_s=0.003)
+    died = replace(exchange_of(b"", Ending.REFUSED), closed_before_ms=3.0)
     assert seen("announced_closes", died) is None
 
 
 def test_a_client_that_waits_for_100_continue_must_hear_something_before_its_body() -> None:
     request = REQUEST.replace(b"Host: h", b"Host: h\r\nExpect: 100-Continue")
-    asked = replace(exchange(GOOD, request), pause_s=1.0, first_byte_s=0.01)
+    asked = replace(exchange(GOOD, request), pause_ms=1000.0, first_byte_ms=10.0)
     kept = Observation("continues", "D1/made-by-hand", 1, 0)
     assert seen("continues", asked) == kept
-    silent = replace(asked, first_byte_s=1.002)
+    silent = replace(asked, first_byte_ms=1002.0)
     assert seen("continues", silent) == Observation(
         "continues", "D1/made-by-hand", 1, 1, NotContinued(1000)
     )
-    impatient = replace(silent, pause_s=0.005)
+    impatient = replace(silent, pause_ms=5.0)
     assert seen("continues", impatient) is None
     old = exchange(GOOD, request.replace(b"HTTP/1.1", b"HTTP/1.0"))
-    assert seen("continues", replace(old, pause_s=1.0, first_byte_s=1.002)) is None
-    old_server = replace(silent, received=GOOD.replace(b"HTTP/1.1", b"HTTP/1.0"))
+    assert seen("continues", replace(old, pause_ms=1000.0, first_byte_ms=1002.0)) is None
+    old_server = replace(silent, received=Body(GOOD.replace(b"HTTP/1.1", b"HTTP/1.0")))
     assert seen("continues", old_server) is None
     assert seen("continues", exchange(GOOD)) is None
 
 
 def test_a_response_that_is_not_whole_shows_nothing() -> None:
     for ending in (Ending.CLOSED, Ending.TIMEOUT):
-        assert observe(make_case(), [(Purpose.CASE, transcript(GOOD[:-3], ending))]) == ()
+        assert observe(make_case(), [exchange_of(GOOD[:-3], ending)]) == ()
 
 
 def test_bytes_on_the_connection_before_belong_to_no_response() -> None:
     came = replace(exchange(GOOD), stray_before=3)
-    ((found,),) = [
-        [one for one in observe(make_case(), [(Purpose.CASE, came)]) if one.what == "nothing_after"]
-    ]
+    ((found,),) = [[one for one in observe(make_case(), [came]) if one.what == "nothing_after"]]
     assert (found.judged, found.wrong, found.first) == (1, 1, StrayBytes(3))
 
 
 def test_the_verdict_names_the_first_cases_in_an_order_that_no_run_changes() -> None:
-    bad = [observe(make_case(case_id=f"D1/case-{n:02}"), [(Purpose.CASE, exchange(http(b"", 400)))])
+    bad = [observe(make_case(case_id=f"D1/case-{n:02}"), [exchange(http(b"", 400))])
            for n in range(12)]  # fmt: skip
-    good = observe(make_case(case_id="D1/good"), [(Purpose.CASE, exchange(http(ERROR, 400)))])
+    good = observe(make_case(case_id="D1/good"), [exchange(http(ERROR, 400))])
     verdicts = set()
     for order in ([*bad, good], [good, *reversed(bad)]):
         observations = Observations()
@@ -371,9 +370,9 @@ def test_what_only_rare_requests_show_blocks_robust(wrong: list[str], blocks: st
     observations = Observations()
     for case_id in wrong:
         case = make_case(requirement="D1" if "usual" in case_id else "H9", case_id=case_id)
-        observations.add(observe(case, [(Purpose.CASE, exchange(http(b"", 400)))]))
+        observations.add(observe(case, [exchange(http(b"", 400))]))
     good = make_case(requirement="H9", case_id="H9/good")
-    observations.add(observe(good, [(Purpose.CASE, exchange(http(ERROR, 400)))]))
+    observations.add(observe(good, [exchange(http(ERROR, 400))]))
     observed = make_observed("error_bodies")
     found = observations.verdict(observed)
     assert isinstance(found.cause, NotKept)
@@ -404,7 +403,7 @@ def test_errors_of_ordinary_mistakes_block_conformant(case_id: str, blocks: str)
     assert case.expects == "reject"
     observations = Observations()
     wrong = http(b'{"detail": "a member is missing"}', 422)
-    observations.add(observe(case, [(Purpose.CASE, exchange(wrong))]))
+    observations.add(observe(case, [exchange(wrong)]))
     observed = make_observed("error_bodies")
     found = observations.verdict(observed)
     assert found.outcome is Outcome.FAIL
@@ -413,8 +412,8 @@ def test_errors_of_ordinary_mistakes_block_conformant(case_id: str, blocks: str)
 
 def test_a_case_that_ran_again_counts_once() -> None:
     observations = Observations()
-    observations.add(observe(make_case(), [(Purpose.CASE, exchange(http(b"", 400)))]))
-    observations.add(observe(make_case(), [(Purpose.CASE, exchange(http(ERROR, 400)))]))
+    observations.add(observe(make_case(), [exchange(http(b"", 400))]))
+    observations.add(observe(make_case(), [exchange(http(ERROR, 400))]))
     found = observations.verdict(make_observed("error_bodies"))
     assert (found.outcome, found.cause) == (Outcome.PASS, AllKept(1))
 
@@ -423,7 +422,7 @@ def test_nothing_that_shows_it_is_never_a_pass() -> None:
     observations = Observations()
     empty = observations.verdict(make_observed("error_bodies"))
     assert (empty.outcome, empty.cause) == (Outcome.INCONCLUSIVE, NothingObserved(0))
-    observations.add(observe(make_case(), [(Purpose.CASE, exchange(GOOD))]))
+    observations.add(observe(make_case(), [exchange(GOOD)]))
     other = observations.verdict(make_observed("error_bodies"))
     assert (other.outcome, other.cause) == (Outcome.UNSUPPORTED, NothingObserved(1))
 
@@ -452,11 +451,11 @@ def test_an_answer_that_was_judged_shows_what_it_shows_when_it_is_read_anew(
     document = dump_json({"outputs": outputs}).replace(b"{", b"{" + id_.encode(), 1)
     fields = [(HEADER_LENGTH, str(len(document)))] if announced else []
     received = exchange(http(document + blob, 200, *fields))
-    anew = observe(make_case(), [(Purpose.CASE, received)])
+    anew = observe(make_case(), [received])
     assert received.response is not None
     with contextlib.suppress(Finding):
         read_message(received.response)
-    assert observe(make_case(), [(Purpose.CASE, received)]) == anew
+    assert observe(make_case(), [received]) == anew
 
 
 def test_the_json_of_an_answer_that_was_judged_is_not_parsed_again() -> None:
@@ -464,7 +463,7 @@ def test_the_json_of_an_answer_that_was_judged_is_not_parsed_again() -> None:
     assert received.response is not None
     read_message(received.response)
     with mock.patch.object(look, "parse_noting", side_effect=AssertionError):
-        found = observe(make_case(), [(Purpose.CASE, received)])
+        found = observe(make_case(), [received])
     assert {"ids", "unique_members", "data_or_size"} <= {one.what for one in found}
 
 

@@ -23,7 +23,7 @@ from v2_conformance.report.shown.fold import (
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, GeneratedFailure
 from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.response import Ending
 
 REQUEST = message_with(b"\x01\x02\x03\x04")
 WRONG = WrongStatus("200", 500, "no")

@@ -10,9 +10,8 @@ from typing import cast
 import pytest
 
 from support.cases import REJECT, make_case, make_get
-from support.responses import http, transcript
+from support.responses import exchange_of, http
 from support.runs import CASES, chosen, results, target_of
-from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.server import ReferenceServer
@@ -27,14 +26,14 @@ from v2_conformance.suite.causes.circumstances import RoleAbsent
 from v2_conformance.suite.causes.findings import HeaderLengthMissing
 from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.library import generated_case
-from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.response import Ending
 from v2_mutants.servers import MutantServer
 
 FAIL = Verdict(Outcome.FAIL, HeaderLengthMissing())
 PASS = Verdict(Outcome.PASS)
-EXCHANGE = Exchange(transcript(http()), Purpose.CASE, "")
-SILENT = Exchange(transcript(b"", Ending.TIMEOUT), Purpose.CASE, "")
+EXCHANGE = exchange_of(http())
+SILENT = exchange_of(b"", Ending.TIMEOUT)
 
 
 NONE: Mapping[str, Sequence[Verdict]] = MappingProxyType({})

@@ -49,13 +49,13 @@ def server_context(leaf: trustme.LeafCert) -> ssl.SSLContext:
 def met(target: Target) -> tuple[Obstacle | None, str]:
     """What the first exchange with a target meets, and what discovery says of it."""
     with closing(target.transport().connection()) as connection:
-        transcript = connection.exchange(get_request(target.address, "/v2"))
+        exchange = connection.exchange(get_request(target.address, "/v2"))
     with pytest.raises(UnreachableError) as error:
         discover(target)
     message = str(error.value)
     assert "\n" not in message
     assert "…" not in message
-    return transcript.obstacle, message
+    return exchange.obstacle, message
 
 
 def target_for(url: str, **access: object) -> Target:

@@ -12,7 +12,7 @@ import trustme
 from support.cases import make_case, prepared
 from support.servers import PATIENCE_S, PATIENT, Peer, connected, serving, steps
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import Parting
 
 WHOLE = b"".join(prepared(make_case()).request.http1)
@@ -48,7 +48,7 @@ def test_a_client_that_leaves_reads_nothing_and_closes() -> None:
         left = connection.exchange(request)
         assert not connection.open
         assert ended.wait(PATIENCE_S)
-    assert (left.ending, left.sent, left.received) == (Ending.LEFT, HEAD, b"")
+    assert (left.ending, left.sent, bytes(left.received)) == (Ending.LEFT, HEAD, b"")
     assert came == [WHOLE[:HEAD]]
 
 

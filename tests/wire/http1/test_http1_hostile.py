@@ -26,7 +26,7 @@ from support.servers import (
     steps,
 )
 from v2_conformance.wire.http1.response import ResponseReader
-from v2_conformance.wire.transcript import Ending, Limits
+from v2_conformance.wire.response import Ending, Limits
 
 # Hostile and broken servers: every ending comes in time and in bounded memory.
 
@@ -38,7 +38,7 @@ def test_a_server_that_drips_forever_is_a_time_out() -> None:
     )
     came = exchange(script, SHORT)
     assert came.ending == Ending.TIMEOUT
-    assert came.duration_s < 1
+    assert came.duration_ms < 1000
 
 
 def test_an_endless_body_is_cut_off() -> None:
@@ -73,7 +73,7 @@ def test_endless_headers_are_too_large(line: bytes) -> None:
     came = exchange(script)
     assert came.ending in (Ending.TOO_LARGE, Ending.MALFORMED)
     assert came.ending == Ending.TOO_LARGE or line in (b" \r\n", b"\r\n")
-    assert came.duration_s < 2
+    assert came.duration_ms < 2000
 
 
 def test_many_chunks_do_not_each_copy_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 from support.responses import parsed
 from v2_conformance.wire.http1.response import ResponseReader
 from v2_conformance.wire.http1.tolerance import tolerated
-from v2_conformance.wire.transcript import Limits
+from v2_conformance.wire.response import Limits
 
 OK = b"HTTP/1.1 200 OK\r\n"
 LENGTH = b"Content-Length: 3\r\n"

@@ -23,8 +23,9 @@ from v2_conformance.suite.entries.case_files import make_case as make_entry
 from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Prepared, prepare
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.http1.response import read_again
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.response import Ending
 from v2_mutants.servers import MutantServer
 
 BINARY = [{"tensor": 0, "binary_data": True}]
@@ -59,7 +60,7 @@ BEFORE_A_LONG_ONE = make_entry(
 )
 
 
-def asked(url: str, case: Case = CASE) -> tuple[Prepared, Transcript]:
+def asked(url: str, case: Case = CASE) -> tuple[Prepared, Exchange]:
     assert isinstance(case, RequestCase)
     target = make_target(url, timeout=1)
     prepared = prepare(case, target.address, binding())
@@ -68,7 +69,7 @@ def asked(url: str, case: Case = CASE) -> tuple[Prepared, Transcript]:
         came = connection.exchange(prepared.request)
     finally:
         connection.close()
-    again = read_again(came.received, came.ending, came.answers)
+    again = read_again(bytes(came.received), came.ending, came.answers)
     assert again == came.partial or same(again) == same(came.partial)
     return prepared, came
 
@@ -84,7 +85,7 @@ def answers(*, number: int) -> list[bytes]:
     with ReferenceServer() as server:
         _, came = asked(server.url)
     second = bytes(came.received).index(b"HTTP/1.1", 1)
-    both = [bytes(came.received[:second]), bytes(came.received[second:])]
+    both = [bytes(came.received)[:second], bytes(came.received)[second:]]
     return both[:number]
 
 

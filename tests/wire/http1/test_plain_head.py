@@ -14,7 +14,7 @@ from support.servers import same
 from v2_conformance.judging.messages.request import _read
 from v2_conformance.wire.http1.plain_head import plain_request, plain_response
 from v2_conformance.wire.http1.response import ResponseReader
-from v2_conformance.wire.transcript import Limits
+from v2_conformance.wire.response import Limits
 
 FIELDS = [
     b"Content-Length: 5",

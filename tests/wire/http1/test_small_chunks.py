@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.servers import same
 from v2_conformance.wire.http1.response import ResponseReader
 from v2_conformance.wire.http1.small_chunks import SmallChunks
-from v2_conformance.wire.transcript import Limits
+from v2_conformance.wire.response import Limits
 
 HEADS = [
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",

@@ -25,7 +25,6 @@ import msgspec
 
 from v2_conformance.formats.html.index import Listed
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.kept_bytes import beginning, size_of
 from v2_conformance.report.shown.fold import (
     BRIEF,
     FULL,
@@ -195,9 +194,9 @@ def _begun(case: CaseResult, shown: int) -> tuple[list[Words], list[bytes]]:
         if exchange.purpose.canary:
             continue
         messages = []
-        for kept in (exchange.request_kept, exchange.response_kept):
-            start = beginning(kept, shown)
-            messages.append([size_of(kept), len(start)])
+        for body in (exchange.request, exchange.received):
+            start = body.start(shown)
+            messages.append([body.size, len(start)])
             data.append(start)
         exchanges.append(
             {

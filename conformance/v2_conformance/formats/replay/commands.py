@@ -23,11 +23,10 @@ from v2_conformance.bounded_files import write_whole
 from v2_conformance.errors import ReportFileError, UsageError, unwritable
 from v2_conformance.protocol.names import TOKEN
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.evidence import RecordedExchange
-from v2_conformance.report.kept_bytes import Deflated, size_of
 from v2_conformance.report.tested import ClientInfo
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.terminal_safe_text import plain
+from v2_conformance.wire.exchange import Exchange
 
 SHELL_SCRIPT = "replay.sh"
 PYTHON_SCRIPT = "replay.py"
@@ -157,9 +156,10 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     if not origin:
         raise ReportFileError("the report has no URL to send the request to")
     for entry in _to_send(case):
-        if isinstance(entry.request_kept, Deflated) and entry.request_kept.omitted:
+        lacking = entry.request.size - len(entry.request)
+        if lacking:
             raise ReportFileError(
-                f"the report lacks {entry.request_kept.omitted} bytes of what was sent for "
+                f"the report lacks {lacking} bytes of what was sent for "
                 f"{plain(case.id)}: `v2-conformance replay` makes and sends all of it"
             )
     names = [f"body-{number}.bin" if step.body else "" for number, step in enumerate(steps, 1)]
@@ -180,20 +180,18 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     return files
 
 
-def _to_send(case: CaseResult) -> Sequence[RecordedExchange]:
+def _to_send(case: CaseResult) -> Sequence[Exchange]:
     return case.exchanges if case.died else case.exchanges[:1]
 
 
 def _steps(report: Report, case: CaseResult) -> list[_Step]:
     return [
-        _step(entry, first=not n)
-        for n, entry in enumerate(_to_send(case))
-        if size_of(entry.request_kept)
+        _step(entry, first=not n) for n, entry in enumerate(_to_send(case)) if len(entry.request)
     ]
 
 
-def _step(exchange: RecordedExchange, *, first: bool) -> _Step:
-    request = exchange.request
+def _step(exchange: Exchange, *, first: bool) -> _Step:
+    request = bytes(exchange.request)
     end = request.find(b"\r\n\r\n") + 4
     start = end if end > 3 else 0
     pieces = exchange.pieces if sum(exchange.pieces) == len(request) else ()

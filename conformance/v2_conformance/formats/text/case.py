@@ -12,7 +12,6 @@ from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.replay.commands import replay_command, show_command
 from v2_conformance.formats.text.terminal_exchanges import LIMITS, in_ascii, message_lines
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
-from v2_conformance.report.kept_bytes import size_of
 from v2_conformance.report.shown.fold import WHOLE, canary_answers, folded_exchanges
 from v2_conformance.report.shown.said import said_lines
 from v2_conformance.report.words import lost_by
@@ -156,7 +155,7 @@ def _replay(report: Report, case: CaseResult, path: str) -> Iterator[Text]:
             yield from _paragraph("Again", "This command runs the scenario again:")
             yield Text("  " + plain(command))
         return
-    if not any(size_of(exchange.request_kept) for exchange in case.exchanges):
+    if not any(len(exchange.request) for exchange in case.exchanges):
         return
     yield from _paragraph(
         "Replay", "This command writes the request, and a script that sends it again:"

@@ -9,7 +9,7 @@ from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.findings import InvalidErrorBody
 from v2_conformance.suite.causes.transport_findings import ConnectionClosed
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.response import Response
 
 # No error needs more; longer bodies are not parsed a second time to look for one.
 _LONGEST = 64 * 1024

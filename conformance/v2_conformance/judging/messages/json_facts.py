@@ -14,7 +14,7 @@ from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.findings import RepeatedMember
 from v2_conformance.suite.causes.output_findings import DataAndSize
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.response import Response
 
 _KEPT = "_json_facts"
 _LONGEST_ID = 1000

@@ -59,7 +59,7 @@ from v2_conformance.suite.causes.output_findings import (
     TooManyDimensions,
 )
 from v2_conformance.wire.messages import codings_in, decimal, read_head
-from v2_conformance.wire.transcript import Limits, Response
+from v2_conformance.wire.response import Limits, Response
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator

@@ -33,13 +33,14 @@ from v2_conformance.suite.causes.observed_findings import (
 )
 from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
 from v2_conformance.suite.observations import OF_ABILITIES, Observed
-from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 _SHOWN = 10
-_AT_ONCE_S = 0.5
+_AT_ONCE_MS = 500.0
 """A connection that a server closes within this time was not closed because it was idle."""
-_PATIENCE_S = 0.5
+_PATIENCE_MS = 500.0
 """A client that waits less before it sends its body leaves a server no time to ask for it."""
 
 OF_THE_PATH = frozenset(
@@ -67,11 +68,9 @@ class Observation(msgspec.Struct, frozen=True):
     rare: bool = False
 
 
-def observe(
-    case: SentCase, exchanges: Iterable[tuple[Purpose, Transcript]]
-) -> tuple[Observation, ...]:
+def observe(case: SentCase, exchanges: Iterable[Exchange]) -> tuple[Observation, ...]:
     """Return what the recorded exchanges of a case show about every observed rule."""
-    looks = [Look(case, purpose, transcript) for purpose, transcript in exchanges]
+    looks = [Look(case, exchange) for exchange in exchanges]
     judged: Counter[Observed] = Counter()
     wrong: dict[Observed, list[Cause]] = {}
     # Almost all responses break no rule of HTTP, and so show as much of one as of another.
@@ -238,7 +237,7 @@ def _error_header_lengths(look: Look) -> bool:
 
 
 def _ids(look: Look) -> bool:
-    if look.json is None or not may_have_id(look.transcript.request):
+    if look.json is None or not may_have_id(bytes(look.exchange.request)):
         return False
     sent = look.request.id()
     if sent is None:
@@ -298,14 +297,14 @@ def _shows_syntax(look: Look) -> bool:
     """Return True if an exchange that breaks none of HTTP's rules shows that a server keeps them:
     an incomplete response can break a rule, but not show that it is kept.
     """
-    whole = look.transcript.ending in (Ending.COMPLETE, Ending.MALFORMED)
+    whole = look.exchange.ending in (Ending.COMPLETE, Ending.MALFORMED)
     return whole and look.syntax.judged
 
 
 def _nothing_after(look: Look) -> bool:
-    if look.transcript.stray_before:
-        raise Finding(StrayBytes(look.transcript.stray_before))
-    response = look.transcript.response
+    if look.exchange.stray_before:
+        raise Finding(StrayBytes(look.exchange.stray_before))
+    response = look.exchange.response
     if response is None:
         return False
     if response.excess:
@@ -314,29 +313,29 @@ def _nothing_after(look: Look) -> bool:
 
 
 def _announced_closes(look: Look) -> bool:
-    transcript = look.transcript
-    if transcript.response is None:
+    exchange = look.exchange
+    if exchange.response is None:
         return False
-    closed_s = transcript.closed_before_s
-    if closed_s is not None and closed_s <= _AT_ONCE_S:
-        raise Finding(UnannouncedClose(round(closed_s * 1000)))
-    return transcript.open
+    closed_ms = exchange.closed_before_ms
+    if closed_ms is not None and closed_ms <= _AT_ONCE_MS:
+        raise Finding(UnannouncedClose(round(closed_ms)))
+    return exchange.open
 
 
 def _continues(look: Look) -> bool:
     """Check only a client that waited before it sent its body, and only if both sides speak
     HTTP/1.1.
     """
-    transcript = look.transcript
-    waited_s, first_s = transcript.pause_s, transcript.first_byte_s
-    if waited_s < _PATIENCE_S or first_s is None:
+    exchange = look.exchange
+    waited_ms, first_ms = exchange.pause_ms, exchange.first_byte_ms
+    if waited_ms < _PATIENCE_MS or first_ms is None:
         return False
     expects = "100-continue" in map(str.lower, look.request.values("expect"))
-    old = look.request.version == "1.0" or bytes(transcript.received[:8]) == b"HTTP/1.0"
+    old = look.request.version == "1.0" or exchange.received.start(8) == b"HTTP/1.0"
     if old or not expects:
         return False
-    if first_s >= waited_s:
-        raise Finding(NotContinued(round(waited_s * 1000)))
+    if first_ms >= waited_ms:
+        raise Finding(NotContinued(round(waited_ms)))
     return True
 
 

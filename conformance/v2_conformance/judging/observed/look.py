@@ -19,10 +19,10 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.cases import SentCase
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.http1.response import asks_for_no_body
 from v2_conformance.wire.messages import members
-from v2_conformance.wire.transcript import Response, Transcript
+from v2_conformance.wire.response import Response
 
 
 class Look:
@@ -34,12 +34,12 @@ class Look:
     response ends, None if it cannot be found, and `json` what that of an inference shows.
     """
 
-    def __init__(self, case: SentCase, purpose: Purpose, transcript: Transcript) -> None:
+    def __init__(self, case: SentCase, exchange: Exchange) -> None:
         self.case = case
-        self.purpose = purpose
-        self.transcript = transcript
-        self._bodiless = asks_for_no_body(transcript.request)
-        self.response = response = None if self._bodiless else _decoded(transcript)
+        self.purpose = exchange.purpose
+        self.exchange = exchange
+        self._bodiless = asks_for_no_body(exchange.request.start(5))
+        self.response = response = None if self._bodiless else _decoded(exchange)
         self.error = response if response is not None and response.status >= 400 else None
         self.json_end = end = None if response is None else _json_end(response)
         self.json = None if response is None or end is None else _json(response, end)
@@ -47,12 +47,12 @@ class Look:
     @cached_property
     def request(self) -> ReadRequest:
         """The request as read."""
-        return read_request(self.transcript.request)
+        return read_request(bytes(self.exchange.request))
 
     @cached_property
     def syntax(self) -> Syntax:
         """Breaches of HTTP's rules in the response's bytes."""
-        received = self.transcript.received
+        received = bytes(self.exchange.received)
         if is_plain(received):
             return UNBROKEN
         offered = members(self.request.values("te"))
@@ -69,7 +69,7 @@ class Look:
         """The response as received, if it is an error in a coding that no
         Content-Encoding names.
         """
-        response = self.transcript.response
+        response = self.exchange.response
         if response is None or self._bodiless or self.response or response.status < 400:
             return None
         return None if response.values("Content-Encoding") else response
@@ -93,10 +93,10 @@ class Look:
         return len(self.response.body) - self.json_end
 
 
-def _decoded(transcript: Transcript) -> Response | None:
-    response = transcript.response
+def _decoded(exchange: Exchange) -> Response | None:
+    response = exchange.response
     try:
-        return None if response is None else decode_answer(response, transcript.request)
+        return None if response is None else decode_answer(response, bytes(exchange.request))
     except Finding:
         return None
 

@@ -23,7 +23,7 @@ from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec, contract
 from v2_conformance.wire.encode.deployment import DeployedModel, KnownModel, Tolerance
-from v2_conformance.wire.transcript import Response
+from v2_conformance.wire.response import Response
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 """The names of models that can be tested: they are part of ids and file names."""

@@ -16,19 +16,19 @@ from v2_conformance.suite.cases import RelationCase, RequestCase
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.wire.encode.deployment import Tolerance
 from v2_conformance.wire.encode.requests import Expected, Prepared
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.exchange import Exchange
 
 _UNITS = 8
 _LAST_PLACE = {"FP16": 2.0**-10, "BF16": 2.0**-7, "FP32": 2.0**-23, "FP64": 2.0**-52}
 
 
-def only_rounded(case: RequestCase, prepared: Prepared, transcript: Transcript) -> bool:
+def only_rounded(case: RequestCase, prepared: Prepared, exchange: Exchange) -> bool:
     """Return True if the answer of an arbitrary model differs from the right one in nothing but a
     few units in the last place of an output's largest number.
     """
     if not isinstance(case, RelationCase):
         return False
-    return judge(case, with_rounding(prepared), transcript).outcome.harmless
+    return judge(case, with_rounding(prepared), exchange).outcome.harmless
 
 
 def with_rounding(prepared: Prepared) -> Prepared:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime, timezone
 from functools import partial
@@ -19,10 +19,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from v2_conformance.bounded_files import create_new, write_all, write_whole
-from v2_conformance.conversations.steps import Exchange
 from v2_conformance.errors import LeakError, UsageError, unwritable
+from v2_conformance.report.bodies import PlacedBody, Streams
 from v2_conformance.report.document import (
     CaseResult,
     RecordFooter,
@@ -39,7 +40,6 @@ from v2_conformance.report.files import (
     fold_record,
     write_report,
 )
-from v2_conformance.report.kept_bytes import Deflated, unpacked
 from v2_conformance.report.recording.results import (
     calibration,
     case_result,
@@ -60,12 +60,14 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
+from v2_conformance.wire.exchange import Body, Exchange
 
 # Bytes of an exchange that takes milliseconds to record, but so little memory that the next one can
 # be made beside it.
 _TAKES_TIME = 256 * 1024
 _FITS_BESIDE = 16 * 1024 * 1024
 _PIECE = 1 << 20
+_CASE = "what was recorded of this case"
 
 Note = Callable[[CaseResult], CaseResult]
 
@@ -106,7 +108,8 @@ class Record:
         self._started = datetime.now(timezone.utc)
         self._began = time.monotonic()
         self._file = _create(directory, outdated)
-        self._room = Room()
+        self._streams = Streams()
+        self._room = Room(self._streams)
         self._problem: UsageError | None = None
         self._beside = ThreadPoolExecutor(1)
         self._writing: Future[None] | None = None
@@ -158,10 +161,13 @@ class Record:
         self._append_case(case)
 
     def _append_case(self, case: CaseResult) -> None:
-        exchanges = tuple(map(self._room.fitted, case.exchanges))  # cut once they have been judged
-        case = self._noted(msgspec.structs.replace(case, exchanges=exchanges))
+        case = self._noted(case)
         try:
-            self._write(RecordLine(case=case))
+            for one in case.exchanges:
+                self.mask.check(bytes(one.request), _CASE)
+                self.mask.check(bytes(one.received), _CASE)
+            exchanges = tuple(map(self._room.fitted, case.exchanges))  # cut once they are judged
+            self._write(RecordLine(case=replace(case, exchanges=exchanges)))
         except LeakError as error:
             self._write(RecordLine(case=withheld(case, str(error))))
 
@@ -170,10 +176,11 @@ class Record:
         self._settle()
         self._beside.shutdown()
         duration = time.monotonic() - self._began
-        self._write(RecordLine(footer=RecordFooter(complete, round(duration, 3))))
+        footer = RecordFooter(complete, round(duration, 3))
+        self._write(RecordLine(footer=footer), last=True)
         report = self._folded()
         # Its cases were looked at as they were recorded.
-        self.mask.check(as_json(msgspec.structs.replace(report, cases=())), REPORT)
+        self.mask.check(as_json(replace(report, cases=())), REPORT)
         write_report(self.directory, report)
         return report
 
@@ -193,15 +200,20 @@ class Record:
                     raise unwritable(error, f"cannot write {path}: {error.strerror}") from error
         return report
 
-    def _write(self, line: RecordLine) -> None:
+    def _placed(self, body: object) -> object:
+        """Encode a message for a line. Raises LeakError if it has a secret."""
+        if isinstance(body, Body) and not isinstance(body, PlacedBody):
+            self.mask.check(bytes(body), RECORD)
+        return self._streams.encoded(body)
+
+    def _write(self, line: RecordLine, *, last: bool = False) -> None:
         if self._problem is not None:  # nothing may follow half a line
             raise self._problem
-        data = as_json_bytes(line)
-        what = RECORD if line.case is None else "what was recorded of this case"
-        self.mask.check(data, what)
-        if self.mask.hides_anything:  # else there is nothing to inflate them for
-            for message in _deflated(line):
-                self.mask.check(message, what)
+        data = as_json_bytes(line, self._placed)
+        self.mask.check(data, RECORD if line.case is None else _CASE)
+        added = self._streams.added(last=last)
+        if added:
+            data = data[:-1] + b',"bodies":' + as_json_bytes(added) + b"}"
         try:
             write_all(self._file.fileno(), data + b"\n")
         except OSError as error:
@@ -212,17 +224,7 @@ class Record:
 
 
 def _length(exchange: Exchange) -> int:
-    transcript = exchange.transcript
-    return len(transcript.request) + len(transcript.received)
-
-
-def _deflated(line: RecordLine) -> Iterator[bytes]:
-    """The messages of a line that its text does not show as they are."""
-    recorded = line.case or line.calibration
-    for exchange in () if recorded is None else recorded.exchanges:
-        for kept in (exchange.request_kept, exchange.response_kept):
-            if isinstance(kept, Deflated):
-                yield unpacked(kept)
+    return len(exchange.request) + len(exchange.received)
 
 
 def _create(directory: Path, outdated: Collection[str]) -> FileIO:

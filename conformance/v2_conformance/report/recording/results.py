@@ -6,15 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from v2_conformance.conversations.steps import Exchange
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import WITHHELD, Mask, Masked
 from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import CaseResult
-from v2_conformance.report.evidence import Calibration, RecordedExchange
-from v2_conformance.report.kept_bytes import keep
+from v2_conformance.report.evidence import Calibration
 from v2_conformance.report.long_said import shortened
 from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.suite.cases import ClientCase
@@ -22,7 +21,8 @@ from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.circumstances import SuiteError
 from v2_conformance.suite.causes.output_findings import WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.transcript import Limits
+from v2_conformance.wire.exchange import Body, Exchange
+from v2_conformance.wire.response import Limits
 
 _LIMITS = Limits()
 
@@ -38,7 +38,7 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
     cause = result.cause
     if mask.hides_anything:
         pairs = zip(result.exchanges, exchanges, strict=True)
-        shows = any(kept.response != one.transcript.received for one, kept in pairs)
+        shows = any(kept.received != one.received for one, kept in pairs)
         cause = _masked(_without_bytes(cause) if shows else cause, mask)
     return CaseResult(
         id=facts.id,
@@ -52,7 +52,7 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         cite=cited_documents(result.case.cite),
         outcome=result.outcome,
         cause=cause,
-        message=mask.text(msgspec.structs.replace(result.verdict, cause=cause).message),
+        message=mask.text(replace(result.verdict, cause=cause).message),
         duration_ms=round(result.duration_s * 1000, 3),
         exchanges=exchanges,
         said=said,
@@ -68,7 +68,7 @@ def calibration(found: Calibrated, mask: Mask) -> Calibration:
 
 def masked_seen(seen: Iterable[Observation], mask: Mask) -> tuple[Observation, ...]:
     """Return what exchanges show, without the target's secrets."""
-    return tuple(msgspec.structs.replace(one, first=_masked(one.first, mask)) for one in seen)
+    return tuple(replace(one, first=_masked(one.first, mask)) for one in seen)
 
 
 def _masked(value: Any, mask: Mask) -> Any:
@@ -93,7 +93,7 @@ def _without_bytes(value: Any) -> Any:
     """Return a cause without the bytes at the first difference, which may stand in the middle of
     a secret."""
     if isinstance(value, FirstDifference | WrongBytesElement):
-        return msgspec.structs.replace(value, got="*" * len(value.got))
+        return replace(value, got="*" * len(value.got))
     if isinstance(value, tuple):
         return tuple(map(_without_bytes, value))
     if isinstance(value, msgspec.Struct):
@@ -102,37 +102,20 @@ def _without_bytes(value: Any) -> Any:
     return value
 
 
-def recorded_exchange(
-    exchange: Exchange, mask: Mask, *, of_client: bool = False
-) -> RecordedExchange:
-    """An exchange as report.json has it; `of_client` if its request is a client's, not our own."""
-    transcript = exchange.transcript
-    first = transcript.first_byte_s
-    several = len(transcript.pieces) > 1
-    idle, short = transcript.closed_before_s, transcript.shortened_s
-    sent = mask.data(transcript.request) if of_client else Masked(mask.sent(transcript.request))
-    received = mask.data(transcript.received, _LIMITS.response_to(len(transcript.request)))
+def recorded_exchange(exchange: Exchange, mask: Mask, *, of_client: bool = False) -> Exchange:
+    """An exchange without the target's secrets; `of_client` if its request is a client's, not our
+    own.
+    """
+    request = bytes(exchange.request)
+    sent = mask.data(request) if of_client else Masked(mask.sent(request))
+    received = mask.data(bytes(exchange.received), _LIMITS.response_to(len(request)))
     withheld = sent.withheld or received.withheld
-    return RecordedExchange(
-        purpose=exchange.purpose,
+    return replace(
+        exchange,
         note=f"{exchange.note} {WITHHELD}".strip() if withheld else exchange.note,
-        request_kept=keep(sent.data),
-        response_kept=keep(received.data),
-        ending=transcript.ending,
-        detail=mask.text(transcript.detail),
-        sent=transcript.sent,
-        reused=transcript.reused,
-        open=transcript.open,
-        first_byte_ms=None if first is None else round(first * 1000, 3),
-        duration_ms=round(transcript.duration_s * 1000, 3),
-        expected=exchange.expected,
-        entry=None if exchange.entry is None else dict(exchange.entry),
-        pieces=transcript.pieces if several else (),
-        pause_ms=round(transcript.pause_s * 1000, 3) if several else 0.0,
-        closed_before_ms=None if idle is None else round(idle * 1000, 3),
-        shortened_ms=None if short is None else round(short * 1000, 3),
-        stray_before=transcript.stray_before,
-        answers=transcript.answers,
+        request=Body(sent.data),
+        received=Body(received.data),
+        detail=mask.text(exchange.detail),
     )
 
 
@@ -140,6 +123,6 @@ def withheld(case: CaseResult, why: str) -> CaseResult:
     """Return the case as one in which the suite failed, without anything from the server."""
     cause = SuiteError("LeakError", why)
     verdict = Verdict(Outcome.ERROR, cause)
-    return msgspec.structs.replace(
+    return replace(
         case, outcome=verdict.outcome, cause=cause, message=verdict.message, exchanges=()
     )

@@ -16,7 +16,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from v2_conformance.report.document import CaseResult
-from v2_conformance.report.evidence import RecordedExchange
 from v2_conformance.report.shown.annotate import (
     AnnotatedMessage,
     HexRow,
@@ -29,7 +28,8 @@ from v2_conformance.report.shown.visible_text import is_visible, short, visible
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
 from v2_conformance.suite.outcomes import FAILED, Purpose
-from v2_conformance.wire.transcript import Ending
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 _TEXTS = ("head", "json")
 # Around the first differing byte so much is shown, in bytes before its row and from there on.
@@ -242,9 +242,9 @@ def in_milliseconds(value: float) -> str:
     return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
 
 
-def _exchange(exchange: RecordedExchange, limits: FoldLimits, case: CaseResult) -> FoldedExchange:
+def _exchange(exchange: Exchange, limits: FoldLimits, case: CaseResult) -> FoldedExchange:
     """Return an exchange with marks in what the server, or the client, said wrongly."""
-    sent, came = exchange.request, exchange.response
+    sent, came = bytes(exchange.request), bytes(exchange.received)
     of_client = case.said is not None
     judged = exchange.purpose.own and case.outcome in FAILED
     difference = None if of_client else case.difference
@@ -270,18 +270,18 @@ def _exchange(exchange: RecordedExchange, limits: FoldLimits, case: CaseResult) 
     )
 
 
-def _unsent(exchange: RecordedExchange) -> Iterator[str]:
-    if exchange.sent < exchange.request_size:
+def _unsent(exchange: Exchange) -> Iterator[str]:
+    if exchange.sent < exchange.request.size:
         share = f"only the first {in_bytes(exchange.sent)} were" if exchange.sent else "nothing was"
         yield f"{share} sent"
 
 
-def exchange_title(exchange: RecordedExchange) -> str:
+def exchange_title(exchange: Exchange) -> str:
     """Return what an exchange was for."""
     return visible(short(exchange.note, _LONGEST))
 
 
-def exchange_facts(exchange: RecordedExchange) -> Iterator[str]:
+def exchange_facts(exchange: Exchange) -> Iterator[str]:
     """Yield how an exchange went: its ending, its times, its connection."""
     detail = visible(short(exchange.detail, _LONGEST))
     yield _ENDINGS[exchange.ending] + (f" ({detail})" if detail else "")
@@ -295,7 +295,7 @@ def exchange_facts(exchange: RecordedExchange) -> Iterator[str]:
         yield "left open" if exchange.open else "closed afterwards"
 
 
-def _of_client(exchange: RecordedExchange) -> tuple[str, ...]:
+def _of_client(exchange: Exchange) -> tuple[str, ...]:
     """Return how an exchange went whose request a client sent."""
     detail = visible(short(exchange.detail, _LONGEST))
     return (

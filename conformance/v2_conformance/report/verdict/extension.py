@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from v2_conformance.judging.extension import Tried, is_binary, left_out
 from v2_conformance.protocol.names import EXTENSION
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.evidence import RecordedExchange
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.messages import Head, read_head
-from v2_conformance.wire.transcript import Ending
 
 # Each of its cases sends a correct request with a blob.
 _BINARY_INPUTS = "P2"
@@ -53,10 +52,7 @@ def left_out_of(report: Report) -> str:
 
 
 def _tried(case: CaseResult) -> Tried:
-    exchanges = [
-        (one.request, one.read() if one.ending is Ending.COMPLETE else None)
-        for one in case.exchanges
-    ]
+    exchanges = [(bytes(one.request), one.unpacked().response) for one in case.exchanges]
     return Tried(case.requirement, case.outcome, case.cause, exchanges)
 
 
@@ -76,6 +72,6 @@ def extension(report: Report) -> Extension:
     )
 
 
-def _heads(exchanges: Iterable[RecordedExchange]) -> Iterator[Head]:
+def _heads(exchanges: Iterable[Exchange]) -> Iterator[Head]:
     """The heads of the responses that came."""
-    return (read_head(exchange.response) for exchange in exchanges if exchange.response)
+    return (read_head(bytes(one.received)) for one in exchanges if len(one.received))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from v2_conformance.child_processes import signal_group
-from v2_conformance.conversations.steps import Heard, exchange_of
+from v2_conformance.conversations.steps import Heard
 from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.survival import survived, time_needed_s
 from v2_conformance.redaction import Mask
@@ -28,7 +28,8 @@ from v2_conformance.suite.cases import Case, RelationCase, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive, left_dead
 from v2_conformance.suite.causes.circumstances import Unavailable
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.transcript import Ending, Transcript
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import Connection
 
 RESTART_WITHIN_S = 120.0
@@ -134,7 +135,7 @@ class Deaths:
         other = next((one for one in living if one != role), None)
         if other is None:
             return role
-        heard = self._heard(other, connection).transcript
+        heard = self._heard(other, connection).exchange
         return None if heard.ending is Ending.TIMEOUT or unavailable(heard) else role
 
     def _heard(self, role: str, connection: Connection) -> Heard:
@@ -197,13 +198,13 @@ def restart(command: str, mask: Mask, within_s: float) -> None:
             sys.stderr.write(mask.excerpt(output.read(_LONGEST)).decode("utf-8", "replace"))
 
 
-def _own(result: Result) -> Transcript | None:
+def _own(result: Result) -> Exchange | None:
     """Return the case's own exchange, if anything of it was sent."""
-    own = next((e.transcript for e in result.exchanges if e.purpose.own), None)
+    own = next((e for e in result.exchanges if e.purpose.own), None)
     return own if own is not None and own.sent else None
 
 
-def _is_whole(own: Transcript | None) -> bool:
+def _is_whole(own: Exchange | None) -> bool:
     return own is not None and own.ending is Ending.COMPLETE
 
 
@@ -218,7 +219,7 @@ def _killed(first: Result, heard: Heard, others: tuple[str, ...]) -> Result:
         cause = found
         if before is not None:
             cause = replace(before, fresh_connection=found.fresh_connection)
-        alive = () if heard.liveness is None else (exchange_of(heard.liveness, Purpose.LIVENESS),)
+        alive = () if heard.liveness is None else (heard.liveness.for_purpose(Purpose.LIVENESS),)
         kept = (e for e in first.exchanges if not e.purpose.after or e.purpose is _SAME)
         exchanges = (*kept, *alive, heard.exchange)
     verdict = replace(first.verdict, outcome=Outcome.FAIL, cause=replace(cause, beside=others))

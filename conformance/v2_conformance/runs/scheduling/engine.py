@@ -110,7 +110,7 @@ class Engine:
         present = self.server.present
         known = [present[role].known for role in result.case.roles if role in present]
         answer = max((one.answer_bytes for one in known if one is not None), default=0)
-        self._surplus += sum(surplus(e.transcript, answer) for e in result.exchanges)
+        self._surplus += sum(surplus(e, answer) for e in result.exchanges)
 
     def without_extension(self, case: Case) -> Result:
         """Return the result of a case that is not sent because the server leaves the extension
@@ -184,7 +184,7 @@ class Engine:
         def once(case: RequestCase | GetCase) -> Result:
             result = self._conversed(case)
             if isinstance(case, RequestCase) and result.exchanges and "client" not in case.request:
-                came = (one.transcript for one in result.exchanges if one.purpose.own)
+                came = (one for one in result.exchanges if one.purpose.own)
                 self._hangs.note(case, result.verdict, came)
             self.deaths.examine(result, self.live.connection())
             return result

@@ -133,7 +133,7 @@ def _beside(engine: Engine, case: Case, stop: threading.Event) -> _Came | None:
     if stop.is_set():
         return None
     result = engine.run_beside(case)
-    if any(one.transcript.response is None for one in result.exchanges):
+    if any(one.response is None for one in result.exchanges):
         stop.set()
     return result, result.seen()
 

@@ -12,7 +12,7 @@ from v2_conformance.options.kinds import LONGEST_TIMEOUT_S
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.runs.targets.unreachable import no_answer
 from v2_conformance.wire.encode.requests import LIVE, get_request
-from v2_conformance.wire.transcript import Transcript
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.transport import Connection
 
 READY = "/v2/health/ready"
@@ -48,10 +48,10 @@ def wait_until_ready(
     end = clock() + limit
     try:
         while True:
-            transcript = _get(connection, target, READY)
-            if transcript.response is None and within_s is None:
+            exchange = _get(connection, target, READY)
+            if exchange.response is None and within_s is None:
                 return
-            if transcript.response is not None and not _unready(transcript, connection, target):
+            if exchange.response is not None and not _unready(exchange, connection, target):
                 return
             left = end - clock()
             if left <= 0:
@@ -59,9 +59,9 @@ def wait_until_ready(
             pause(min(_BETWEEN_S, left))
     finally:
         connection.close()
-    if transcript.obstacle is not None:
-        raise UnreachableError(no_answer(target.public_url, transcript, target))
-    got = "no answer" if transcript.response is None else f"status {transcript.response.status}"
+    if exchange.obstacle is not None:
+        raise UnreachableError(no_answer(target.public_url, exchange, target))
+    got = "no answer" if exchange.response is None else f"status {exchange.response.status}"
     raise UnreachableError(
         f"{target.public_url} is not ready: GET {READY} still gets {got} after {limit:g} s; "
         "--wait-ready changes the limit"
@@ -78,11 +78,11 @@ def answers(target: Target) -> bool:
         connection.close()
 
 
-def _get(connection: Connection, target: Target, path: str) -> Transcript:
+def _get(connection: Connection, target: Target, path: str) -> Exchange:
     return connection.exchange(get_request(target.address, path), fresh=True)
 
 
-def _unready(ready: Transcript, connection: Connection, target: Target) -> bool:
+def _unready(ready: Exchange, connection: Connection, target: Target) -> bool:
     """Return True if an answer says that the server is not ready.
 
     The protocol asks for a 4xx, which a server without the endpoint may also send: then it does not

@@ -19,8 +19,8 @@ from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.http1.connection import Http1Transport
+from v2_conformance.wire.response import Limits
 from v2_conformance.wire.sockets import SocketAddress
-from v2_conformance.wire.transcript import Limits
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _TOKEN = re.compile(TOKEN)

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 from v2_conformance.judging.metadata import status_words
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.base import printable
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.obstacle import Obstacle
-from v2_conformance.wire.transcript import Ending, Response, Transcript
+from v2_conformance.wire.response import Ending, Response
 
 _SHOWN = 200
 _LONGEST_URL = 300
@@ -21,19 +22,19 @@ _CREDENTIALS = "--bearer-env, --header or `auth` in a target file"
 _SAYS_HTTPS = re.compile(rb"HTTPS (?:port|server)|SSL-enabled server port", re.IGNORECASE)
 
 
-def no_answer(url: str, transcript: Transcript, target: Target) -> str:
+def no_answer(url: str, exchange: Exchange, target: Target) -> str:
     """Return why an exchange with `url` brought no response."""
-    if transcript.obstacle is not None:
-        return f"{url} cannot be reached: {of_obstacle(transcript.obstacle, target)}"
-    detail = printable(transcript.detail, _SHOWN)
-    if transcript.ending is Ending.TIMEOUT and transcript.sent:
+    if exchange.obstacle is not None:
+        return f"{url} cannot be reached: {of_obstacle(exchange.obstacle, target)}"
+    detail = printable(exchange.detail, _SHOWN)
+    if exchange.ending is Ending.TIMEOUT and exchange.sent:
         return (
             f"{url} gave no complete answer within {target.limits.exchange_s:g} s; is the server "
             "busy or the URL wrong? (--timeout changes the limit)"
         )
-    if not transcript.sent:
+    if not exchange.sent:
         return f"{url} cannot be reached: {detail}"
-    silent = not transcript.received and transcript.ending in (Ending.CLOSED, Ending.RESET)
+    silent = not exchange.received and exchange.ending in (Ending.CLOSED, Ending.RESET)
     if silent and target.url.lower().startswith("http:"):
         return (
             f"{url} gave no answer that can be read: {detail}; if it speaks TLS, the URL must "

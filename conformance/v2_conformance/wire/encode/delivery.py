@@ -19,7 +19,7 @@ _PAUSE_S = 0.005
 MOST_SLICES = 50
 """Beyond these, slices are longer than a case says, which was written for a small body: that of an
 arbitrary model may be an image."""
-# A write costs as much as a thousand bytes, and a transcript records each.
+# A write costs as much as a thousand bytes, and a exchange records each.
 _MOST_WRITES = 10_000
 
 

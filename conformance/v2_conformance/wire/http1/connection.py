@@ -1,7 +1,7 @@
 """HTTP/1.1 over a plain or TLS socket: a request's bytes are sent exactly as given.
 
 No HTTP library stands between the caller and the request's bytes, and the response is read from the
-raw bytes that the transcript keeps. What a server sends is bounded in time and in size.
+raw bytes that the exchange keeps. What a server sends is bounded in time and in size.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ import struct
 import time
 from dataclasses import dataclass
 
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.exchange import Body, Exchange, milliseconds, unsent
 from v2_conformance.wire.http1.exchange import RECEIVE, SocketExchange
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.obstacle import obstacle_of
+from v2_conformance.wire.response import Ending, Limits
 from v2_conformance.wire.sockets import SocketAddress, connected, ready, reason_of
 from v2_conformance.wire.tls import TlsSocket
-from v2_conformance.wire.transcript import Ending, Limits, Transcript, as_recorded
 from v2_conformance.wire.transport import Connection, Parting, Request
 
 _MOMENT_S = 1.0
@@ -72,11 +74,11 @@ class Http1Connection:
             if self._kept_at is not None and plain:
                 self._stray = self._count_stray()
                 if self._peer_closed():
-                    self._closed_before_s = round(time.perf_counter() - self._kept_at, 3)
+                    self._closed_before_s = time.perf_counter() - self._kept_at
             self._socket.close()
             self._socket = self._kept_at = None
 
-    def exchange(self, request: Request, *, fresh: bool = False) -> Transcript:
+    def exchange(self, request: Request, *, fresh: bool = False) -> Exchange:
         """See transport.Connection. A pause between writes ends as soon as the server answers."""
         started = time.perf_counter()
         if fresh or not self.open:
@@ -112,27 +114,33 @@ class Http1Connection:
             self._kept_at = ended
         lost = ending in (Ending.CLOSED, Ending.RESET) and not reader.raw
         if kept_at is not None and lost:
-            closed_before_s = round(started - kept_at, 3)
+            closed_before_s = started - kept_at
             self._closed_before_s = closed_before_s  # this one is not an answer, and may be dropped
-        return Transcript(
-            data,
-            current.sent,
-            bytes(reader.raw) if len(reader.raw) < RECEIVE else reader.raw,
-            ending,
-            detail,
-            reused,
-            keep,
-            None if first is None else as_recorded(first - started),
-            as_recorded(ended - started),
-            tuple(len(piece) for piece in request.http1),
-            as_recorded(request.pause_s) if len(request.http1) > 1 else 0.0,
-            closed_before_s,
-            stray,
-            request.answers,
-            reader.response() if reader.in_body else None,
-            limit if limit < usual else None,
-            current.obstacle,
+        several = len(request.http1) > 1
+        made = Exchange(
+            purpose=Purpose.CASE,
+            note="",
+            request=Body(data),
+            received=Body(bytes(reader.raw) if len(reader.raw) < RECEIVE else reader.raw),
+            ending=ending,
+            detail=detail,
+            sent=current.sent,
+            reused=reused,
+            open=keep,
+            first_byte_ms=None if first is None else milliseconds(first - started),
+            duration_ms=milliseconds(ended - started),
+            pieces=tuple(map(len, request.http1)) if several else (),
+            pause_ms=milliseconds(request.pause_s) if several else 0.0,
+            closed_before_ms=milliseconds(closed_before_s),
+            shortened_ms=milliseconds(limit) if limit < usual else None,
+            stray_before=stray,
+            answers=request.answers,
         )
+        # They are here already; else they would be read again from the bytes.
+        vars(made).update(
+            partial=reader.response() if reader.in_body else None, obstacle=current.obstacle
+        )
+        return made
 
     def _connected(self) -> socket.socket:
         if self._socket is None:
@@ -169,14 +177,9 @@ class Http1Connection:
         return self._peek() == 0
 
 
-def _refused(request: Request, error: OSError | UnicodeError) -> Transcript:
-    """Return the transcript of a request for which there is no connection."""
+def _refused(request: Request, error: OSError | UnicodeError) -> Exchange:
+    """Return the exchange of a request for which there is no connection."""
     ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
-    return Transcript(
-        request.data,
-        0,
-        b"",
-        ending,
-        reason_of(error),
-        obstacle=obstacle_of(error),
-    )
+    made = unsent(request.data, ending, reason_of(error), request.answers)
+    vars(made)["obstacle"] = obstacle_of(error)
+    return made

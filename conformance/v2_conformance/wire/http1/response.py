@@ -1,4 +1,4 @@
-"""Reads HTTP/1.1 responses with h11, from the same raw bytes that a transcript keeps.
+"""Reads HTTP/1.1 responses with h11, from the same raw bytes that a exchange keeps.
 
 Plain ones are read without it, with the same result: see `plain_head`.
 """
@@ -15,7 +15,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.http1.plain_head import PlainResponse, plain_response
 from v2_conformance.wire.http1.small_chunks import SmallChunks
 from v2_conformance.wire.http1.tolerance import tolerated
-from v2_conformance.wire.transcript import Ending, Limits, Response
+from v2_conformance.wire.response import Ending, Limits, Response
 
 _MAX_INFORMATIONAL = 50
 # A server may well write each element of a tensor as a chunk, but not each character. With more, a

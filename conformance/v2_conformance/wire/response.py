@@ -1,4 +1,4 @@
-"""Transcript of an exchange: every byte, how it ended, and the response that was read."""
+"""A response as it was read, how an exchange can end, and the bounds on one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from enum import Enum
 import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.wire.obstacle import Obstacle
 
 # No server needs more bytes of JSON for a tensor than this for each byte of the request; indented
 # booleans come closest. Long tensors have wider elements, as an INT32 has, and the longest ones are
@@ -26,11 +25,6 @@ def tensors_as_json(request: int) -> int:
     return _FACTOR * short + _FACTOR_IF_LONG * long + (request - short - long) * 5 // 4
 
 
-def as_recorded(seconds: float) -> float:
-    """Return a time as a report has it, in microseconds, so that judging uses what is recorded."""
-    return round(seconds * 1000, 3) / 1000
-
-
 class Ending(str, Enum):
     """How an exchange ended. The values are those in report.json."""
 
@@ -44,9 +38,6 @@ class Ending(str, Enum):
     LEFT = "left"  # the client did not wait for an answer
 
     __str__ = str.__str__  # without it, what `str` and `format` give depends on Python's version
-
-
-_COMPLETE = Ending.COMPLETE  # before Python 3.12 looking up a member of an Enum is slow
 
 
 @dataclass(frozen=True)
@@ -92,53 +83,3 @@ class Response(msgspec.Struct, frozen=True, dict=True):
             if key == name:
                 return value
         return None
-
-
-class Transcript(msgspec.Struct, frozen=True):
-    """Every byte of one exchange. Times are in seconds.
-
-    `request` is the request as it was to be sent, of which `sent` bytes left; `pieces` are the
-    lengths of its writes, `pause_s` is the pause between them. It has `answers` requests.
-    `received` is all that came. `detail` says more about the ending, for people. `reused` says
-    whether the connection had been used before, `open` whether it can be used again.
-    `closed_before_s` is None, unless the server was found to have closed the connection that was
-    kept open before this exchange: then it is how long it was idle at most. `stray_before` is how
-    many bytes that no request asked for came on that connection. `partial` is the response as far
-    as it came, None if its head did not come whole. `shortened_s` is the limit of its time, if that
-    was shorter than usual. `obstacle` is what TLS says of a connection that failed.
-    """
-
-    request: Buffer
-    sent: int
-    received: Buffer
-    ending: Ending
-    detail: str = ""
-    reused: bool = False
-    open: bool = False
-    first_byte_s: float | None = None
-    duration_s: float = 0.0
-    pieces: tuple[int, ...] = ()
-    pause_s: float = 0.0
-    closed_before_s: float | None = None
-    stray_before: int = 0
-    answers: int = 1
-    partial: Response | None = None
-    shortened_s: float | None = None
-    obstacle: Obstacle | None = None
-
-    @property
-    def response(self) -> Response | None:
-        """The response if it arrived whole, else None."""
-        return self.partial if self.ending is _COMPLETE else None
-
-    @property
-    def refusal(self) -> Response | None:
-        """The error whose whole head came before a reset cut off its body, None if there is none.
-
-        A server that closes while bytes of the request are unread resets the connection, and may so
-        void the rest of its own answer (RFC 9112, section 9.6).
-        """
-        partial = self.partial
-        if self.ending is not Ending.RESET or partial is None or partial.whole:
-            return None
-        return partial if partial.status >= 400 else None

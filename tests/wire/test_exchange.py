@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from support.responses import http, transcript
-from v2_conformance.wire.transcript import Ending, Limits
+from support.responses import exchange_of, http
+from v2_conformance.wire.response import Ending, Limits
 
 
 @pytest.mark.parametrize("ending", [e for e in Ending if e is not Ending.COMPLETE])
 def test_only_a_complete_exchange_has_a_response(ending: Ending) -> None:
-    whole = transcript(http(b"abc"))
+    whole = exchange_of(http(b"abc"))
     assert whole.response is whole.partial is not None
-    cut_off = transcript(http(b"abc")[:-1], ending)
+    cut_off = exchange_of(http(b"abc")[:-1], ending)
     assert cut_off.response is None
     assert cut_off.partial is not None
     assert bytes(cut_off.partial.body) == b"ab"

@@ -1,0 +1,199 @@
+"""One request and its response: the one type for a run, its record, verifying and what is shown.
+
+It holds what went over the wire and what bytes cannot show, such as times. What a message means is
+computed from its bytes where that is needed, so a recorded exchange is worth as much as a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.http1.response import read_again
+from v2_conformance.wire.obstacle import Obstacle
+from v2_conformance.wire.response import Ending, Response
+
+Count = Annotated[int, Meta(ge=0)]
+Milliseconds = Annotated[float, Meta(ge=0)]
+_COMPLETE = Ending.COMPLETE  # before Python 3.12 looking up a member of an Enum is slow
+
+
+def milliseconds(seconds: float | None) -> Any:
+    """Return a time as an exchange has it, in microseconds at most, None for none."""
+    return None if seconds is None else round(seconds * 1000, 3)
+
+
+class Body:
+    """The bytes of a message. Those of a report are unpacked when they are needed.
+
+    It is as long as the bytes that are there; `size` bytes went over the wire.
+    """
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: Buffer = b"") -> None:
+        self._data = data
+
+    def __bytes__(self) -> bytes:
+        self._data = bytes(self._data)
+        return self._data
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Body | Buffer) and bytes(self) == bytes(other)
+
+    def __hash__(self) -> int:
+        return hash(bytes(self))
+
+    def __repr__(self) -> str:
+        return f"Body({self.start(200)!r}{'' if len(self) <= 200 else '...'})"
+
+    @property
+    def size(self) -> int:
+        """Number of bytes that went over the wire."""
+        return len(self)
+
+    def start(self, length: int) -> bytes:
+        """Return the first bytes of it, unpacking little more than those."""
+        return bytes(self._data[:length])
+
+
+class Exchange(
+    msgspec.Struct,
+    frozen=True,
+    kw_only=True,
+    dict=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+):
+    """One exchange: the bytes, and what they do not show. `note` is for people."""
+
+    purpose: Purpose
+    note: str
+    request: Annotated[Body, Meta(description="The request as it was to be sent.")]
+    received: Annotated[Body, Meta(description="All bytes that came.")] = msgspec.field(
+        name="response"
+    )
+    ending: Ending
+    detail: Annotated[str, Meta(description="More about the ending, for people.")]
+    sent: Annotated[Count, Meta(description="Bytes of the request that were sent.")]
+    reused: Annotated[bool, Meta(description="Whether the connection had been used before.")]
+    open: Annotated[bool, Meta(description="Whether the connection was left open.")]
+    first_byte_ms: Milliseconds | None
+    duration_ms: Milliseconds
+    expected: Annotated[
+        str | None,
+        Meta(description="The answer that a canary must get again, if no answer to it was exact."),
+    ] = None
+    entry: Annotated[
+        Mapping[str, Any] | None,
+        Meta(description="The case of a generated request, as in a case file."),
+    ] = None
+    pieces: Annotated[
+        tuple[Count, ...],
+        Meta(description="Bytes of the request in each write, if there were several."),
+    ] = ()
+    pause_ms: Annotated[Milliseconds, Meta(description="Pause between two writes.")] = 0.0
+    closed_before_ms: Annotated[
+        Milliseconds | None,
+        Meta(
+            description="How long the connection before had been idle at most when the server "
+            "closed it without having said so; null if it did not."
+        ),
+    ] = None
+    shortened_ms: Annotated[
+        Milliseconds | None,
+        Meta(description="The time limit, if it was shorter than usual: others before had hung."),
+    ] = None
+    stray_before: Annotated[
+        Count,
+        Meta(
+            description="Bytes that came on the connection before, after its response, although no "
+            "request asked for them."
+        ),
+    ] = 0
+    answers: Annotated[
+        int,
+        Meta(
+            description="How many requests were sent: more than 1 if they were pipelined.",
+            ge=1,
+            le=4,
+        ),
+    ] = 1
+
+    def for_purpose(
+        self, purpose: Purpose, note: str | None = None, *, expected: str | None = None
+    ) -> Exchange:
+        """Return the same exchange with what it was for; `note` says so in words."""
+        note = purpose.note if note is None else note
+        made = replace(self, purpose=purpose, note=note, expected=expected)
+        vars(made).update(vars(self))
+        return made
+
+    def unpacked(self) -> Exchange:
+        """Return the same exchange with all its bytes and its response at hand, to be judged."""
+        request, received = Body(bytes(self.request)), Body(bytes(self.received))
+        return replace(self, request=request, received=received)
+
+    @cached_property
+    def partial(self) -> Response | None:
+        """The response as far as it came, None if its head did not come whole."""
+        return read_again(
+            bytes(self.received), self.ending, self.answers, request=bytes(self.request)
+        )
+
+    @property
+    def response(self) -> Response | None:
+        """The response if it arrived whole, else None."""
+        return self.partial if self.ending is _COMPLETE else None
+
+    @property
+    def refusal(self) -> Response | None:
+        """The error whose whole head came before a reset cut off its body, None if there is none.
+
+        A server that closes while bytes of the request are unread resets the connection, and may so
+        void the rest of its own answer (RFC 9112, section 9.6).
+        """
+        if self.ending is not Ending.RESET:
+            return None
+        partial = self.partial
+        if partial is None or partial.whole:
+            return None
+        return partial if partial.status >= 400 else None
+
+    @cached_property
+    def obstacle(self) -> Obstacle | None:
+        """What TLS says of a connection that failed; not recorded."""
+        return None
+
+    @property
+    def omitted(self) -> int:
+        """Number of bytes at the ends of its messages that a report had no room for."""
+        return sum(body.size - len(body) for body in (self.request, self.received))
+
+
+def unsent(request: Buffer, ending: Ending, detail: str = "", answers: int = 1) -> Exchange:
+    """Return the exchange of a request of which nothing was sent."""
+    return Exchange(
+        purpose=Purpose.CASE,
+        note="",
+        request=Body(request),
+        received=Body(),
+        ending=ending,
+        detail=detail,
+        sent=0,
+        reused=False,
+        open=False,
+        first_byte_ms=None,
+        duration_ms=0.0,
+        answers=answers,
+    )
