@@ -24,8 +24,12 @@ from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.circumstances import InvalidCase
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.verifying.record import RecordedError, check_whole, first_difference
-from v2_conformance.verifying.setting import Setting
+from v2_conformance.verifying.record import (
+    RecordedError,
+    Setting,
+    check_whole,
+    first_difference,
+)
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 
@@ -98,7 +102,7 @@ def _check_answer(expected: bytes | None, exchange: Exchange, known: Setting) ->
         given = given.removeprefix(CONTINUE)
     if exchange.ending is not Ending.COMPLETE:
         expected = expected[: len(given)]
-    at = first_difference(given, expected, known.where)
+    at = first_difference(given, expected, known)
     if at is not None:
         raise RecordedError(
             f"from byte {at} on, an answer is not the one that the bench gives in this scenario"

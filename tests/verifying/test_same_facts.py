@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from support.cases import make_case
+from support.reports import report_of
 from support.responses import exchange_of, http
 from support.servers import PATIENT, Peer, connected, request_of, serving, steps
 from v2_conformance.judging.survival import hang_of
@@ -15,9 +16,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.report.files import as_json, from_json
 from v2_conformance.report.recording.results import recorded_exchange
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.verifying.record import Record
-from v2_conformance.verifying.setting import Whereabouts
-from v2_conformance.wire.encode.deployment import Address
+from v2_conformance.verifying.record import Record, setting_of
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
@@ -33,7 +32,7 @@ def read_back(came: Exchange) -> Exchange:
     kept = from_json(written, Exchange)
     assert (kept.first_byte_ms is None) == (not len(kept.received))
     asked = Prepared(request_of(bytes(came.request)))
-    record = Record([kept], Whereabouts(Address("h"), Mask(), False))
+    record = Record([kept], setting_of(report_of([])))
     return record.take("it", (Purpose.CASE,), asked)
 
 

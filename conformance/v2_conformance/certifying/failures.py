@@ -6,18 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from v2_conformance.errors import UsageError
-from v2_conformance.judging.relations.learning import Learned
-from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches
-from v2_conformance.verifying.learned import learned_again
-from v2_conformance.verifying.plan import cases_of
+from v2_conformance.verifying.record import Setting, setting_of
 from v2_conformance.verifying.rejudge import rejudge
-from v2_conformance.verifying.setting import setting, whereabouts
-from v2_conformance.wire.encode.stand_ins import stood_in
+from v2_conformance.verifying.verification import plan_of
 
 
 @dataclass(frozen=True)
@@ -52,16 +48,11 @@ def failures(
         raise UsageError(
             "the report is about cases of another file: send them again with `run --cases FILE`"
         )
-    cases = [case for case in cases if not case.of_clients]
-    models: tuple[Learned, ...] = ()
-    if report.relations is not None:
-        models = learned_again(report, whereabouts(report)).models
-        cases = relation_plan(models, cases_of(report, cases))
-    known = {case.id: case for case in cases}
-    found = [_failure(recorded, report, known) for recorded in _failed(report, patterns)]
+    known = plan_of(setting_of(report), cases, [], [])
+    found = [_failure(recorded, known.cases) for recorded in _failed(report, patterns)]
     if not any(isinstance(failure.case, ObservedCase) for failure in found):
         return tuple(found)
-    return tuple(_with_evidence(found, report, known, models))
+    return tuple(_with_evidence(found, known))
 
 
 def _failed(report: Report, patterns: Sequence[str]) -> list[CaseResult]:
@@ -72,26 +63,18 @@ def _failed(report: Report, patterns: Sequence[str]) -> list[CaseResult]:
     ]
 
 
-def _failure(recorded: CaseResult, report: Report, known: Mapping[str, Case]) -> Failure:
+def _failure(recorded: CaseResult, known: Mapping[str, Case]) -> Failure:
     case = known.get(recorded.id)
-    if case is None:
-        return Failure(recorded, None)
-    sent = stood_in(case, report.target.unsupported)
-    return Failure(recorded, case, sent.content != recorded.content)
+    return Failure(recorded, case, case is not None and case.content != recorded.content)
 
 
-def _with_evidence(
-    found: Sequence[Failure],
-    report: Report,
-    known: Mapping[str, Case],
-    models: Sequence[Learned],
-) -> list[Failure]:
+def _with_evidence(found: Sequence[Failure], known: Setting) -> list[Failure]:
     """Return the failures, those of observed cases with all cases that show them.
 
     The cause names only the first few, so all recorded bytes are looked at again.
     """
-    again = setting(report, list(known.values()), same_suite=False, models=models)
-    seen = [one for case in report.cases for one in rejudge(case, again).seen or () if one.wrong]
+    again = (rejudge(case, known) for case in known.report.cases)
+    seen = [one for case in again for one in case.seen or () if one.wrong]
     complete = []
     for failure in found:
         case, cause = failure.case, failure.recorded.cause
@@ -100,7 +83,7 @@ def _with_evidence(
             continue
         named = cause.cases if isinstance(cause, NotKept) else ()
         ids = dict.fromkeys((*named, *(one.case for one in seen if one.what == case.observed)))
-        shown = (known.get(case_id) for case_id in ids)
+        shown = (known.cases.get(case_id) for case_id in ids)
         shown_by = tuple(one for one in shown if one is not None)
         complete.append(Failure(failure.recorded, case, failure.changed, shown_by))
     return complete

@@ -23,10 +23,10 @@ from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.choosing.selection import asked_for
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.verifying.learned import asked_model, tolerance_of
-from v2_conformance.verifying.plan import cases_of
+from v2_conformance.verifying.facts import asked_model, tolerance_of
 from v2_conformance.verifying.record import RecordedError
 
 
@@ -112,7 +112,8 @@ def _plan_of(found: LearnedServer, report: Report) -> dict[str, Case]:
     """Return the cases for models as they were learned just now."""
     suite = [case for case in every_case() if not case.of_clients]
     models = [one.learned for one in found.models]
-    return {case.id: case for case in relation_plan(models, cases_of(report, suite))}
+    wanted = asked_for(suite, large=report.selection.large)
+    return {case.id: case for case in relation_plan(models, wanted)}
 
 
 def _again(result: Result, failure: Failure | None) -> Again | None:

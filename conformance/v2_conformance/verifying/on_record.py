@@ -1,9 +1,10 @@
-"""Plays the conversation of a case with its record, and that of generated requests."""
+"""The driver over a record: it answers the steps of a case's conversation, and of one about
+generated requests, with the recorded exchanges in their order.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -34,7 +35,6 @@ from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import generated_entry
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.record import Record, RecordedError
-from v2_conformance.verifying.setting import Setting
 from v2_conformance.wire.encode.requests import LIVE, Prepared, get_request
 from v2_conformance.wire.exchange import Exchange, unsent
 from v2_conformance.wire.response import Ending
@@ -44,81 +44,63 @@ _NOTHING = unsent(b"", Ending.LEFT).for_purpose(Purpose.CANARY_FRESH)
 _MOST_DRAWN = 64**3  # a cube of the largest dimension that is drawn
 
 
-def concluded(case: RequestCase | GetCase, record: Record, known: Setting) -> Concluded:
+def concluded(case: RequestCase | GetCase, record: Record) -> Concluded:
     """Return the result of the conversation of a case with `record`.
 
     Raises RecordedError for a record that does not fit the case, and UnconfirmedError.
     """
-    if isinstance(case, RequestCase) and not known.same_suite:
-        # Which negative case of a requirement is its last depends on the other cases.
-        fresh = any(one.purpose is Purpose.CANARY_FRESH for one in record.left)
-        case = replace(case, last_negative=fresh)
-    driver = _Driver(record, known)
+    lacking: list[KnownGood] = []
     try:
-        found = play(conversation(case, known.known), driver.answer)
+        found = play(conversation(case, record.known.known), lambda s: _answer(s, record, lacking))
     except CaseFileError as error:
         raise RecordedError(f"its request cannot be made again: {error}") from error
-    if driver.lacks_canary and found.verdict.outcome is not Outcome.FAIL:
+    if lacking and found.verdict.outcome is not Outcome.FAIL:
         raise RecordedError("a known-good request on a fresh connection is not recorded")
     return found
 
 
-class _Driver:
-    def __init__(self, record: Record, known: Setting) -> None:
-        self._record = record
-        self._known = known
-        self.lacks_canary = False
+def _answer(step: Step, record: Record, lacking: list[KnownGood]) -> Answer:
+    """Return the record of a step. Known-good requests that are missing are added to `lacking`.
 
-    def answer(self, step: Step) -> Answer:
-        """Return the record of a step. Raises RecordedError and UnconfirmedError."""
-        if isinstance(step, Calibrate):
-            return ""
-        if isinstance(step, KnownGood):
-            return self._heard(step)
-        if isinstance(step, AskTogether):
-            one = self._record.take("the request", (Purpose.SAMPLE,), *step.prepared)
-            return [(step.prepared.index(self._record.matched), one)]
+    Raises RecordedError and UnconfirmedError.
+    """
+    if isinstance(step, Calibrate):
+        return ""
+    if isinstance(step, AskTogether):
+        one = record.take("the request", (Purpose.SAMPLE,), *step.prepared)
+        return [(step.prepared.index(record.matched), one)]
+    if not isinstance(step, KnownGood):
         before = step.purpose is Purpose.BEFORE
         what = "the request before the case" if before else "the request"
-        return self._record.take(what, (Purpose.BEFORE,) if before else _OWN, step.prepared)
-
-    def _heard(self, step: KnownGood) -> Heard | None:
-        liveness = None
-        if not step.fresh and not self._record.comes(Purpose.CANARY_SAME):
-            return None  # the connection was closed before
-        if step.fresh and self._record.comes(Purpose.LIVENESS):
-            alive = Prepared(get_request(self._known.where.address, LIVE))
-            liveness = self._record.take("the liveness", (Purpose.LIVENESS,), alive)
-        purpose = Purpose.CANARY_FRESH if step.fresh else Purpose.CANARY_SAME
-        if not self._record.comes(purpose):
-            self.lacks_canary = True  # a case that fails without it fails in any event
-            return Heard(_NOTHING, None)
-        one = self._record.take("a known-good request", (purpose,), *self._known_good(step))
-        return Heard(one, problem_with(self._record.matched, one.expected, one), liveness)
-
-    def _known_good(self, step: KnownGood) -> list[Prepared]:
-        binding = self._known.claims.present.get(step.role)
-        if binding is None:
-            raise RecordedError(f"a known-good request needs {step.role}, which is not there")
-        address = self._known.where.address
-        return [way for form in step.forms for way in known_good(step.role, address, binding, form)]
+        return record.take(what, (Purpose.BEFORE,) if before else _OWN, step.prepared)
+    if not step.fresh and not record.comes(Purpose.CANARY_SAME):
+        return None  # the connection was closed before
+    known, liveness = record.known, None
+    if step.fresh and record.comes(Purpose.LIVENESS):
+        alive = Prepared(get_request(known.address, LIVE))
+        liveness = record.take("the liveness", (Purpose.LIVENESS,), alive)
+    purpose = Purpose.CANARY_FRESH if step.fresh else Purpose.CANARY_SAME
+    if not record.comes(purpose):
+        lacking.append(step)  # a case that fails without it fails in any event
+        return Heard(_NOTHING, None)
+    binding = known.claims.present.get(step.role)
+    if binding is None:
+        raise RecordedError(f"a known-good request needs {step.role}, which is not there")
+    ways = [w for form in step.forms for w in known_good(step.role, known.address, binding, form)]
+    one = record.take("a known-good request", (purpose,), *ways)
+    return Heard(one, problem_with(record.matched, one.expected, one), liveness)
 
 
-def of_generated(
-    case: GeneratedCase, recorded: CaseResult, record: Record, known: Setting
-) -> Verdict:
+def of_generated(case: GeneratedCase, recorded: CaseResult, record: Record) -> Verdict:
     """Return the verdict on generated requests: each is a case of its own, made of its entry."""
     asked: list[AskApart] = []
 
     def requests() -> Iterator[AskApart]:
         while record.left:
-            asked.append(_request_of(case, record.left[0], recorded.cause, known))
+            asked.append(_request_of(case, record.left[0], recorded.cause, record))
             yield asked[-1]
 
-    def answer(apart: AskApart) -> Concluded:
-        return concluded(apart.case, record, known)
-
-    verdict = play(generated(case, requests()), answer).verdict
+    verdict = play(generated(case, requests()), lambda one: concluded(one.case, record)).verdict
     made, cause = verdict.cause, recorded.cause
     if isinstance(made, GeneratedFailure):
         if isinstance(cause, GeneratedFailure):
@@ -128,22 +110,22 @@ def of_generated(
                 drawn = {"seed": cause.seed, "hypothesis": cause.hypothesis}
                 made = msgspec.structs.replace(made, number=cause.number, **drawn)
         return msgspec.structs.replace(verdict, cause=made)
-    if asked != list(sendable(case, known.claims)):
+    if asked != list(sendable(case, record.known.claims)):
         raise RecordedError("the recorded requests are not all generated ones that the suite sends")
     return verdict
 
 
 def _request_of(
-    case: GeneratedCase, one: Exchange, cause: Cause | None, known: Setting
+    case: GeneratedCase, one: Exchange, cause: Cause | None, record: Record
 ) -> AskApart:
     """Return the generated request that a recorded exchange belongs to."""
     entry = one.entry
-    drawn = isinstance(cause, GeneratedFailure) and cause.seed == known.report.seed
+    drawn = isinstance(cause, GeneratedFailure) and cause.seed == record.known.report.seed
     if entry is None or not (entry in case.requests or (drawn and _is_drawn(entry))):
         raise RecordedError("the entry of a generated request is not one")
     made = make_case(entry)
     assert isinstance(made, RequestCase)
-    skip = skipped(made, known.claims)
+    skip = skipped(made, record.known.claims)
     if skip is not None:
         raise RecordedError(f"a generated request is recorded that is not sent: {skip.message}")
     return AskApart(made, entry)

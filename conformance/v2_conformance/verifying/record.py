@@ -1,22 +1,35 @@
-"""Answers the steps of conversations with recorded exchanges, in their order.
+"""What a report has recorded, as the driver over a record needs it.
 
-Each step names the request that the suite sends there, which is made again and compared with the
-recorded one. What bytes cannot show, such as times and how a connection ended, is taken as it is.
+Each step of a conversation names the request that the suite sends there, which is made again and
+compared with the next recorded one. What bytes cannot show, such as times and how a connection
+ended, is taken as it is.
 """
 
 from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
-from v2_conformance.redaction import WITHHELD
+from v2_conformance.conversations.steps import Known
+from v2_conformance.errors import ReportFileError
+from v2_conformance.judging.survival import Claims
+from v2_conformance.redaction import WITHHELD, Mask
+from v2_conformance.report.document import Report
+from v2_conformance.report.tested import Model
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.verifying.setting import Whereabouts
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 
+# Servers take a head of some KiB, with about a hundred fields.
+_MOST_FIELDS = 1000
+_MOST_CHARACTERS = 1 << 20
 # The length of the shortest secret that a mask hides anywhere.
 _MASKED = re.compile(rb"\*{6,}")
 _UNANSWERED = (Ending.CLOSED, Ending.REFUSED, Ending.TIMEOUT)
@@ -30,51 +43,121 @@ class UnconfirmedError(ValueError):
     """The report lacks what was judged; the message says so in one line."""
 
 
+@dataclass(frozen=True)
+class Setting:
+    """A report, and what the requests of its run followed from.
+
+    `mask` hides the header fields that the report hides, and `masks` says whether it hides
+    anything. `cases` are those of this installation, by id; `planned` are those that the run could
+    send, None if it is not known. `same_words` says whether this very build made the report.
+    """
+
+    report: Report
+    address: Address
+    claims: Claims
+    mask: Mask
+    masks: bool
+    cases: Mapping[str, Case] = field(default_factory=dict)
+    planned: Mapping[str, Case] | None = None
+    same_words: bool = True
+
+    @property
+    def known(self) -> Known:
+        """Facts that the conversations of its cases need."""
+        return Known(self.address, self.claims)
+
+
+def setting_of(report: Report) -> Setting:
+    """Return what a report says of its run. Raises ReportFileError if its target has no URL, or
+    more in it than any server takes, all of which each request would have again.
+    """
+    target = report.target
+    size = sum(len(name) + len(value) for name, value in target.headers)
+    # A model that was learned names its tensors itself.
+    models = target.models.values() if report.relations is None else ()
+    names = (name for one in models for name in (one.model, *one.inputs, *one.outputs))
+    size += len(target.url) + len(target.host) + max(map(len, names), default=0)
+    if len(target.headers) > _MOST_FIELDS or size > _MOST_CHARACTERS:
+        raise ReportFileError(
+            "the report cannot be judged again: no server takes requests with so much in their head"
+        )
+    try:
+        parts = urlsplit(target.url)
+    except ValueError as error:
+        raise ReportFileError(
+            f"the report cannot be judged again: its target has no URL ({error})"
+        ) from error
+    hidden = tuple(name for name, value in target.headers if value and not value.strip("*"))
+    path, draws = parts.path.rstrip("/"), report.draws
+    present = {
+        role: DeployedModel(role, one.model, one.inputs, one.outputs, one.version, one.pinned)
+        for role, one in target.models.items()
+        if plays(role, one)
+    }
+    return Setting(
+        report,
+        Address(target.host, path, target.headers, parts.scheme, report.seed, draws),
+        Claims(target.profiles, frozenset(target.unsupported), present, target.absent),
+        Mask(fields=hidden),
+        bool(hidden) or target.masked,
+    )
+
+
+def plays(role: str, model: Model) -> bool:
+    """Return True if the contract has this role, with as many tensors."""
+    known = contract().get(role)
+    return known is not None and (len(model.inputs), len(model.outputs)) == (
+        len(known.inputs),
+        len(known.outputs),
+    )
+
+
 class Record:
     """Recorded exchanges, each of which answers one step."""
 
-    def __init__(self, exchanges: Sequence[Exchange], where: Whereabouts) -> None:
-        self._left = deque(exchanges)
-        self._where = where
+    def __init__(self, exchanges: Sequence[Exchange], known: Setting) -> None:
+        self.left = deque(exchanges)
+        self.known = known
         self.taken: list[Exchange] = []
-
-    @property
-    def left(self) -> Sequence[Exchange]:
-        """The exchanges that have not been taken."""
-        return self._left
 
     def comes(self, purpose: Purpose) -> bool:
         """Return True if the next exchange is for this purpose."""
-        return bool(self._left) and self._left[0].purpose is purpose
+        return bool(self.left) and self.left[0].purpose is purpose
 
     def take(self, what: str, purposes: Collection[Purpose], *candidates: Prepared) -> Exchange:
-        """Return the next exchange: one of these requests, sent for one of these purposes.
+        """Return the next exchange: one of these requests, which is `matched` then, sent for one of
+        these purposes.
 
         `what` names it in messages. Raises RecordedError if it is another one or missing, and
         UnconfirmedError if the report does not have all of it.
         """
-        if not self._left:
+        if not self.left:
             raise RecordedError(f"{what} is not recorded")
-        recorded = self._left.popleft()
+        recorded = self.left.popleft()
         if recorded.purpose not in purposes:
             raise RecordedError(f"{what} is not recorded; instead: {recorded.purpose.value}")
-        exchange = _read(recorded)
+        check_whole(recorded)
+        exchange, ending = recorded.unpacked(), recorded.ending
+        partial = exchange.partial
+        arrived = partial is not None and partial.whole and exchange.answers == 1
+        if (ending is Ending.COMPLETE and partial is None) or (ending in _UNANSWERED and arrived):
+            raise RecordedError(f"the recorded response does not end as the record says: {ending}")
         self.matched = self._matching(what, candidates, exchange)
         self.taken.append(exchange)
         return exchange
 
     def end(self) -> None:
         """Raise RecordedError if more is recorded than the suite sends."""
-        if self._left:
+        if self.left:
             raise RecordedError(
-                f"{self._left[0].purpose.value} is recorded, but the suite sends nothing more there"
+                f"{self.left[0].purpose.value} is recorded, but the suite sends nothing more there"
             )
 
     def _matching(self, what: str, candidates: Sequence[Prepared], exchange: Exchange) -> Prepared:
         sent, differences = bytes(exchange.request), []
         for prepared in candidates:
             expected = b"".join(prepared.request.http1)
-            at = first_difference(sent, expected, self._where)
+            at = first_difference(sent, expected, self.known)
             if at is None and exchange.answers == prepared.request.answers:
                 return prepared
             differences.append((at or 0, len(expected)))
@@ -93,25 +176,14 @@ def check_whole(exchange: Exchange) -> None:
         raise UnconfirmedError("a body of its exchanges is withheld: it may have a secret")
 
 
-def _read(exchange: Exchange) -> Exchange:
-    """Return an exchange as the run read it. Raises RecordedError and UnconfirmedError."""
-    check_whole(exchange)
-    exchange, ending = exchange.unpacked(), exchange.ending
-    partial = exchange.partial
-    arrived = partial is not None and partial.whole and exchange.answers == 1
-    if (ending is Ending.COMPLETE and partial is None) or (ending in _UNANSWERED and arrived):
-        raise RecordedError(f"the recorded response does not end as the record says: {ending}")
-    return exchange
-
-
-def first_difference(sent: bytes, expected: bytes, where: Whereabouts) -> int | None:
+def first_difference(sent: bytes, expected: bytes, known: Setting) -> int | None:
     """Return the offset at which recorded bytes differ from the `expected` ones, else None.
 
     If the report masks secrets, masked bytes are not compared: the values of header fields that
     it hides, and each run of six or more asterisks. All others must be equal, and so must lengths.
     """
-    if where.masks and sent != expected:
-        expected = where.mask.sent(expected)
+    if known.masks and sent != expected:
+        expected = known.mask.sent(expected)
         if len(sent) == len(expected):
             seen = bytearray(expected)
             for run in _MASKED.finditer(sent):

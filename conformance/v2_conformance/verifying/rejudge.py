@@ -15,20 +15,20 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
 from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import CaseResult
+from v2_conformance.report.verdict.extension import left_out_of
 from v2_conformance.suite.cases import Case, ClientCase, GeneratedCase, ObservedCase, RelationCase
 from v2_conformance.suite.causes.causes import FailedAtFirst, FailedBesideOthers, wrong_output
-from v2_conformance.suite.causes.circumstances import (
-    AnswersDiffer,
-    KilledBy,
-)
+from v2_conformance.suite.causes.circumstances import AnswersDiffer, KilledBy
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.verifying.discovered import first_answers
+from v2_conformance.verifying.facts import first_answers
 from v2_conformance.verifying.on_record import concluded, of_generated
-from v2_conformance.verifying.record import Record, RecordedError, UnconfirmedError
-from v2_conformance.verifying.setting import Setting
+from v2_conformance.verifying.record import Record, RecordedError, Setting, UnconfirmedError
 
-_MASKED = "what the report masks may be what was judged"
 _UNSENT = (Outcome.NOT_RUN, Outcome.INCONCLUSIVE, Outcome.ERROR)
+
+Shown = tuple[Verdict, tuple[Observation, ...], bool]
+"""What a record shows: the verdict, what it shows about rules for every exchange, and whether masks
+may hide some of what was judged."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,7 @@ def rejudge(recorded: CaseResult, known: Setting, others: Sequence[Rejudged] = (
     """
     outcome = recorded.outcome
     try:
-        if known.plan is not None and recorded.id not in known.plan.chosen:
-            raise RecordedError("it is not in the plan of a run with this selection")
-        case = _case(recorded, known)
-        verdict, seen, hidden = _judged(case, recorded, known, others)
+        verdict, seen, hidden = _shown(_case(recorded, known), recorded, known, others)
     except RecordedError as error:
         return Rejudged(recorded.id, outcome, outcome, problem=str(error))
     except UnconfirmedError as error:
@@ -73,17 +70,13 @@ def rejudge(recorded: CaseResult, known: Setting, others: Sequence[Rejudged] = (
     return replace(found, seen=seen, hidden=hidden)
 
 
-def is_observed(recorded: CaseResult, known: Setting) -> bool:
-    """Return True if a recorded case is about all other exchanges."""
-    return isinstance(known.cases.get(recorded.id), ObservedCase)
-
-
 def _case(recorded: CaseResult, known: Setting) -> Case:
-    """Return the case that was recorded. Raises RecordedError for what is not in this catalogue,
-    and UnconfirmedError if this installation has another one or none.
+    """Return the case that was recorded. Raises RecordedError for another one, and UnconfirmedError
+    if this installation has none.
     """
-    planned = None if known.plan is None else known.plan.chosen.get(recorded.id)
-    case = planned or known.cases.get(recorded.id)
+    if known.planned is not None and recorded.id not in known.planned:
+        raise RecordedError("it is not in the plan of a run with this selection")
+    case = (known.planned or known.cases).get(recorded.id)
     if case is None:
         raise UnconfirmedError("this installation has no such case")
     facts = msgspec.structs.asdict(case.facts(known.claims.profiles, recorded.cause))
@@ -91,19 +84,10 @@ def _case(recorded: CaseResult, known: Setting) -> Case:
     wrong = [name for name, value in facts.items() if getattr(recorded, name) != value]
     if not wrong or (set(wrong) <= {"why", "cite"} and not known.same_words):
         return case
-    if known.same_suite:
-        raise RecordedError(f"its {' and '.join(wrong)} in the report are not those of the case")
-    raise UnconfirmedError(
-        f"its {' and '.join(wrong)} differ from those of this installation's case"
-    )
+    raise RecordedError(f"its {' and '.join(wrong)} in the report are not those of the case")
 
 
-def _judged(
-    case: Case, recorded: CaseResult, known: Setting, others: Sequence[Rejudged]
-) -> tuple[Verdict, tuple[Observation, ...], bool]:
-    """Return the verdict on a case, what it shows of rules for every exchange, and whether masks
-    may hide some of what was judged.
-    """
+def _shown(case: Case, recorded: CaseResult, known: Setting, others: Sequence[Rejudged]) -> Shown:
     if isinstance(case, ClientCase):
         judge_scenario = elsewhere("judge of clients").judge_scenario
         return judge_scenario(case, recorded, known) or (_unsent(recorded, known), (), False)
@@ -116,17 +100,16 @@ def _judged(
         return _observed(case, skip, known, others)
     if not recorded.exchanges:
         return skip or _unsent(recorded, known), (), False
-    record = Record(recorded.exchanges, known.where)
+    record = Record(recorded.exchanges, known)
     if isinstance(case, GeneratedCase):
-        verdict = of_generated(case, recorded, record, known)
+        verdict = of_generated(case, recorded, record)
     else:
-        verdict = concluded(case, record, known).verdict
+        verdict = concluded(case, record).verdict
     record.end()
     if isinstance(case, RelationCase) and _differed(case, recorded, verdict):
         verdict = msgspec.structs.replace(verdict, outcome=recorded.outcome, cause=recorded.cause)
-    seen = observe(case, record.taken)
     hidden = known.masks and any(shows_masks(bytes(one.received)) for one in record.taken)
-    return verdict, (*seen, *observe_verdict(case, verdict)), hidden
+    return verdict, (*observe(case, record.taken), *observe_verdict(case, verdict)), hidden
 
 
 def _unsent(recorded: CaseResult, known: Setting) -> Verdict:
@@ -135,7 +118,7 @@ def _unsent(recorded: CaseResult, known: Setting) -> Verdict:
     verdict = Verdict(recorded.outcome, cause)
     if recorded.outcome not in _UNSENT or cause is None or not cause.unsent:
         raise RecordedError("no exchange is recorded")
-    if verdict == LEFT_OUT and not known.left_out:
+    if verdict == LEFT_OUT and not left_out_of(known.report):
         raise RecordedError("the report does not show that the server leaves the extension out")
     if isinstance(cause, KilledBy):
         killer = known.report.case(cause.case)
@@ -146,30 +129,31 @@ def _unsent(recorded: CaseResult, known: Setting) -> Verdict:
 
 def _observed(
     case: ObservedCase, skip: Verdict | None, known: Setting, others: Sequence[Rejudged]
-) -> tuple[Verdict, tuple[Observation, ...], bool]:
+) -> Shown:
     observations = Observations()
     for other in others:
         if other.seen is None:
             raise UnconfirmedError(f"it is also about the exchanges of {other.id}")
         observations.add(other.seen)
     observations.add(first_answers(known))
-    hidden = any(other.hidden for other in others)
-    return skip or observations.verdict(case), (), hidden
+    return skip or observations.verdict(case), (), any(other.hidden for other in others)
 
 
 def _compared(recorded: CaseResult, verdict: Verdict, *, hidden: bool, masks: bool) -> Rejudged:
     """Compare a recorded case with `verdict`; `hidden` if masks may hide what was judged."""
     name, outcome = recorded.id, recorded.outcome
-    if outcome is Outcome.FLAKY and _passed_at_last(recorded, verdict):
-        verdict = msgspec.structs.replace(verdict, outcome=outcome)
+    flaky = isinstance(recorded.cause, FailedAtFirst | FailedBesideOthers)
+    if outcome is Outcome.FLAKY and flaky and verdict.outcome.harmless:
+        verdict = msgspec.structs.replace(verdict, outcome=outcome)  # only its pass is recorded
     if verdict.outcome != outcome:
         if hidden:
-            return Rejudged(name, outcome, outcome, unjudged=_MASKED)
+            words = "what the report masks may be what was judged"
+            return Rejudged(name, outcome, outcome, unjudged=words)
         words = f"the recorded bytes say {verdict.outcome.words}"
         if verdict.message:
             words += f": {verdict.message}"
         return Rejudged(name, outcome, verdict.outcome, words)
-    masked = hidden or (masks and "*" in verdict.message)
+    masked = hidden or (masks and b"*" in msgspec.json.encode(verdict.cause))
     # How many of several answers were wrong cannot be shown: only one of them is recorded.
     agrees = without_count(recorded.cause) == without_count(verdict.cause)
     as_recorded = msgspec.structs.replace(verdict, cause=recorded.cause)
@@ -187,11 +171,4 @@ def _differed(case: RelationCase, recorded: CaseResult, verdict: Verdict) -> boo
         and recorded.outcome is Outcome.INCONCLUSIVE
         and recorded.cause.role in case.roles
         and (verdict.outcome.harmless or wrong_output(verdict.cause) is not None)
-    )
-
-
-def _passed_at_last(recorded: CaseResult, verdict: Verdict) -> bool:
-    """Return True if the bytes are the pass of a flaky case, which is all that is recorded."""
-    return verdict.outcome.harmless and isinstance(
-        recorded.cause, FailedAtFirst | FailedBesideOthers
     )

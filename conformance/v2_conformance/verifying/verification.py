@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 
 from v2_conformance.elsewhere import elsewhere
-from v2_conformance.errors import UsageError
+from v2_conformance.errors import CaseFileError, NothingRanError, UsageError
 from v2_conformance.judging.relations.plan import bindings_of, relation_plan
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.cited import cited_documents
@@ -27,24 +28,19 @@ from v2_conformance.report.tested import this_suite
 from v2_conformance.report.verdict.standing import standing, unconfirmed
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.runs.targets.target import check_url
-from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.choosing.claimed import claims_problem
+from v2_conformance.suite.choosing.selection import asked_for, select
 from v2_conformance.suite.models import contract
-from v2_conformance.verifying.discovered import discovery_edits
-from v2_conformance.verifying.learned import LearnedAgain, learned_again
-from v2_conformance.verifying.plan import (
-    DerivedPlan,
-    cases_of,
-    claim_edits,
-    named,
-    plan_edits,
-)
-from v2_conformance.verifying.record import UnconfirmedError
-from v2_conformance.verifying.rejudge import Rejudged, is_observed, rejudge
-from v2_conformance.verifying.setting import Setting, plays, setting, whereabouts
+from v2_conformance.verifying.facts import discovery_edits, learned_models
+from v2_conformance.verifying.record import Setting, UnconfirmedError, plays, setting_of
+from v2_conformance.verifying.rejudge import Rejudged, rejudge
+from v2_conformance.wire.encode.stand_ins import stood_in
 
 _GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT})
 """What every build means by these words."""
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -53,9 +49,10 @@ class Verification:
 
     `edits` cannot be true of an unedited report whatever its cases show, `unconfirmed` cannot be
     judged again for lack of bytes. `again` is the report as its cases make it now, in the words of
-    this installation. `foreign` says whether its catalogue asks or expects something else,
-    `other_build` whether another build of the suite made it, and `unsealed` whether it is the
-    record of a run, which has no digest. `digest` is computed from the content, "" for a record.
+    this installation. `foreign` says whether its catalogue asks or expects something else: then
+    nothing is judged. `other_build` says whether another build of the suite made it, and `unsealed`
+    whether it is the record of a run, which has no digest. `digest` is computed from the content,
+    "" for a record.
     """
 
     path: Path
@@ -110,69 +107,119 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     Raises ReportFileError if the file is neither.
     """
     file = read_report(path, strictly=True)
-    report, suite = file.report, file.report.suite
-    of_client = report.target.client is not None
-    cases = [case for case in cases if case.of_clients is of_client]
-    here = this_suite()
-    foreign, other_build = suite.catalogue != here.catalogue, suite != here
-    begun = None if foreign else cases_of(report, cases)
-    again = learned_again(report, whereabouts(report), cases=begun)
-    plan, edits = (None, []) if foreign else plan_edits(report, cases, again.models)
-    if report.relations is not None:
-        cases = relation_plan(again.models, cases)
-    known = setting(
-        report,
-        cases,
-        same_suite=not foreign,
-        same_words=not other_build,
-        plan=plan,
-        models=again.models,
-    )
-    if not of_client:
-        edits += _url_edits(report)
+    report, here = file.report, this_suite()
+    edits: list[str] = []
+    open_: list[str] = []
     if not file.is_intact:
-        edits.insert(0, "the report was edited: its digest is not that of its content")
-    unconfirmed = list(again.unconfirmed)
+        edits.append("the report was edited: its digest is not that of its content")
+    if report.target.client is None:
+        edits += _url_edits(report)
+    foreign = report.suite.catalogue != here.catalogue
+    judged: tuple[Rejudged, ...] = ()
+    again = report
     if not foreign:
-        edits += _version_edits(suite.catalogue_version, here.catalogue_version)
-        edits += again.edits
+        known = replace(setting_of(report), same_words=report.suite == here)
+        known, planned = _with_plan(known, cases, edits, open_)
+        edits += _version_edits(report.suite.catalogue_version, here.catalogue_version)
         try:
-            if of_client:
+            if report.target.client is not None:
                 edits += elsewhere("judge of clients").client_edits(report)
             else:
-                edits += _server_edits(known, again)
+                edits += _server_edits(known)
         except UnconfirmedError as error:
-            unconfirmed.append(f"the record of discovery: {error}")
-    judged = _rejudged(report, known)
-    outcomes = tuple(map(_as_judged, report.cases, judged))
-    planned = report.planned if plan is None else dict(plan.counts)
-    now = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
-    if not foreign:
-        edits += _edits(report, now, same_words=known.same_words)
+            open_.append(f"the record of discovery: {error}")
+        judged = _rejudged(known)
+        outcomes = tuple(map(_as_judged, report.cases, judged))
+        now = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
+        edits += _verdict_edits(report, now, same_words=known.same_words)
+        again = _in_present_words(judged, known)
     return Verification(
-        path,
-        report,
-        judged,
-        tuple(edits),
-        tuple(unconfirmed),
-        _in_present_words(now, judged, plan),
-        foreign,
-        other_build,
-        file.is_record,
-        file.digest,
+        *(path, report, judged, tuple(edits), tuple(open_), again),
+        foreign=foreign,
+        other_build=report.suite != here,
+        unsealed=file.is_record,
+        digest=file.digest,
     )
 
 
-def _server_edits(known: Setting, again: LearnedAgain) -> Iterator[str]:
-    """Yield what is wrong with the target and the claims. Raises UnconfirmedError."""
+def plan_of(known: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]) -> Setting:
+    """Return `known` with those of `cases` that a run with these models could choose from.
+
+    Why no run can have learned a model is added to `edits`, what is lacking for it to `open_`.
+    """
     report = known.report
-    yield from claim_edits(report)
-    if report.relations is not None and not (again.edits or again.unconfirmed):
+    of_client = report.target.client is not None
+    begun = [case for case in cases if case.of_clients is of_client]
+    begun = asked_for(begun, large=report.selection.large)
+    if report.relations is not None:
+        wrong: list[str] = []
+        models = learned_models(known, wrong, open_, begun)
+        begun = relation_plan(models, begun)
         stated = {role: model.model for role, model in report.target.models.items()}
-        if stated != {role: one.model for role, one in bindings_of(again.models).items()}:
-            yield "the models of the target are not those that were learned"
-    target = report.target
-    roles = () if report.relations is not None else (*target.models, *target.absent)
+        found = bindings_of(models)
+        learned = {role: one.model for role, one in found.items()}
+        if not (wrong or open_) and stated != learned:
+            wrong.append("the models of the target are not those that were learned")
+        edits += wrong
+        claims = replace(known.claims, present={**known.claims.present, **found})
+        known = replace(known, claims=claims)
+    own = {case.id: stood_in(case, report.target.unsupported) for case in begun}
+    return replace(known, cases=own)
+
+
+def _with_plan(
+    known: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]
+) -> tuple[Setting, Mapping[str, int]]:
+    """Return `known` with the plan of its run, and the number of cases that it has of each
+    requirement: the report's own for a run with cases from outside the suite.
+    """
+    report = known.report
+    known = plan_of(known, cases, edits, open_)
+    if not report.own:
+        return known, report.planned
+    try:
+        chosen = {case.id for case in select(list(known.cases.values()), report.selection.patterns)}
+    except (CaseFileError, NothingRanError, UsageError) as error:
+        edits.append(f"no run can have this selection: {printable(str(error), 120)}")
+        return known, report.planned
+    counts = Counter(case.requirement for case in known.cases.values())
+    other = [
+        n for n in dict.fromkeys((*counts, *report.planned)) if counts[n] != report.planned.get(n)
+    ]
+    if other:
+        edits.append(
+            f"the report plans other cases than a run with this selection: {_named(other)}"
+        )
+    surplus = [case.id for case in report.cases if case.id not in chosen]
+    if surplus:
+        edits.append(
+            "the report has cases that are not in the plan of a run with this selection: "
+            f"{_named(surplus)}"
+        )
+    twice = [name for name, count in Counter(c.id for c in report.cases).items() if count > 1]
+    if twice:
+        edits.append(f"the report has cases twice: {_named(twice)}")
+    planned = {name: case for name, case in known.cases.items() if name in chosen}
+    return replace(known, planned=planned), counts
+
+
+def _named(names: Sequence[str]) -> str:
+    """Return the first of `names`, printable, and how many more there are."""
+    shown = ", ".join(printable(name, 80) for name in names[:_NAMED])
+    more = len(names) - _NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _server_edits(known: Setting) -> Iterator[str]:
+    """Yield what is wrong with the target and its claims. Raises UnconfirmedError."""
+    target = known.report.target
+    problem = claims_problem(target.profiles, target.unsupported)
+    if problem is not None:
+        yield f"no run can have these claims: {printable(problem, 120)}"
+    for name, claimed in (("profiles", target.profiles), ("unsupported", target.unsupported)):
+        if len(set(claimed)) < len(claimed):
+            yield f"`{name}` of the target names something twice"
+    roles = () if known.report.relations is not None else (*target.models, *target.absent)
     for role in roles:
         model = target.models.get(role)
         if role not in contract() or (model is not None and not plays(role, model)):
@@ -191,21 +238,15 @@ def _url_edits(report: Report) -> Iterator[str]:
         yield "the URL of the target is not the one that its requests went to"
 
 
-def _rejudged(report: Report, known: Setting) -> tuple[Rejudged, ...]:
-    """Judge every case again, each once, with those about all other exchanges last."""
-    seen: set[str] = set()
-    found: dict[int, Rejudged] = {}
-    for number, case in enumerate(report.cases):
-        if case.id in seen:
-            twice = "the report has it twice"
-            found[number] = Rejudged(case.id, case.outcome, case.outcome, twice)
-        elif not is_observed(case, known):
-            found[number] = rejudge(case, known)
-        seen.add(case.id)
-    others = list(found.values())
+def _rejudged(known: Setting) -> tuple[Rejudged, ...]:
+    """Judge every case again, those about all other exchanges last."""
+    cases = known.report.cases
+    observed = [isinstance(known.cases.get(case.id), ObservedCase) for case in cases]
+    first = [rejudge(one, known) for one, last in zip(cases, observed, strict=True) if not last]
+    others = iter(first)
     return tuple(
-        found[number] if number in found else rejudge(case, known, others)
-        for number, case in enumerate(report.cases)
+        rejudge(one, known, first) if last else next(others)
+        for one, last in zip(cases, observed, strict=True)
     )
 
 
@@ -223,34 +264,29 @@ def _version_edits(stated: str, here: str) -> Iterator[str]:
         yield f"its catalogue is not {printable(stated, 20)}: its digest is that of {here}"
 
 
-def _in_present_words(
-    report: Report, judged: Sequence[Rejudged], plan: DerivedPlan | None
-) -> Report:
-    """Return `report` with no words of its own: messages are made of causes again, and the others
+def _in_present_words(judged: Sequence[Rejudged], known: Setting) -> Report:
+    """Return the report with no words of its own: messages are made of causes again, and the others
     are those of the cases of this installation.
     """
-    known = {} if plan is None else plan.chosen
-    cases = [
-        _case_in_present_words(recorded, again, known.get(recorded.id))
-        for recorded, again in zip(report.cases, judged, strict=True)
-    ]
-    worded = msgspec.structs.replace(report, cases=tuple(cases))
-    return msgspec.structs.replace(concluded(worded), integrity=report.integrity)
+    report, cases = known.report, []
+    for recorded, again in zip(report.cases, judged, strict=True):
+        verdict = again.verdict or Verdict(recorded.outcome, recorded.cause)
+        case = (known.planned or {}).get(recorded.id)
+        cases.append(
+            msgspec.structs.replace(
+                recorded,
+                cause=verdict.cause,
+                message=verdict.message,
+                why=recorded.why if case is None else case.why,
+                cite=recorded.cite if case is None else cited_documents(case.cite),
+                expected=None,
+            )
+        )
+    worded = concluded(msgspec.structs.replace(report, cases=tuple(cases)))
+    return msgspec.structs.replace(worded, integrity=report.integrity)
 
 
-def _case_in_present_words(recorded: CaseResult, again: Rejudged, case: Case | None) -> CaseResult:
-    verdict = again.verdict or Verdict(recorded.outcome, recorded.cause)
-    return msgspec.structs.replace(
-        recorded,
-        cause=verdict.cause,
-        message=verdict.message,
-        why=recorded.why if case is None else case.why,
-        cite=recorded.cite if case is None else cited_documents(case.cite),
-        expected=None,
-    )
-
-
-def _edits(report: Report, again: Report, *, same_words: bool) -> Iterator[str]:
+def _verdict_edits(report: Report, again: Report, *, same_words: bool) -> Iterator[str]:
     """Yield what in a report on this very catalogue does not follow from its cases.
 
     Words are compared only if this very build made it.
@@ -264,7 +300,7 @@ def _edits(report: Report, again: Report, *, same_words: bool) -> Iterator[str]:
     names = dict.fromkeys((*stated, *follows))
     other = [name for name in names if stated.get(name) != follows.get(name)]
     if other or len(stated) != len(report.requirements):
-        yield f"the rows of these requirements do not follow from the cases: {named(other)}"
+        yield f"the rows of these requirements do not follow from the cases: {_named(other)}"
     if report.verdict != again.verdict:
         yield "the verdict with its reasons and warnings does not follow from the cases"
 

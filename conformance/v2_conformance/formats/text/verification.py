@@ -32,8 +32,8 @@ def verification_lines(found: Verification) -> list[str]:
     )
     if found.foreign:
         said += wrapped(
-            f"its catalogue asks or expects something else than this one; this is "
-            f"{this_suite().in_words}: cases that send and expect the same are judged again",
+            f"its catalogue asks or expects something else than that of this one, "
+            f"{this_suite().in_words}: nothing is judged again",
             "  ",
         )
     elif found.other_build:
@@ -78,11 +78,11 @@ def _counts(found: Verification) -> list[str]:
     observed = AllKept | NotKept | NothingObserved
     sent = [
         bool(recorded.exchanges) or isinstance(recorded.cause, observed)
-        for recorded in found.report.cases
+        for recorded in found.report.cases[: len(found.cases)]
     ]
     judged = [case.unjudged is None for case in found.cases]
     again = sum(a and b for a, b in zip(sent, judged, strict=True))
-    text = f"{len(sent)} cases: {again} judged again from their recorded bytes"
+    text = f"{len(found.report.cases)} cases: {again} judged again from their recorded bytes"
     if again < sum(judged):
         text += f", {sum(judged) - again} not sent"
     if sum(judged) < len(judged):
@@ -102,8 +102,7 @@ def _conclusion(found: Verification) -> str:
     words = _verdict(found)
     if found.exit_code == 1 and found.other_build:
         suite = printable(found.report.suite.in_words, 160)
-        other = "it is about another catalogue" if found.foreign else "another build made it"
-        words += f"; {other}, so compare with what {suite} says"
+        words += f"; another build made it, so compare with what {suite} says"
     return words
 
 

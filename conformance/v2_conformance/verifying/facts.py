@@ -1,0 +1,223 @@
+"""What a run learned before its cases, derived again from its recorded exchanges: the server, its
+models, and their first answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import get_args
+
+from v2_conformance.conversations.calibration import calibration
+from v2_conformance.conversations.discovery import Look, Wanted, discovery
+from v2_conformance.conversations.learning import learn
+from v2_conformance.conversations.steps import play
+from v2_conformance.errors import CaseFileError, ReportFileError
+from v2_conformance.judging.known_good import Form, known_good
+from v2_conformance.judging.observed.cases import observe_first_answer
+from v2_conformance.judging.observed.exchanges import Observation
+from v2_conformance.judging.relations.learning import (
+    Learned,
+    beyond_tolerance,
+    described,
+    unknown_model,
+)
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
+from v2_conformance.protocol.message import MessageError
+from v2_conformance.report.evidence import AskedModel, Calibration, Relations
+from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.circumstances import AnswersDiffer
+from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec, models_of_use
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.verifying.record import Record, RecordedError, Setting, UnconfirmedError
+from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance, model_path
+from v2_conformance.wire.encode.requests import Prepared, get_request
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.relations.cases import special_sets
+from v2_conformance.wire.response import Response
+
+_FORMS: tuple[Form, ...] = get_args(Form)
+_MODEL = re.compile(
+    rb"GET [!-~]*?/v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))? "
+    rb"HTTP/1\.1\r\n"
+)
+
+
+def discovery_edits(known: Setting) -> Iterator[str]:
+    """Yield how the report's target differs from what its recorded discovery found.
+
+    Raises UnconfirmedError if the report does not have all of that.
+    """
+    target, record = known.report.target, Record(known.report.discovery, known)
+
+    def answer(look: Look) -> Response:
+        asked = Prepared(get_request(known.address, look.path))
+        what = f"the request for {printable(look.path, 120)}"
+        response = record.take(what, (Purpose.DISCOVERY,), asked).response
+        if response is None:
+            raise RecordedError(f"{what} was not answered")
+        return response
+
+    try:
+        found = play(discovery(_wanted(known, record)), answer)
+        record.end()
+    except (Finding, MessageError, RecordedError) as error:
+        yield f"the record of discovery: {printable(str(error), 300)}"
+        return
+    for name in ("name", "version", "extensions"):
+        if getattr(target.server, name) != getattr(found.server, name):
+            yield f"the server's {name} is not that of its recorded answer to GET /v2"
+    stated = {role: known.claims.present.get(role) for role in target.models}
+    other = [
+        role
+        for role in sorted({*stated, *found.present, *target.absent, *found.absent})
+        if stated.get(role) != found.present.get(role)
+        or (role in target.absent) != (role in found.absent)
+    ]
+    if other and known.report.relations is None:
+        names = ", ".join(printable(role, 40) for role in other[:5])
+        yield f"these models are not what their recorded metadata says: {names}"
+
+
+def _wanted(known: Setting, record: Record) -> Iterator[Wanted]:
+    """Yield each model that the run asked for, as the report or the next exchange names it."""
+    if known.report.relations is not None:
+        return  # its models were learned
+    for role, model in models_of_use(known.claims.profiles, known.claims.unsupported).items():
+        stated = known.claims.present.get(role)
+        if role in known.report.target.absent:
+            asked = _MODEL.match(bytes(record.left[0].request)) if record.left else None
+            stated = None if asked is None else _asked_for(model, *asked.group("name", "version"))
+        if stated is None:
+            raise RecordedError(f"the model for {role} is not named")
+        yield Wanted(model, stated)
+
+
+def _asked_for(model: ModelContract, name: bytes, version: bytes | None) -> DeployedModel:
+    inputs, outputs = (tuple(one.name for one in s) for s in (model.inputs, model.outputs))
+    pinned = None if version is None else version.decode()
+    return DeployedModel(model.role, name.decode(), inputs, outputs, pinned, pinned is not None)
+
+
+def first_answers(known: Setting) -> Iterator[Observation]:
+    """Yield what calibrations show about the first answers of models that repeat theirs.
+
+    Raises RecordedError for one that no run leaves, and UnconfirmedError.
+    """
+    causes = (case.cause for case in known.report.cases)
+    differing = {cause.role for cause in causes if isinstance(cause, AnswersDiffer)}
+    wrong: dict[tuple[str, str], Cause | None] = {}
+    for one in known.report.calibration:
+        if one.role not in differing:
+            first = _wrong_first(one, known)
+            wrong[one.role, one.form] = wrong.get((one.role, one.form)) or first
+    for (role, form), cause in wrong.items():
+        yield observe_first_answer(role, form, cause)
+
+
+def _wrong_first(one: Calibration, known: Setting) -> Cause | None:
+    """Hold the conversation of a calibration with its record."""
+    binding = known.claims.present.get(one.role)
+    form = next((form for form in _FORMS if form == one.form), None)
+    if binding is None or form is None:
+        raise RecordedError("a calibration has no such model or form")
+    record = Record(one.exchanges, known)
+    try:
+        ways = known_good(one.role, known.address, binding, form)
+    except CaseFileError as error:
+        raise RecordedError(f"a calibration cannot be made again: {error}") from error
+    purposes = (Purpose.CALIBRATION,)
+    first = play(calibration(ways), lambda way: record.take("a calibration", purposes, way))
+    record.end()
+    return first.wrong
+
+
+def learned_models(
+    known: Setting, edits: list[str], unconfirmed: list[str], cases: Sequence[Case] | None = None
+) -> tuple[Learned, ...]:
+    """Learn the models of a report again. Why no run can have learned one is added to `edits`, what
+    the report lacks for it to `unconfirmed`. `cases` are those that the run began with, None if
+    that is not known. Never raises for a report's content.
+    """
+    relations = known.report.relations
+    found: list[Learned] = []
+    for asked in () if relations is None else relations.models:
+        what = f"how {printable(asked.role, 80)} was learned"
+        try:
+            assert relations is not None
+            found.append(_learned(asked, relations, known, cases))
+        except (CaseFileError, ElementError, RecordedError, ReportFileError) as error:
+            edits.append(f"the record of {what}: {error}")
+        except UnconfirmedError as error:
+            unconfirmed.append(f"{what}: {error}")
+    return tuple(found)
+
+
+def _learned(
+    asked: AskedModel, relations: Relations, known: Setting, cases: Sequence[Case] | None
+) -> Learned:
+    model = asked_model(asked)
+    record = Record(asked.learned, known)
+
+    def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Exchange:
+        return record.take("a request", (purpose,), prepared)
+
+    metadata = Prepared(get_request(known.address, model_path(model.model)))
+    response = ask(metadata, Purpose.DISCOVERY).response
+    said = "nothing was answered" if response is None else described(response, model.model)
+    if isinstance(said, str):
+        raise RecordedError(said)
+    if said.inputs and said.inputs != model.inputs:
+        raise RecordedError("its inputs are not those of its recorded metadata")
+    model = replace(model, outputs=said.outputs)
+    free = {one.name for one in asked.inputs if not one.chosen}
+    if cases is not None and model.special != special_sets(cases, replace(model, special=()), free):
+        raise RecordedError("its special values are not those of the suite's cases")
+    given = tolerance_of(relations)
+    learned = play(learn(model, said.version, known.address, given), ask)
+    if learned.problem is not None:
+        raise RecordedError(f"it does not answer its plain request: {learned.problem}")
+    record.end()
+    compared = learned.json_rtol(given)
+    if asked.json_rtol != compared:
+        raise RecordedError(f"its floats were compared within rtol {compared:g}")
+    too_wide = beyond_tolerance(learned)
+    if too_wide is not None:
+        raise RecordedError(too_wide)
+    return learned
+
+
+def asked_model(asked: AskedModel) -> ModelContract:
+    """Return the model that a run asked for, with the samples that it sent, but without outputs.
+
+    Raises RecordedError, ElementError or ReportFileError if no run can have sent them.
+    """
+    name = asked.role.removeprefix(ROLE)
+    if ROLE + name != asked.role or not asked.learned:
+        raise RecordedError("its role or its exchanges do not belong to a model")
+    inputs = tuple(TensorSpec(one.name, one.datatype, one.dims) for one in asked.inputs)
+    if not asked.samples or not inputs:
+        raise RecordedError("it has no inputs or no samples")
+    if any(spec.datatype not in DATATYPES for spec in inputs):
+        raise RecordedError("it has an input of an unknown datatype")
+    samples, special = (
+        tuple(tuple(Sample(one.shape, bytes(one.data)) for one in values) for values in sets)
+        for sets in (asked.samples, asked.special)
+    )
+    for values in (*samples, *special):
+        if len(values) != len(inputs):
+            raise RecordedError("it has another number of samples than of inputs")
+        for spec, value in zip(inputs, values, strict=True):
+            check_blob(spec.datatype, value.shape, value.blob)
+    return replace(unknown_model(name, inputs, (), samples), special=special)
+
+
+def tolerance_of(relations: Relations) -> Tolerance | None:
+    """Return how far two floats of a model's answers may differ."""
+    if not (relations.rtol or relations.atol):
+        return None
+    return Tolerance(relations.rtol, relations.atol)
