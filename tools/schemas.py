@@ -48,7 +48,8 @@ def made_schema(name: str) -> dict[str, Any]:
     if kind is Report:
         shown["Cause"] = {
             "title": "Cause",
-            "description": "Why a case has its outcome; `kind` names the type.",
+            "description": "Why a case has its outcome; `kind` names the type. The description of "
+            "each is its sentence: members are in braces, what may be left out in brackets.",
             "anyOf": causes,
         }
     if kind is Line:

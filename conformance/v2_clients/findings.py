@@ -1,6 +1,7 @@
 """Mistakes of clients: in a request that they send, or in an answer that they read.
 
-Text in a finding that came from a client is printable ASCII of bounded length, as in `findings`.
+A row for each, as in `v2_conformance.suite.causes.kinds`. Text in one that came from a client is
+printable ASCII of bounded length.
 """
 
 from __future__ import annotations
@@ -10,16 +11,12 @@ from typing import Literal
 
 from v2_conformance.suite.causes.base import CauseBase, Count
 
+# A table, so each row is laid out as one block.
+# fmt: off
+
 RequestRule = Literal[
-    "address",
-    "chunk",
-    "content_length",
-    "field",
-    "host",
-    "line_end",
-    "request_line",
-    "transfer_coding",
-    "two_lengths",
+    "address", "chunk", "content_length", "field", "host", "line_end", "request_line",
+    "transfer_coding", "two_lengths",
 ]
 """A rule of RFC 9112 that a request can break."""
 _BROKEN_RULES: Mapping[RequestRule, str] = {
@@ -34,323 +31,190 @@ _BROKEN_RULES: Mapping[RequestRule, str] = {
     "two_lengths": "both Content-Length and Transfer-Encoding",
 }
 
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
-
-
-def _error(error: str, status: int | None) -> str:
-    return f"'{error}'" + ("" if status is None else f" (status {status})")
-
-
-def _tail(stderr: str) -> str:
-    return f": {stderr}" if stderr else ""
-
-
 # Requests
 
 
 class InvalidRequestHttp(CauseBase, frozen=True):
-    """A request breaks a rule of HTTP/1.1; `shown` is where, printable."""
-
+    """the request violates HTTP/1.1: {broken}: {shown:or none}"""
     rule: RequestRule
     shown: str
 
-    def words(self) -> str:
-        return f"the request violates HTTP/1.1: {_BROKEN_RULES[self.rule]}: {self.shown or 'none'}"
-
+    @property
+    def broken(self) -> str:
+        return _BROKEN_RULES[self.rule]
 
 class NoRequest(CauseBase, frozen=True, omit_defaults=True):
-    """No inference request came that belongs to the task's; `error` is what the user got."""
-
+    """the client sent no inference request[, the user got an error: '{error}']"""
     telling = True
     error: str | None = None
 
-    def words(self) -> str:
-        said = "" if self.error is None else f", the user got an error: {_error(self.error, None)}"
-        return f"the client sent no inference request{said}"
-
-
 class UnreadableRequest(CauseBase, frozen=True):
-    """The client sent something that no server can read as a request."""
-
+    """no server can read the request: {problem}"""
     telling = True
-    says = "no server can read the request: {problem}"
     problem: str
 
-
 class IncompleteRequest(CauseBase, frozen=True):
-    """The client ended the connection, or stopped sending, before its request was whole."""
-
-    says = "incomplete request: the client stopped after {came} bytes"
+    """incomplete request: the client stopped after {came} bytes"""
     came: Count
 
-
 class TooManyRequests(CauseBase, frozen=True):
-    """The client sent the same request `got` times."""
-
+    """expected the request at most {most:once|# times}, got it {got:once|# times}"""
     most: Count
     got: Count
 
-    def words(self) -> str:
-        return f"expected the request at most {_times(self.most)}, got it {_times(self.got)}"
-
-
 class RequestSent(CauseBase, frozen=True):
-    """The client sent a request that it has to refuse to send."""
-
-    says = "expected the client to refuse, because JSON cannot express these values, got a request"
+    """expected the client to refuse, because JSON cannot express these values, got a request"""
     misleads = True
 
-
 class NoHeaderLengthSent(CauseBase, frozen=True):
-    """A request carries blobs, but no header length."""
-
-    says = "expected {HEADER_LENGTH}, because {blobs} bytes of blobs follow the JSON, got none"
+    """expected {HEADER_LENGTH}, because {blobs} bytes of blobs follow the JSON, got none"""
     blobs: Count
 
-
 class WrongHeaderLength(CauseBase, frozen=True):
-    """The header length of a request is not the length of its JSON in bytes."""
-
-    says = "expected {HEADER_LENGTH} {expected}, the length of the JSON in bytes, got {got}"
+    """expected {HEADER_LENGTH} {expected}, the length of the JSON in bytes, got {got}"""
     expected: Count
     got: str
 
-
 class WrongTarget(CauseBase, frozen=True):
-    """A request goes to another method or path."""
-
+    """expected {expected}, got {got}"""
     telling = True
-    says = "expected {expected}, got {got}"
     expected: str
     got: str
 
-
 class WrongInputs(CauseBase, frozen=True):
-    """A request has other inputs than the caller passed."""
-
-    says = "expected the inputs {expected:list}, got {got:list}"
+    """expected the inputs {expected:list}, got {got:list}"""
     expected: tuple[str, ...]
     got: tuple[str, ...]
-
 
 class WrongOutputsAsked(CauseBase, frozen=True):
-    """A request asks for other outputs than the caller named."""
-
+    """expected `outputs` to list {expected:list}, got {got:list}"""
     telling = True
-    says = "expected `outputs` to list {expected:list}, got {got:list}"
     expected: tuple[str, ...]
     got: tuple[str, ...]
 
-
 class WrongParameter(CauseBase, frozen=True):
-    """A parameter of a request, an input or an output is not as the caller gave it.
-
-    `owner` says whose it is; `expected` and `got` are JSON, None if the parameter is not there.
-    """
-
+    """expected the parameter {name} of {owner} to be {expected:none}, got {got:none}"""
     telling = True
-    says = "expected the parameter {name} of {owner} to be {expected:none}, got {got:none}"
-    owner: str
+    owner: str  # the request, an input or an output
     name: str
-    expected: str | None
+    expected: str | None  # JSON, None if the parameter is not there
     got: str | None
 
-
 class WrongField(CauseBase, frozen=True):
-    """A header field of a request is wrong; `got` is None if it is missing."""
-
+    """expected {name} {expected}, got {got:none}"""
     telling = True
-    says = "expected {name} {expected}, got {got:none}"
     name: str
     expected: str
     got: str | None
 
-
 class StaleField(CauseBase, frozen=True):
-    """A request has a header field of the one before it."""
-
-    says = "the header field {name} ('{value}') is left over from the previous request"
+    """the header field {name} ('{value}') is left over from the previous request"""
     name: str
     value: str
-
 
 class StaleMember(CauseBase, frozen=True):
-    """A request has the id, the version, an output or a parameter of an earlier one."""
-
-    says = "the {name} '{value}' is left over from an earlier request"
-    name: str
+    """the {name} '{value}' is left over from an earlier request"""
+    name: str  # the id, the version, an output or a parameter
     value: str
 
-
 class ChangedHeaders(CauseBase, frozen=True):
-    """After the call the caller's own headers are not what the caller passed."""
-
-    says = (
-        "the call changed the caller's own header {name}: expected {before:none}, got {after:none}"
-    )
+    """the call changed the caller's own header {name}: expected {before:none}, got {after:none}"""
     name: str
     before: str | None
     after: str | None
 
-
 # Readings
 
-
 class NumbersForError(CauseBase, frozen=True):
-    """The user got tensors, but the answer has none, or is not to be trusted."""
-
-    says = "expected an error for the user, got tensors: {outputs:list}"
+    """expected an error for the user, got tensors: {outputs:list}"""
     misleads = True
     outputs: tuple[str, ...]
 
-
 class ExactForError(CauseBase, frozen=True):
-    """The user got the exact tensors of an answer that contradicts itself."""
-
-    says = (
-        "expected an error for the user, got tensors: {outputs:list}; they are exact, so nothing "
-        "was made up, and the error is a SHOULD"
-    )
+    """expected an error for the user, got tensors: {outputs:list}; they are exact, so nothing was
+    made up, and the error is a SHOULD"""
+    lenient = True
     outputs: tuple[str, ...]
 
-    @property
-    def lenient(self) -> bool:
-        return True
-
-
 class ErrorForAnswer(CauseBase, frozen=True):
-    """The user got an error, but the answer is well-formed."""
-
+    """expected the answer's tensors, got an error: '{error}'[ (status {status})]"""
     telling = True
     error: str
     status: int | None
 
-    def words(self) -> str:
-        return f"expected the answer's tensors, got an error: {_error(self.error, self.status)}"
-
-
 class ErrorLacks(CauseBase, frozen=True):
-    """The error that the user gets lacks the server's own words, or the status."""
-
-    expected: str
+    """expected an error with {expected}, got '{error}'[ (status {status})]"""
+    expected: str  # the server's own words, or the status
     error: str
     status: int | None
 
-    def words(self) -> str:
-        return f"expected an error with {self.expected}, got {_error(self.error, self.status)}"
-
-
 class WrongOutputsRead(CauseBase, frozen=True):
-    """The user got other outputs than the answer has."""
-
-    says = "expected the outputs {expected:list}, got {got:list}"
+    """expected the outputs {expected:list}, got {got:list}"""
     misleads = True
     expected: tuple[str, ...]
     got: tuple[str, ...]
 
-
 class WrongMemberRead(CauseBase, frozen=True):
-    """A member of the answer is not what the user got of it."""
-
-    says = "expected {name} {expected:none}, got {got:none}"
+    """expected {name} {expected:none}, got {got:none}"""
     misleads = True
     name: str
     expected: str | None
     got: str | None
 
-
 class ReportedError(CauseBase, frozen=True):
-    """The user got an error, as the case expects."""
-
+    """the user got an error: '{error}'[ (status {status})]"""
     error: str
     status: int | None
 
-    def words(self) -> str:
-        return f"the user got an error: {_error(self.error, self.status)}"
-
-
 # The client itself
 
-
 class ClientLacks(CauseBase, frozen=True, omit_defaults=True):
-    """The client has no way to do what the case asks for: `what` is the API that is missing.
-
-    `basic` says that the case asks for nothing but tensors in binary form, there and back.
-    """
-
-    says = "the client does not support this: {what}"
-    what: str
-    basic: bool = False
+    """the client does not support this: {what}"""
+    what: str  # the API that is missing
+    basic: bool = False  # the case asks for nothing but tensors in binary form, there and back
 
     @property
     def lacks_basics(self) -> bool:
         return self.basic
 
-
 class ClientTimedOut(CauseBase, frozen=True):
-    """The client did not end within its time."""
-
-    says = "the client did not finish within {seconds:g} s"
+    """the client did not finish within {seconds:g} s"""
     seconds: float
 
-
 class ClientKeptHanging(CauseBase, frozen=True):
-    """Not run: the client had hung in so many scenarios in a row."""
-
+    """not run: the client had hung in {number} scenarios in a row"""
     unsent = True
-    says = "not run: the client had hung in {number} scenarios in a row"
     number: Count
 
-
 class ClientLate(CauseBase, frozen=True):
-    """The caller got its error, but long after its time limit."""
-
-    says = "the user waited {waited:.1f} s, but the caller's time limit is {limit:g} s"
+    """the user waited {waited:.1f} s, but the caller's time limit is {limit:g} s"""
     waited: float
     limit: float
 
-
 class ClientFlooded(CauseBase, frozen=True):
-    """The client printed more than `limit` bytes."""
-
-    says = "the client printed more than {limit} bytes"
+    """the client printed more than {limit} bytes"""
     limit: Count
 
-
 class ClientDied(CauseBase, frozen=True):
-    """The client ended with another exit code than 0, or by a signal if that is negative."""
-
+    """the client {ended}{stderr:tail}"""
     telling = True
     exit: int
     stderr: str
 
-    def words(self) -> str:
-        if self.exit < 0:
-            return f"the client was killed by signal {-self.exit}{_tail(self.stderr)}"
-        return f"the client exited with code {self.exit}{_tail(self.stderr)}"
-
+    @property
+    def ended(self) -> str:
+        killed = self.exit < 0
+        return f"was killed by signal {-self.exit}" if killed else f"exited with code {self.exit}"
 
 class ClientGarbage(CauseBase, frozen=True):
-    """The client printed a line that does not have the documented form."""
-
+    """the client printed an invalid line: {problem}"""
     telling = True
-    says = "the client printed an invalid line: {problem}"
     problem: str
 
-
 class ClientSaidLess(CauseBase, frozen=True):
-    """The client said nothing of some requests of its task."""
-
+    """expected {expected:# line|# line|# lines} of JSON from the client, got {got} (is standard
+    output flushed before the end?){stderr:tail}"""
     telling = True
     expected: Count
     got: Count
     stderr: str
-
-    def words(self) -> str:
-        return (
-            f"expected {self.expected} line{'s' if self.expected > 1 else ''} of JSON from the "
-            f"client, got {self.got} (is standard output flushed before the end?)"
-            f"{_tail(self.stderr)}"
-        )

@@ -34,7 +34,7 @@ from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.circumstances import OutOfTime
+from v2_conformance.suite.causes.kinds import OutOfTime
 from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
 from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.entries.scenario_files import load_scenarios

@@ -18,7 +18,7 @@ from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
+from v2_conformance.suite.causes.kinds import InvalidCase, SuiteError
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.exchange import Exchange

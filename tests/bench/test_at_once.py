@@ -32,7 +32,7 @@ from v2_conformance.cli.main import main
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.circumstances import OutOfTime
+from v2_conformance.suite.causes.kinds import OutOfTime
 from v2_conformance.suite.outcomes import Outcome
 
 PLAIN = (sys.executable, "-m", "v2_clients.plain")

@@ -30,7 +30,7 @@ from v2_clients.judging.judge import judge_client
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes.circumstances import SuiteError
+from v2_conformance.suite.causes.kinds import SuiteError
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said, read_answer, unlike

@@ -34,13 +34,14 @@ from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import claim, contradicted, standing
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.causes.causes import Cause, SeveralWrong
-from v2_conformance.suite.causes.circumstances import (
+from v2_conformance.suite.causes.kinds import (
     AnswersDiffer,
+    InvalidTensor,
+    MissingOutput,
     NothingToCompare,
     ProfileNotClaimed,
+    WrongStatus,
 )
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.output_findings import InvalidTensor, MissingOutput
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Outcome

@@ -31,7 +31,7 @@ from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.words import shown_causes
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.base import describe
-from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
+from v2_conformance.suite.causes.kinds import ExtensionLeftOut
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.servers import MutantServer, mutated

@@ -25,7 +25,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.report.files import load_report
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.kinds import WrongStatus
 from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome

@@ -31,9 +31,12 @@ from v2_conformance.judging.survival import Claims
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive, GeneratedFailure
-from v2_conformance.suite.causes.circumstances import NoKnownGoodAnswer, NoResponse
-from v2_conformance.suite.causes.output_findings import WrongValue
-from v2_conformance.suite.causes.passes import GeneratedRequests
+from v2_conformance.suite.causes.kinds import (
+    GeneratedRequests,
+    NoKnownGoodAnswer,
+    NoResponse,
+    WrongValue,
+)
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode.requests import Prepared

@@ -21,8 +21,7 @@ from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.files import as_json
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import DidNotSurvive
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.output_findings import WrongValue
+from v2_conformance.suite.causes.kinds import WrongStatus, WrongValue
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending

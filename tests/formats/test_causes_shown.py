@@ -20,18 +20,16 @@ from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
 from v2_conformance.report.tested import Model
 from v2_conformance.report.words import headline, must_words, shown_causes
 from v2_conformance.suite.causes.causes import DidNotSurvive, NotKept
-from v2_conformance.suite.causes.circumstances import (
+from v2_conformance.suite.causes.kinds import (
+    AcceptedInvalidRequest,
+    HeaderLengthNotJson,
     KilledBy,
+    MissingOutput,
     NoKnownGoodAnswer,
     ProfileNotClaimed,
     RoleAbsent,
-)
-from v2_conformance.suite.causes.findings import (
-    AcceptedInvalidRequest,
-    HeaderLengthNotJson,
     WrongStatus,
 )
-from v2_conformance.suite.causes.output_findings import MissingOutput
 from v2_conformance.wire.exchange import Body
 
 NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)

@@ -8,7 +8,7 @@ from support.reports import case, expectation
 from v2_conformance.formats.text.terminal import expectation_lines
 from v2_conformance.report.expectations.known import Expectations, judge_expectations
 from v2_conformance.report.verdict.gate import Gate
-from v2_conformance.suite.causes.transport_findings import NotHttp
+from v2_conformance.suite.causes.kinds import NotHttp
 
 
 def test_hostile_causes_stay_one_plain_line() -> None:

@@ -30,7 +30,7 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.recording.results import case_result
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive
-from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.kinds import WrongStatus
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.transport import Request

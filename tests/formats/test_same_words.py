@@ -24,7 +24,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.files import as_json, load_report
 from v2_conformance.report.tested import Selection
 from v2_conformance.report.verdict.summary import concluded
-from v2_conformance.suite.causes.circumstances import DatatypesUnsupported, RoleAbsent
+from v2_conformance.suite.causes.kinds import DatatypesUnsupported, RoleAbsent
 from v2_publishing.matrix.columns import column_of
 from v2_publishing.matrix.page import render as render_matrix
 

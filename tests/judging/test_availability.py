@@ -8,7 +8,7 @@ import pytest
 
 from support.responses import exchange_of, http
 from v2_conformance.judging.availability import asks_to_wait, down, plea, retry_after_s, unavailable
-from v2_conformance.suite.causes.circumstances import Unavailable
+from v2_conformance.suite.causes.kinds import Unavailable
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.http1.response import ResponseReader
 from v2_conformance.wire.response import Ending, Limits, Response

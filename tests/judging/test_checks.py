@@ -17,30 +17,28 @@ from v2_conformance.resources import schema_document
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause, NotDone
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
     AcceptedInvalidRequest,
+    DataAndSize,
     ExtensionNotListed,
     HeaderLengthMissing,
     HeaderLengthUnexpected,
     InvalidErrorBody,
     MetadataNotJson,
+    MixedForms,
+    NoContentLength,
+    NoErrorToJudge,
     NotEncoded,
     RepeatedMember,
     SchemaViolation,
     UnrequestedCoding,
+    UnrequestedOutputs,
     WrongContentType,
     WrongId,
     WrongModelName,
     WrongStatus,
-)
-from v2_conformance.suite.causes.observed_findings import NoErrorToJudge
-from v2_conformance.suite.causes.output_findings import (
-    DataAndSize,
-    MixedForms,
-    UnrequestedOutputs,
     WrongValue,
 )
-from v2_conformance.suite.causes.transport_findings import NoContentLength
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 

@@ -20,7 +20,7 @@ from v2_conformance.protocol.message import Tensor, dump_json
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.base import FirstDifference, describe
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.output_findings import (
+from v2_conformance.suite.causes.kinds import (
     WrongBytesElement,
     WrongDatatype,
     WrongShape,

@@ -14,35 +14,29 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.circumstances import ReadsNoDeeper
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
+    Accepted,
     AcceptedInvalidRequest,
     AnsweredExactly,
-    BodyNotJson,
-    InvalidErrorBody,
-    SchemaViolation,
-    WrongStatus,
-)
-from v2_conformance.suite.causes.observed_findings import NoErrorToJudge
-from v2_conformance.suite.causes.output_findings import (
-    MissingOutput,
-    WrongForm,
-    WrongShape,
-    WrongValue,
-)
-from v2_conformance.suite.causes.passes import (
-    Accepted,
     AnsweredInJson,
     AnsweredWith,
-    Rejected,
-)
-from v2_conformance.suite.causes.transport_findings import (
+    BodyNotJson,
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
+    InvalidErrorBody,
+    MissingOutput,
+    NoErrorToJudge,
     NotHttp,
+    ReadsNoDeeper,
+    Rejected,
     ResponseTooLarge,
+    SchemaViolation,
     TimedOut,
+    WrongForm,
+    WrongShape,
+    WrongStatus,
+    WrongValue,
 )
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.response import Ending

@@ -9,9 +9,7 @@ import pytest
 from support.cases import REJECT, failure, make_case, verdict
 from support.responses import http
 from v2_conformance.judging.survival import needs_canary
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.passes import Rejected
-from v2_conformance.suite.causes.transport_findings import BodyTooLarge, LengthRequired
+from v2_conformance.suite.causes.kinds import BodyTooLarge, LengthRequired, Rejected, WrongStatus
 from v2_conformance.suite.outcomes import Outcome
 
 HTML = b"<html>no</html>"

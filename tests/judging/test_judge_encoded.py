@@ -13,7 +13,7 @@ from v2_conformance.protocol.content_codings import CODINGS, encode, encode_piec
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
     BrokenCoding,
     HeaderLengthNotJson,
     HeaderLengthPastBody,

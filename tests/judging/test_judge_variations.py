@@ -5,8 +5,7 @@ from __future__ import annotations
 from support.cases import make_case, verdict
 from support.responses import BLOB, http
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.transport_findings import ChunksToOldClient, VariationDeclined
+from v2_conformance.suite.causes.kinds import ChunksToOldClient, VariationDeclined, WrongStatus
 from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.outcomes import Outcome
 

@@ -12,9 +12,13 @@ from v2_conformance.judging.known_good import known_good, problem_with
 from v2_conformance.protocol.content_codings import encode
 from v2_conformance.protocol.message import parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.causes.circumstances import ChangedAnswer, NoResponse, Unavailable
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.output_findings import WrongValue
+from v2_conformance.suite.causes.kinds import (
+    ChangedAnswer,
+    NoResponse,
+    Unavailable,
+    WrongStatus,
+    WrongValue,
+)
 from v2_conformance.suite.models import contract
 from v2_conformance.wire.response import Ending
 

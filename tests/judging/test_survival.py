@@ -27,17 +27,18 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, SeveralWrong
-from v2_conformance.suite.causes.circumstances import (
+from v2_conformance.suite.causes.kinds import (
+    Accepted,
+    BytesAfterResponse,
     DatatypesUnsupported,
     KilledBy,
     ModelVersionUnknown,
     NoResponse,
     ProfileNotClaimed,
     RoleAbsent,
+    TimedOut,
+    WrongStatus,
 )
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.passes import Accepted
-from v2_conformance.suite.causes.transport_findings import BytesAfterResponse, TimedOut
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import TensorSpec
 from v2_conformance.suite.outcomes import Outcome

@@ -10,7 +10,7 @@ import pytest
 from support.servers import Peer, Scripted, served, serving
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.causes.causes import FailedAtFirst
-from v2_conformance.suite.causes.transport_findings import ConnectionClosed
+from v2_conformance.suite.causes.kinds import ConnectionClosed
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify

@@ -27,7 +27,7 @@ from v2_conformance.report.files import (
 )
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import NotDone
-from v2_conformance.suite.causes.transport_findings import NotHttp
+from v2_conformance.suite.causes.kinds import NotHttp
 
 CASES = tuple(case(f"D1/case-{number}") for number in range(3))
 WHOLE = sealed(report_of(CASES))

@@ -32,10 +32,13 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, GeneratedFailure
-from v2_conformance.suite.causes.circumstances import RoleAbsent
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongValue
-from v2_conformance.suite.causes.transport_findings import NotHttp
+from v2_conformance.suite.causes.kinds import (
+    NotHttp,
+    RoleAbsent,
+    WrongBytesElement,
+    WrongStatus,
+    WrongValue,
+)
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending

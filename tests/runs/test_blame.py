@@ -16,8 +16,7 @@ from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.causes import DidNotSurvive
-from v2_conformance.suite.causes.circumstances import KilledBy, Unavailable, WasDown
-from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.kinds import KilledBy, Unavailable, WasDown, WrongStatus
 from v2_conformance.suite.outcomes import Outcome, Purpose
 
 NEGATIVE = chosen("R3/survives-a-rejection")

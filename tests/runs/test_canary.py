@@ -14,8 +14,7 @@ from v2_conformance.runs import canary as canary_module
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.causes.circumstances import ChangedAnswer
-from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.kinds import ChangedAnswer, WrongStatus
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending

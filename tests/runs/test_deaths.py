@@ -25,9 +25,7 @@ from v2_conformance.runs.scheduling import deaths
 from v2_conformance.runs.scheduling.deaths import Recovery, restart
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.suite.causes.causes import DidNotSurvive, died
-from v2_conformance.suite.causes.circumstances import KilledBy, NoResponse
-from v2_conformance.suite.causes.passes import Rejected
-from v2_conformance.suite.causes.transport_findings import ConnectionRefused
+from v2_conformance.suite.causes.kinds import ConnectionRefused, KilledBy, NoResponse, Rejected
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.exchange import Exchange

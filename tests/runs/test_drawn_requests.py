@@ -22,7 +22,7 @@ from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import died
-from v2_conformance.suite.causes.findings import LeftoverBytes
+from v2_conformance.suite.causes.kinds import LeftoverBytes
 from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import GENERATED
 from v2_conformance.suite.models import ModelContract, contract

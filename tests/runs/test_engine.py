@@ -27,12 +27,12 @@ from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import ObservedCase
 from v2_conformance.suite.causes.causes import SeveralWrong
-from v2_conformance.suite.causes.circumstances import (
+from v2_conformance.suite.causes.kinds import (
     Hung,
     NoKnownGoodAnswer,
     SuiteError,
+    WrongStatus,
 )
-from v2_conformance.suite.causes.findings import WrongStatus
 from v2_conformance.suite.outcomes import Outcome, Purpose
 
 ONE_MODEL = "identity/INT32"

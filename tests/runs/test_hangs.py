@@ -22,8 +22,13 @@ from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
-from v2_conformance.suite.causes.circumstances import Hung, OutOfTime, TimedOutEarly
-from v2_conformance.suite.causes.transport_findings import ConnectionClosed, TimedOut
+from v2_conformance.suite.causes.kinds import (
+    ConnectionClosed,
+    Hung,
+    OutOfTime,
+    TimedOut,
+    TimedOutEarly,
+)
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify

@@ -18,11 +18,9 @@ from v2_conformance.report.document import CaseResult
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.runs.scheduling import engine as engine_module
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.circumstances import Flooded
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
     BrokenCoding,
-)
-from v2_conformance.suite.causes.transport_findings import (
+    Flooded,
     ResponseTooLarge,
 )
 from v2_conformance.suite.library import suite_cases

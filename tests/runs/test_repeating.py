@@ -11,8 +11,7 @@ import pytest
 from v2_conformance.runs.canary import TIMES
 from v2_conformance.runs.repeating import Repeats
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.output_findings import WrongShape
+from v2_conformance.suite.causes.kinds import WrongShape, WrongStatus
 
 SILENT = WrongStatus("200", 503, "")
 WRONG, OTHER = (WrongShape("OUTPUT0", (2,), (size,)) for size in (3, 4))

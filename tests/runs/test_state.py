@@ -26,9 +26,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Headers, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.suite.causes.causes import DidNotSurvive, SeveralWrong
-from v2_conformance.suite.causes.circumstances import RoleAbsent
-from v2_conformance.suite.causes.findings import WrongId, WrongStatus
-from v2_conformance.suite.causes.output_findings import WrongForm
+from v2_conformance.suite.causes.kinds import RoleAbsent, WrongForm, WrongId, WrongStatus
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_mutants.servers import MutantServer

@@ -23,11 +23,15 @@ from v2_conformance.report.tested import ServerInfo, SuiteInfo, TargetInfo
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.base import FirstDifference, describe
 from v2_conformance.suite.causes.causes import CAUSES, Cause, FailedAtFirst
-from v2_conformance.suite.causes.circumstances import ProfileNotClaimed, RoleAbsent, SuiteError
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.output_findings import WrongValue
-from v2_conformance.suite.causes.passes import AnsweredInForm
-from v2_conformance.suite.causes.transport_findings import TimedOut
+from v2_conformance.suite.causes.kinds import (
+    AnsweredInForm,
+    ProfileNotClaimed,
+    RoleAbsent,
+    SuiteError,
+    TimedOut,
+    WrongStatus,
+    WrongValue,
+)
 from v2_conformance.suite.library import digest
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.requirements import Requirement, catalogue, catalogue_version

@@ -15,15 +15,15 @@ from support.runs import BAD, FEW, GOOD, cases_that_differ, changed, chosen, of_
 from v2_conformance.report.files import as_json, load_report
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.circumstances import (
+from v2_conformance.suite.causes.kinds import (
     ExtensionLeftOut,
     KilledBy,
     NoKnownGoodAnswer,
     ProfileNotClaimed,
     SuiteError,
+    TimedOut,
+    WrongStatus,
 )
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.outcomes import Outcome
 
 # Reports that nobody touched.

@@ -31,8 +31,7 @@ from v2_conformance.protocol.names import (
     HEADER_LENGTH,
 )
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.findings import WrongId
-from v2_conformance.suite.causes.output_findings import WrongForm
+from v2_conformance.suite.causes.kinds import WrongForm, WrongId
 from v2_conformance.suite.tasks import TaskRequest, Value
 from v2_conformance.wire.encode.deployment import model_path
 from v2_conformance.wire.messages import decimal

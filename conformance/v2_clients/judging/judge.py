@@ -57,8 +57,7 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause, WrongReading, WrongRequest
-from v2_conformance.suite.causes.circumstances import ProfileNotClaimed
-from v2_conformance.suite.causes.output_findings import InvalidTensor, WrongDatatype
+from v2_conformance.suite.causes.kinds import InvalidTensor, ProfileNotClaimed, WrongDatatype
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said, SaidTensor, more_lines_than
 from v2_conformance.wire.encode.inputs import declared_part

@@ -27,8 +27,7 @@ from v2_conformance.protocol.names import TOKEN
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import excerpt
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.findings import LeftoverBytes
-from v2_conformance.suite.causes.output_findings import BlobPastBody, InvalidTensor
+from v2_conformance.suite.causes.kinds import BlobPastBody, InvalidTensor, LeftoverBytes
 from v2_conformance.suite.observations import Observed
 from v2_conformance.wire.messages import read_chunks, read_head
 

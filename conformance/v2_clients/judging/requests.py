@@ -42,8 +42,12 @@ from v2_conformance.protocol.names import (
     HEADER_LENGTH,
 )
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.findings import HeaderLengthUnexpected, LeftoverBytes
-from v2_conformance.suite.causes.output_findings import BlobPastBody, NoDataNoSize
+from v2_conformance.suite.causes.kinds import (
+    BlobPastBody,
+    HeaderLengthUnexpected,
+    LeftoverBytes,
+    NoDataNoSize,
+)
 
 # Findings about where blobs are, not about what is in them.
 _OF_PLACES = (BlobPastBody, LeftoverBytes, NoDataNoSize)

@@ -22,14 +22,15 @@ from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError, Tensor, parameters_of
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
     BodyNotJson,
     BrokenCoding,
     HeaderLengthNotJson,
+    InvalidTensor,
     LeftoverBytes,
+    NoDataNoSize,
     RepeatedMember,
 )
-from v2_conformance.suite.causes.output_findings import InvalidTensor, NoDataNoSize
 
 MOST_SHOWN = 20
 """The number of names or values that a finding shows."""

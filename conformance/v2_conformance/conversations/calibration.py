@@ -9,7 +9,7 @@ import msgspec
 from v2_conformance.judging.known_good import answer, problem_with, rank
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, wrong_output
-from v2_conformance.suite.causes.circumstances import Unavailable
+from v2_conformance.suite.causes.kinds import Unavailable
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending

@@ -35,7 +35,7 @@ from v2_conformance.judging.survival import (
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.circumstances import RoundedBesideOthers
+from v2_conformance.suite.causes.kinds import RoundedBesideOthers
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
 from v2_conformance.wire.encode.parting import times
 from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get

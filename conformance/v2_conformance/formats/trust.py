@@ -13,7 +13,7 @@ from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import missing, to_go
 from v2_conformance.report.words import listed
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.suite.causes.circumstances import (
+from v2_conformance.suite.causes.kinds import (
     CodingsUnsupported,
     DatatypesUnsupported,
     NoKnownGoodAnswer,

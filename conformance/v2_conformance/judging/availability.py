@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 
 from v2_conformance.suite.causes.base import excerpt, printable
-from v2_conformance.suite.causes.circumstances import Unavailable
+from v2_conformance.suite.causes.kinds import Unavailable
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending, Response
 

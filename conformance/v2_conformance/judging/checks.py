@@ -21,24 +21,25 @@ from v2_conformance.protocol.message import MessageError, RepeatedMemberError
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import excerpt, printable
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
     AcceptedInvalidRequest,
     ExtensionNotListed,
     HeaderLengthMissing,
     HeaderLengthUnexpected,
     InvalidErrorBody,
     MetadataNotJson,
+    MixedForms,
+    NoContentLength,
+    NoErrorToJudge,
     NotEncoded,
     RepeatedMember,
     UnrequestedCoding,
+    UnrequestedOutputs,
     WrongContentType,
     WrongId,
     WrongModelName,
     WrongStatus,
 )
-from v2_conformance.suite.causes.observed_findings import NoErrorToJudge
-from v2_conformance.suite.causes.output_findings import MixedForms, UnrequestedOutputs
-from v2_conformance.suite.causes.transport_findings import NoContentLength
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.response import Response
 

@@ -23,7 +23,7 @@ from v2_conformance.protocol.datatypes import (
 )
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.causes.base import FirstDifference, printable
-from v2_conformance.suite.causes.output_findings import (
+from v2_conformance.suite.causes.kinds import (
     InvalidTensor,
     WrongBytesElement,
     WrongDatatype,

@@ -17,7 +17,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.causes import Cause, died
-from v2_conformance.suite.causes.circumstances import Hung, RoleAbsent
+from v2_conformance.suite.causes.kinds import Hung, RoleAbsent
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.messages import one_number, read_head
 from v2_conformance.wire.response import Response

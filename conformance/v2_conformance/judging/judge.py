@@ -23,35 +23,34 @@ from v2_conformance.judging.verdict import Finding, Unread, Untested, Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.causes import Cause, NotDone, SecondAnswerWrong
-from v2_conformance.suite.causes.circumstances import NoResponse, NothingToCompare, TimedOutEarly
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
+    Accepted,
     AcceptedInvalidRequest,
     AnsweredExactly,
-    BodyNotJson,
-    BodyNotUtf8,
-    HeaderLengthNotJson,
-    WrongStatus,
-)
-from v2_conformance.suite.causes.observed_findings import NoErrorToJudge
-from v2_conformance.suite.causes.output_findings import MissingOutput, WrongForm
-from v2_conformance.suite.causes.passes import (
-    Accepted,
     AnsweredInForm,
     AnsweredInJson,
     AnsweredWith,
-    Rejected,
-)
-from v2_conformance.suite.causes.transport_findings import (
+    BodyNotJson,
+    BodyNotUtf8,
     BodyTooLarge,
     ChunksToOldClient,
     ConnectionClosed,
     ConnectionRefused,
     ContentLengthTooLong,
+    HeaderLengthNotJson,
     LengthRequired,
+    MissingOutput,
+    NoErrorToJudge,
+    NoResponse,
+    NothingToCompare,
     NotHttp,
+    Rejected,
     ResponseTooLarge,
     TimedOut,
+    TimedOutEarly,
     VariationDeclined,
+    WrongForm,
+    WrongStatus,
 )
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Expected, Prepared

@@ -12,7 +12,7 @@ from v2_conformance.judging.relations.rounding import with_rounding
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.circumstances import ChangedAnswer
+from v2_conformance.suite.causes.kinds import ChangedAnswer
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries

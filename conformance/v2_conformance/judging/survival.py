@@ -24,7 +24,7 @@ from v2_conformance.suite.causes.causes import (
     SeveralWrong,
     wrong_output,
 )
-from v2_conformance.suite.causes.circumstances import (
+from v2_conformance.suite.causes.kinds import (
     AnswersDiffer,
     CodingsUnsupported,
     DatatypesUnsupported,
@@ -38,10 +38,10 @@ from v2_conformance.suite.causes.circumstances import (
     OutOfTime,
     ProfileNotClaimed,
     RoleAbsent,
+    TimedOut,
     Unavailable,
     WasDown,
 )
-from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import DeployedModel

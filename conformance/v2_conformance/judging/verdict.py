@@ -7,7 +7,7 @@ import msgspec
 from v2_conformance.protocol.message import MessageError, TooDeepError
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.circumstances import ReadsNoDeeper
+from v2_conformance.suite.causes.kinds import ReadsNoDeeper
 from v2_conformance.suite.outcomes import Outcome
 
 

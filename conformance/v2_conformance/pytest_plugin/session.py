@@ -53,7 +53,7 @@ from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import check_claims
 from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.causes.circumstances import OutOfTime
+from v2_conformance.suite.causes.kinds import OutOfTime
 
 # What xdist's controller hands to its workers in `workerinput`, and they back in `workeroutput`.
 _SERVER = "v2_conformance_server"

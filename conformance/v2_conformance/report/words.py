@@ -15,7 +15,7 @@ from v2_conformance.report.verdict.judged import failed_musts
 from v2_conformance.report.verdict.standing import is_decided, verdict_words
 from v2_conformance.suite.causes.base import body_words, counted, describe
 from v2_conformance.suite.causes.causes import NotKept
-from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
+from v2_conformance.suite.causes.kinds import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, Blocks, catalogue
 

@@ -10,7 +10,7 @@ from v2_conformance.judging.availability import kept_waiting
 from v2_conformance.judging.survival import time_needed_s
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.causes.circumstances import Hung, TimedOutEarly
+from v2_conformance.suite.causes.kinds import Hung, TimedOutEarly
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Limits
 from v2_conformance.wire.transport import Request

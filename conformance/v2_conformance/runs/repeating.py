@@ -19,7 +19,7 @@ from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import RelationCase
 from v2_conformance.suite.causes.causes import Cause, wrong_output
-from v2_conformance.suite.causes.circumstances import AnswersDiffer
+from v2_conformance.suite.causes.kinds import AnswersDiffer
 from v2_conformance.wire.encode.inputs import input_entries
 from v2_conformance.wire.transport import Connection
 

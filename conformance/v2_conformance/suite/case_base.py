@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from v2_conformance.suite.causes.base import CauseBase
+from v2_conformance.suite.causes.causes import Cause, NotKept
 from v2_conformance.suite.requirements import (
     LEVELS,
     Basis,
@@ -85,7 +85,7 @@ class CaseBase:
         text = json.dumps({"case": type(self).__name__, **told}, sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def facts(self, profiles: Collection[str], cause: CauseBase | None = None) -> CaseFacts:
+    def facts(self, profiles: Collection[str], cause: Cause | None = None) -> CaseFacts:
         """Return what a report on a server that claims `profiles` says of the case, if it ended
         for `cause`: what was read exactly from a malformed request never fails a MUST, and what
         only rare requests show never blocks *conformant*.
@@ -93,15 +93,16 @@ class CaseBase:
         requirement = catalogue()[self.requirement]
         own = self.level == requirement.level
         level = requirement.level_for(profiles) if own else self.level
-        if cause is not None and cause.lenient:
+        if cause is not None and cause.found.lenient:
             level = max(level, "SHOULD", key=LEVELS.index)
         blocks = self._blocked(level)
+        rare = isinstance(cause, NotKept) and cause.only_rare
         return CaseFacts(
             id=self.id,
             requirement=self.requirement,
             profile=self.profile,
             level=level,
-            blocks="robust" if blocks and cause is not None and cause.rare else blocks,
+            blocks="robust" if blocks and rare else blocks,
             basis=requirement.basis,
             why=self.why,
             content=self.content,

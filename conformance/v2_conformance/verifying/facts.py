@@ -30,7 +30,7 @@ from v2_conformance.report.evidence import AskedModel, Calibration, Relations
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.circumstances import AnswersDiffer
+from v2_conformance.suite.causes.kinds import AnswersDiffer
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec, models_of_use
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.record import Record, RecordedError, Setting, UnconfirmedError

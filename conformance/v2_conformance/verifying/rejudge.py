@@ -18,7 +18,7 @@ from v2_conformance.report.document import CaseResult
 from v2_conformance.report.verdict.extension import left_out_of
 from v2_conformance.suite.cases import Case, ClientCase, GeneratedCase, ObservedCase, RelationCase
 from v2_conformance.suite.causes.causes import FailedAtFirst, FailedBesideOthers, wrong_output
-from v2_conformance.suite.causes.circumstances import AnswersDiffer, KilledBy
+from v2_conformance.suite.causes.kinds import AnswersDiffer, KilledBy
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.facts import first_answers
 from v2_conformance.verifying.on_record import concluded, of_generated

@@ -17,7 +17,7 @@ from v2_conformance.formats.html.packed import packed, survival
 from v2_conformance.formats.html.page import render
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.causes import DidNotSurvive
-from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.kinds import WrongStatus
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Body, Exchange
 

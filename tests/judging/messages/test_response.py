@@ -17,22 +17,20 @@ from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
+    BlobPastBody,
     BodyNotJson,
     BodyNotUtf8,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
     InvalidHeaderLength,
+    InvalidTensor,
     LeftoverBytes,
+    MissingOutput,
     RepeatedHeaderLength,
     SchemaViolation,
-    WrongStatus,
-)
-from v2_conformance.suite.causes.output_findings import (
-    BlobPastBody,
-    InvalidTensor,
-    MissingOutput,
     TooManyDimensions,
+    WrongStatus,
 )
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.response import Ending

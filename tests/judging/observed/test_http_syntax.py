@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from support.responses import GOOD
 from v2_conformance.judging.observed.http_syntax import UNBROKEN, is_plain, read_syntax
-from v2_conformance.suite.causes.observed_findings import HttpRule, InvalidHttp
+from v2_conformance.suite.causes.kinds import HttpRule, InvalidHttp
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -27,25 +27,23 @@ from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import Cause, NotKept
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
+    AllKept,
+    BytesAfterResponse,
+    DataAndSize,
     HeaderLengthUnexpected,
+    HttpRule,
     InvalidErrorBody,
+    InvalidHttp,
+    NotContinued,
+    NothingObserved,
     RepeatedMember,
+    StrayBytes,
+    UnannouncedClose,
     WrongContentType,
     WrongId,
     WrongStatus,
 )
-from v2_conformance.suite.causes.observed_findings import (
-    AllKept,
-    HttpRule,
-    InvalidHttp,
-    NotContinued,
-    NothingObserved,
-    StrayBytes,
-    UnannouncedClose,
-)
-from v2_conformance.suite.causes.output_findings import DataAndSize
-from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.observations import OBSERVED, OF_CLIENTS, OF_VERDICTS, Observed
 from v2_conformance.suite.outcomes import Outcome, Purpose

@@ -12,15 +12,18 @@ from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ObservedCase
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, NotKept
-from v2_conformance.suite.causes.circumstances import Hung, NoResponse
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.observed_findings import NothingObserved
-from v2_conformance.suite.causes.output_findings import WrongElementCount, WrongShape
-from v2_conformance.suite.causes.passes import Accepted, Rejected
-from v2_conformance.suite.causes.transport_findings import (
+from v2_conformance.suite.causes.kinds import (
+    Accepted,
     ConnectionClosed,
+    Hung,
     LengthRequired,
+    NoResponse,
+    NothingObserved,
+    Rejected,
     TimedOut,
+    WrongElementCount,
+    WrongShape,
+    WrongStatus,
 )
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome

@@ -15,15 +15,14 @@ from v2_conformance.report.causes.patterns import (
     read_pattern,
     same_failure,
 )
-from v2_conformance.suite.causes import causes, circumstances, findings, transport_findings
-from v2_conformance.suite.causes import output_findings as outputs
+from v2_conformance.suite.causes import causes, kinds
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause
 
-REFUSED = findings.WrongStatus("200", 503, "busy")
-CLOSED = transport_findings.ConnectionClosed(0, "reset")
+REFUSED = kinds.WrongStatus("200", 503, "busy")
+CLOSED = kinds.ConnectionClosed(0, "reset")
 DIFFERENCE = FirstDifference("OUT", "INT32", 3, 12, None, "01000000", "00000000", "1", "0")
-WRONG = outputs.WrongValue(DIFFERENCE, 4, 1)
+WRONG = kinds.WrongValue(DIFFERENCE, 4, 1)
 DIED = causes.DidNotSurvive(None, REFUSED, CLOSED, False)
 
 
@@ -51,24 +50,24 @@ def test_a_cause_of_each_kind_fits_its_own_pattern_and_what_is_written_of_it(cau
     ("was", "now"),
     [
         (
-            transport_findings.ConnectionRefused("127.0.0.1:8000"),
-            transport_findings.ConnectionRefused("h:35121"),
+            kinds.ConnectionRefused("127.0.0.1:8000"),
+            kinds.ConnectionRefused("h:35121"),
         ),
         (
-            transport_findings.TimedOut(20.0, 0, "late"),
-            transport_findings.TimedOut(5.0, 12, "very late"),
+            kinds.TimedOut(20.0, 0, "late"),
+            kinds.TimedOut(5.0, 12, "very late"),
         ),
-        (findings.WrongStatus("200", 500, "id 1"), findings.WrongStatus("200", 500, "id 2")),
-        (findings.WrongStatus("200", 500, ""), findings.WrongStatus("2xx", 500, "")),
-        (findings.BodyNotJson(12, "at byte 3"), findings.BodyNotJson(14, "at byte 4")),
-        (transport_findings.BytesAfterResponse(3), transport_findings.BytesAfterResponse(4)),
-        (WRONG, outputs.WrongValue(msgspec.structs.replace(DIFFERENCE, element=2), 4, 2)),
+        (kinds.WrongStatus("200", 500, "id 1"), kinds.WrongStatus("200", 500, "id 2")),
+        (kinds.WrongStatus("200", 500, ""), kinds.WrongStatus("2xx", 500, "")),
+        (kinds.BodyNotJson(12, "at byte 3"), kinds.BodyNotJson(14, "at byte 4")),
+        (kinds.BytesAfterResponse(3), kinds.BytesAfterResponse(4)),
+        (WRONG, kinds.WrongValue(msgspec.structs.replace(DIFFERENCE, element=2), 4, 2)),
         (DIED, causes.DidNotSurvive(REFUSED, REFUSED, CLOSED, False)),
         (causes.SeveralWrong(2, 8, REFUSED), causes.SeveralWrong(3, 8, CLOSED)),
-        (circumstances.KilledBy("S8/x", None), circumstances.KilledBy("S8/y", None)),
+        (kinds.KilledBy("S8/x", None), kinds.KilledBy("S8/y", None)),
         (
-            circumstances.RoleAbsent("mixed", "status 404"),
-            circumstances.RoleAbsent("mixed", "not JSON"),
+            kinds.RoleAbsent("mixed", "status 404"),
+            kinds.RoleAbsent("mixed", "not JSON"),
         ),
         (
             causes.GeneratedFailure(WRONG, 3, 0, "6.1", None),
@@ -85,10 +84,10 @@ def test_what_changes_from_run_to_run_makes_no_difference(was: Cause, now: Cause
 @pytest.mark.parametrize(
     ("was", "now"),
     [
-        (findings.WrongStatus("200", 500, ""), findings.WrongStatus("200", 503, "")),
-        (findings.AcceptedInvalidRequest(200, ""), findings.AcceptedInvalidRequest(202, "")),
-        (outputs.WrongShape("OUT", (3,), (1, 3)), outputs.WrongShape("OUT", (3,), (3, 1))),
-        (outputs.MissingOutput("OUT", ()), outputs.MissingOutput("OUT1", ())),
+        (kinds.WrongStatus("200", 500, ""), kinds.WrongStatus("200", 503, "")),
+        (kinds.AcceptedInvalidRequest(200, ""), kinds.AcceptedInvalidRequest(202, "")),
+        (kinds.WrongShape("OUT", (3,), (1, 3)), kinds.WrongShape("OUT", (3,), (3, 1))),
+        (kinds.MissingOutput("OUT", ()), kinds.MissingOutput("OUT1", ())),
         (CLOSED, REFUSED),
         (DIED, REFUSED),
         (causes.NotDone(CLOSED), causes.NotDone(REFUSED)),
@@ -117,14 +116,14 @@ def test_what_makes_another_failure_makes_one(was: Cause | None, now: Cause | No
         ({"kind": "wrong_status", "body": "*"}, REFUSED, True),
         ({"kind": "wrong_status", "body": "bus"}, REFUSED, False),  # as a whole
         ({"kind": "wrong_status", "body": "b.sy"}, REFUSED, False),
-        ({"kind": "wrong_status", "body": "*"}, findings.WrongStatus("200", 1, "a\nb"), True),
-        ({"kind": "timed_out", "seconds": 1}, transport_findings.TimedOut(1.0, 0, ""), True),
-        ({"kind": "wrong_shape", "got": [1, 3]}, outputs.WrongShape("O", (3,), (1, 3)), True),
-        ({"kind": "wrong_shape", "got": [1]}, outputs.WrongShape("O", (3,), (1, 3)), False),
-        ({"kind": "missing_output", "got": ["A*"]}, outputs.MissingOutput("O", ("AB",)), True),
-        ({"kind": "wrong_content_type", "got": None}, findings.WrongContentType("a", None), True),
-        ({"kind": "wrong_content_type", "got": None}, findings.WrongContentType("a", "b"), False),
-        ({"kind": "wrong_content_type", "got": "*"}, findings.WrongContentType("a", None), False),
+        ({"kind": "wrong_status", "body": "*"}, kinds.WrongStatus("200", 1, "a\nb"), True),
+        ({"kind": "timed_out", "seconds": 1}, kinds.TimedOut(1.0, 0, ""), True),
+        ({"kind": "wrong_shape", "got": [1, 3]}, kinds.WrongShape("O", (3,), (1, 3)), True),
+        ({"kind": "wrong_shape", "got": [1]}, kinds.WrongShape("O", (3,), (1, 3)), False),
+        ({"kind": "missing_output", "got": ["A*"]}, kinds.MissingOutput("O", ("AB",)), True),
+        ({"kind": "wrong_content_type", "got": None}, kinds.WrongContentType("a", None), True),
+        ({"kind": "wrong_content_type", "got": None}, kinds.WrongContentType("a", "b"), False),
+        ({"kind": "wrong_content_type", "got": "*"}, kinds.WrongContentType("a", None), False),
         ({"kind": "wrong_value", "difference": {"datatype": "INT*", "element": 3}}, WRONG, True),
         ({"kind": "wrong_value", "difference": {"datatype": "FP*"}}, WRONG, False),
         ({"kind": "wrong_value", "difference": {"body_offset": None}}, WRONG, True),
@@ -196,7 +195,7 @@ def test_no_pattern_has_its_place(written: object, place: tuple[object, ...], wo
     ],
 )
 def test_what_a_server_makes_anew_each_time_is_no_part_of_a_failure(made: str) -> None:
-    one, other = (outputs.WrongDatatype("OUT", "INT32", text) for text in (f"id-{made}", "id-*"))
+    one, other = (kinds.WrongDatatype("OUT", "INT32", text) for text in (f"id-{made}", "id-*"))
     assert pattern_of(one).matches(one)
     assert same_failure(one, other)
     assert lasting(f"no ({made}): 4 bytes, not 12345678") == "no (*): 4 bytes, not 12345678"

@@ -8,16 +8,18 @@ from support.reports import case, passes, report_of
 from v2_conformance.report.words import lost, priced, shown_causes
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, NotKept, SeveralWrong
-from v2_conformance.suite.causes.circumstances import Hung, KilledBy
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
     AcceptedInvalidRequest,
     AnsweredExactly,
+    ConnectionClosed,
     HeaderLengthNotJson,
+    Hung,
+    InvalidHttp,
+    KilledBy,
+    WrongShape,
     WrongStatus,
+    WrongValue,
 )
-from v2_conformance.suite.causes.observed_findings import InvalidHttp
-from v2_conformance.suite.causes.output_findings import WrongShape, WrongValue
-from v2_conformance.suite.causes.transport_findings import ConnectionClosed
 
 REFUSED = WrongStatus("200", 500, "no")
 DIED = DidNotSurvive(None, REFUSED, REFUSED, False)

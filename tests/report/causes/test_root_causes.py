@@ -17,20 +17,22 @@ from v2_conformance.suite.causes.causes import (
     SeveralWrong,
     finding_of,
 )
-from v2_conformance.suite.causes.circumstances import KilledBy
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
     AcceptedInvalidRequest,
     AnsweredExactly,
     BodyNotJson,
     BodyNotUtf8,
     HeaderLengthNotJson,
     InvalidErrorBody,
+    KilledBy,
+    TimedOut,
+    UnannouncedClose,
+    WrongBytesElement,
+    WrongForm,
     WrongId,
     WrongStatus,
+    WrongValue,
 )
-from v2_conformance.suite.causes.observed_findings import UnannouncedClose
-from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongForm, WrongValue
-from v2_conformance.suite.causes.transport_findings import TimedOut
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 

@@ -10,8 +10,7 @@ from support.reports import case as case_of
 from support.reports import report_of
 from v2_conformance.report.comparing.diff import diff_reports
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report
-from v2_conformance.suite.causes.findings import AcceptedInvalidRequest
-from v2_conformance.suite.causes.transport_findings import ConnectionRefused
+from v2_conformance.suite.causes.kinds import AcceptedInvalidRequest, ConnectionRefused
 from v2_conformance.suite.requirements import Level
 
 _VERDICTS = (

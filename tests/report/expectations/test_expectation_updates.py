@@ -17,15 +17,15 @@ from v2_conformance.report.expectations.known import (
 from v2_conformance.report.expectations.updates import as_yaml, updated
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.causes import DidNotSurvive
-from v2_conformance.suite.causes.circumstances import KilledBy
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
     AcceptedInvalidRequest,
+    KilledBy,
     LeftoverBytes,
+    TimedOut,
     WrongContentType,
+    WrongShape,
     WrongStatus,
 )
-from v2_conformance.suite.causes.output_findings import WrongShape
-from v2_conformance.suite.causes.transport_findings import TimedOut
 
 TODAY = date(2026, 6, 15)
 KNOWN = {

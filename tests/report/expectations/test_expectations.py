@@ -25,9 +25,13 @@ from v2_conformance.report.expectations.known import (
 )
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive
-from v2_conformance.suite.causes.circumstances import Flooded, KilledBy
-from v2_conformance.suite.causes.findings import AcceptedInvalidRequest, WrongStatus
-from v2_conformance.suite.causes.transport_findings import NotHttp
+from v2_conformance.suite.causes.kinds import (
+    AcceptedInvalidRequest,
+    Flooded,
+    KilledBy,
+    NotHttp,
+    WrongStatus,
+)
 from v2_conformance.suite.outcomes import Outcome
 
 TODAY = date(2026, 6, 15)

@@ -21,7 +21,7 @@ from v2_conformance.report.shown.fold import (
     folded_exchanges,
 )
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, GeneratedFailure
-from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.kinds import WrongStatus
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.response import Ending
 

@@ -15,8 +15,7 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.verdict import summary as module
 from v2_conformance.report.words import must_words, shown_causes
 from v2_conformance.suite.causes.causes import GeneratedFailure
-from v2_conformance.suite.causes.circumstances import RoleAbsent
-from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.kinds import RoleAbsent, WrongStatus
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level, Requirement, catalogue
 

@@ -22,9 +22,7 @@ from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import in_order, is_right, run
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.causes import NotKept
-from v2_conformance.suite.causes.circumstances import RoleAbsent
-from v2_conformance.suite.causes.findings import HeaderLengthMissing
-from v2_conformance.suite.causes.transport_findings import TimedOut
+from v2_conformance.suite.causes.kinds import HeaderLengthMissing, RoleAbsent, TimedOut
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.response import Ending

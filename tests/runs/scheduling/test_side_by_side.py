@@ -28,7 +28,7 @@ from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.causes.causes import DidNotSurvive
-from v2_conformance.suite.causes.circumstances import KilledBy
+from v2_conformance.suite.causes.kinds import KilledBy
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.faults import FAULTS

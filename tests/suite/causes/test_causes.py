@@ -31,9 +31,14 @@ from v2_conformance.suite.causes.causes import (
     died,
     difference_in,
 )
-from v2_conformance.suite.causes.findings import HeaderLengthMissing, WrongStatus
-from v2_conformance.suite.causes.output_findings import WrongBytesElement, WrongValue
-from v2_conformance.suite.causes.passes import Accepted, Rejected
+from v2_conformance.suite.causes.kinds import (
+    Accepted,
+    HeaderLengthMissing,
+    Rejected,
+    WrongBytesElement,
+    WrongStatus,
+    WrongValue,
+)
 
 NESTING = (
     NotDone,

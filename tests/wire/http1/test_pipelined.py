@@ -16,9 +16,7 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import SecondAnswerWrong
-from v2_conformance.suite.causes.circumstances import NoResponse
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.transport_findings import BodyTooLarge
+from v2_conformance.suite.causes.kinds import BodyTooLarge, NoResponse, WrongStatus
 from v2_conformance.suite.entries.case_files import make_case as make_entry
 from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.outcomes import Outcome

@@ -9,7 +9,7 @@ from v2_conformance.report.tested import SuiteInfo, this_suite
 from v2_conformance.report.verdict.standing import server_name
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import NotKept
-from v2_conformance.suite.causes.observed_findings import AllKept, NothingObserved
+from v2_conformance.suite.causes.kinds import AllKept, NothingObserved
 from v2_conformance.terminal_safe_text import wrapped
 from v2_conformance.verifying.verification import Verification
 

@@ -7,8 +7,7 @@ from v2_conformance.judging.messages.response_json import parse_response_json
 from v2_conformance.judging.verdict import Finding, Unread, not_read
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.causes.base import excerpt, printable
-from v2_conformance.suite.causes.findings import InvalidErrorBody
-from v2_conformance.suite.causes.transport_findings import ConnectionClosed
+from v2_conformance.suite.causes.kinds import ConnectionClosed, InvalidErrorBody
 from v2_conformance.wire.response import Response
 
 # No error needs more; longer bodies are not parsed a second time to look for one.

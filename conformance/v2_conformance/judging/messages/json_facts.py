@@ -12,8 +12,7 @@ import msgspec
 from v2_conformance.protocol.message import parameters_of
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.findings import RepeatedMember
-from v2_conformance.suite.causes.output_findings import DataAndSize
+from v2_conformance.suite.causes.kinds import DataAndSize, RepeatedMember
 from v2_conformance.wire.response import Response
 
 _KEPT = "_json_facts"

@@ -38,7 +38,8 @@ from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.resources import fits, schema
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.kinds import (
+    BlobPastBody,
     BodyNotJson,
     BodyNotUtf8,
     BrokenCoding,
@@ -46,17 +47,14 @@ from v2_conformance.suite.causes.findings import (
     HeaderLengthNotJson,
     HeaderLengthPastBody,
     InvalidHeaderLength,
+    InvalidTensor,
     LeftoverBytes,
+    NoDataNoSize,
     RepeatedHeaderLength,
     SchemaViolation,
+    TooManyDimensions,
     UndeclaredCoding,
     UnrequestedCoding,
-)
-from v2_conformance.suite.causes.output_findings import (
-    BlobPastBody,
-    InvalidTensor,
-    NoDataNoSize,
-    TooManyDimensions,
 )
 from v2_conformance.wire.messages import codings_in, decimal, read_head
 from v2_conformance.wire.response import Limits, Response

@@ -10,15 +10,16 @@ from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RelationCase, RequestCase, SentCase
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, SeveralWrong
-from v2_conformance.suite.causes.circumstances import Hung
-from v2_conformance.suite.causes.findings import WrongStatus
-from v2_conformance.suite.causes.output_findings import (
+from v2_conformance.suite.causes.kinds import (
+    AnsweredInJson,
+    Hung,
+    LengthRequired,
+    Rejected,
     WrongBytesElement,
     WrongElementCount,
+    WrongStatus,
     WrongValue,
 )
-from v2_conformance.suite.causes.passes import AnsweredInJson, Rejected
-from v2_conformance.suite.causes.transport_findings import LengthRequired
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.variations import variation
 from v2_conformance.wire.encode.inputs import input_entries

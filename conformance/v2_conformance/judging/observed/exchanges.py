@@ -21,17 +21,19 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, SentCase
 from v2_conformance.suite.causes.base import Count, excerpt, printable
 from v2_conformance.suite.causes.causes import Cause, NotKept
-from v2_conformance.suite.causes.circumstances import ReadsNoDeeper
-from v2_conformance.suite.causes.findings import HeaderLengthUnexpected, WrongId, WrongStatus
-from v2_conformance.suite.causes.observed_findings import (
+from v2_conformance.suite.causes.kinds import (
     AllKept,
+    BytesAfterResponse,
+    HeaderLengthUnexpected,
     HttpRule,
     NotContinued,
     NothingObserved,
+    ReadsNoDeeper,
     StrayBytes,
     UnannouncedClose,
+    WrongId,
+    WrongStatus,
 )
-from v2_conformance.suite.causes.transport_findings import BytesAfterResponse
 from v2_conformance.suite.observations import OF_ABILITIES, Observed
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Exchange

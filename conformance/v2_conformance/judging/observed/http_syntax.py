@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH, TOKEN
 from v2_conformance.suite.causes.base import excerpt
-from v2_conformance.suite.causes.observed_findings import HttpRule, InvalidHttp
+from v2_conformance.suite.causes.kinds import HttpRule, InvalidHttp
 from v2_conformance.wire.messages import Chunk, Head, Section, read_chunks, read_head
 
 _BEGINNING = b"HTTP/"

@@ -20,14 +20,14 @@ from typing import Generic, Protocol, TypeVar
 
 from v2_conformance.report.causes.unhandled import is_unhandled, shown_in
 from v2_conformance.suite.causes.base import describe
-from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, finding_of
-from v2_conformance.suite.causes.circumstances import KilledBy
-from v2_conformance.suite.causes.findings import (
+from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, finding_of, harm_by
+from v2_conformance.suite.causes.kinds import (
     AcceptedInvalidRequest,
     AnsweredExactly,
+    KilledBy,
+    Rejected,
     WrongStatus,
 )
-from v2_conformance.suite.causes.passes import Rejected
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, Requirement, catalogue
 
@@ -165,7 +165,7 @@ class _Grouping(Generic[Case]):
         self._pointed: dict[_Key, list[Case]] = {}
         elsewhere = caused_elsewhere(cases)
         for case in sorted(cases, key=lambda case: case.id in elsewhere):
-            shown = case.cause.shows if of_any_model and case.cause is not None else None
+            shown = case.cause.found.shows if of_any_model and case.cause is not None else None
             finding = finding_of(case.cause)
             if shown is not None:
                 self._pointed.setdefault(_Key(shown, f"{_POINTED}{finding}"), []).append(case)
@@ -407,7 +407,7 @@ def harm_of(case: JudgedCase) -> Harm | None:
     # A requirement says what is lost by what blocks something.
     known = catalogue().get(case.requirement) if _gravest([case]) < len(BLOCKS) else None
     said = None if known is None else known.harm
-    return said if case.cause is None else case.cause.harm(said)
+    return said if case.cause is None else harm_by(case.cause, said)
 
 
 def _gravest(cases: Iterable[JudgedCase]) -> int:
@@ -416,11 +416,7 @@ def _gravest(cases: Iterable[JudgedCase]) -> int:
 
 
 def _found(case: JudgedCase) -> Cause | None:
-    """Return what was found, without the causes that are about it."""
-    cause = case.cause
-    while (about := getattr(cause, "about", None)) is not None:
-        cause = getattr(cause, about)
-    return cause
+    return None if case.cause is None else case.cause.found
 
 
 def _with_unhandled_errors(
@@ -471,7 +467,7 @@ def _reading(case: JudgedCase) -> str:
     one defect spoils. Values have nothing else to tell them apart, and a request that is answered
     as if it were right is told apart by what it is about."""
     cause = _found(case)
-    if cause is None or cause.finding_kind in _BY_KIND:
+    if cause is None or finding_of(cause) in _BY_KIND:
         return ""
     answered = isinstance(cause, AcceptedInvalidRequest) and '"outputs"' in cause.body
     if answered or isinstance(cause, AnsweredExactly):

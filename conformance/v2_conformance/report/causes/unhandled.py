@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from v2_conformance.suite.causes.causes import Cause, NotKept
-from v2_conformance.suite.causes.findings import WrongStatus
+from v2_conformance.suite.causes.kinds import WrongStatus
 
 
 def unhandled_error(cause: Cause | None) -> WrongStatus | None:

@@ -20,7 +20,7 @@ from v2_conformance.report.causes.patterns import CausePattern, PatternError, re
 from v2_conformance.report.document import CaseResult, ExpectedFailure
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.base import describe
-from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
+from v2_conformance.suite.causes.kinds import ExtensionLeftOut
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.yaml_files import YamlFile, check_yaml, read_yaml

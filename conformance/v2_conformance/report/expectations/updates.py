@@ -20,7 +20,7 @@ from v2_conformance.report.expectations.known import (
 )
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.base import describe
-from v2_conformance.suite.causes.circumstances import ExtensionLeftOut
+from v2_conformance.suite.causes.kinds import ExtensionLeftOut
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain
 

@@ -18,8 +18,7 @@ from v2_conformance.report.long_said import shortened
 from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import FirstDifference
-from v2_conformance.suite.causes.circumstances import SuiteError
-from v2_conformance.suite.causes.output_findings import WrongBytesElement
+from v2_conformance.suite.causes.kinds import SuiteError, WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Body, Exchange
 from v2_conformance.wire.response import Limits

@@ -22,7 +22,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.shown.visible_text import short, visible
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.suite.causes.circumstances import OutOfTime, RoleAbsent
+from v2_conformance.suite.causes.kinds import OutOfTime, RoleAbsent
 from v2_conformance.suite.outcomes import FAILED, Outcome
 
 # For each verdict the outcome whose color it has, and its sign: no reader depends on the color.

@@ -20,7 +20,7 @@ from v2_conformance.report.verdict.extension import left_out_of
 from v2_conformance.report.verdict.standing import claim, to_go, verdict_words
 from v2_conformance.suite.causes.base import counted, describe
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.circumstances import (
+from v2_conformance.suite.causes.kinds import (
     AnswersDiffer,
     CodingsUnsupported,
     DatatypesUnsupported,

@@ -26,7 +26,7 @@ from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive, left_dead
-from v2_conformance.suite.causes.circumstances import Unavailable
+from v2_conformance.suite.causes.kinds import Unavailable
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending

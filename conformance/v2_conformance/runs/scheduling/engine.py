@@ -41,7 +41,7 @@ from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.circumstances import InvalidCase, SuiteError
+from v2_conformance.suite.causes.kinds import InvalidCase, SuiteError
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.stand_ins import stood_in
 from v2_conformance.wire.transport import Transport

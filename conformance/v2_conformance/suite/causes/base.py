@@ -14,11 +14,12 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
-from v2_conformance.suite.outcomes import Harm
+from v2_conformance.suite.models import ROLE
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
 _CAMEL = re.compile(r"(?<!^)(?=[A-Z])")
+_CLAUSE = re.compile(r"\[(.*?)\]")
 _LONGEST = 1000
 _LONGEST_WORDS = 2000
 
@@ -51,18 +52,18 @@ class FirstDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CauseBase(
     msgspec.Struct, frozen=True, tag_field="kind", tag=_kind, forbid_unknown_fields=True
 ):
-    """The base of all causes: `kind` names the type in report.json.
+    """The base of all causes. A subclass without subclasses is a kind of cause: a row.
 
-    A kind of cause is one class: its members, its words, and what else is known of it. A subclass
-    in a module that `suite.causes` imports is a part of `Cause`, unless it has subclasses itself.
+    Its name is the `kind` in report.json, in snake case. Its docstring is the sentence, or clause,
+    without a full stop, with members and properties in braces: `{status}`. Behind a colon stands
+    how one is shown: a noun that is counted (`{received:byte}`), the texts for 1 and for other
+    numbers (`{judged:the only one|all #}`, a text for 0 may come first), a name in `_SHOWN`, or
+    what `format` takes. A cause is described. A part in brackets is left out if a value in it is
+    None or False; True shows nothing.
     """
 
-    says: ClassVar[str]
-    """The cause as one sentence or clause without a full stop, with members in braces.
-
-    Behind a colon stands how a member is shown: as one of `_SHOWN`, as a number with its noun
-    (`{received:byte}`), or as `format` has it. A member that is a cause is described.
-    """
+    HEADER_LENGTH: ClassVar = HEADER_LENGTH
+    EXTENSION: ClassVar = EXTENSION
 
     stable: ClassVar[tuple[str, ...]] = ()
     """The members that make another failure of a cause of the same kind.
@@ -71,6 +72,12 @@ class CauseBase(
     server says in its own words, times, numbers of bytes, the values of elements, which of several
     answers was the first to be wrong.
     """
+
+    about: ClassVar[str | None] = None
+    """The member that tells what was found, None if that is this cause itself."""
+
+    counts_as: ClassVar[str | None] = None
+    """What one defect makes in several kinds: their common name. See `causes.finding_of`."""
 
     telling: ClassVar[bool] = False
     """True if failures that read alike are one defect whatever their cases are about: it names what
@@ -82,20 +89,20 @@ class CauseBase(
     misleads: ClassVar[bool] = False
     """True if a client that relies on the answer continues with it and gets no error."""
 
+    lenient: ClassVar[bool] = False
+    """True if something was accepted that should not be, and read exactly. Then a case is no more
+    than a SHOULD."""
+
     @property
     def kind(self) -> str:
         """The name of this type of cause in report.json and in expectation files."""
         return str(self.__struct_config__.tag)
 
-    def words(self) -> str:
-        """Return the sentence; what `says` cannot say overrides this. See `describe`."""
-        members = {name: getattr(self, name) for name in self.__struct_fields__}
-        return _FORMATTER.vformat(self.says, (), {**_NAMES, **members})
-
     @property
-    def finding_kind(self) -> str:
-        """The kind of what was found: failures that one defect makes share it."""
-        return self.kind
+    def found(self) -> CauseBase:
+        """What was found, without the causes that are about it."""
+        found: CauseBase = self if self.about is None else getattr(self, self.about).found
+        return found
 
     @property
     def shows(self) -> str | None:
@@ -108,39 +115,20 @@ class CauseBase(
         """True if a client has no way to do what asks for no option."""
         return False
 
-    @property
-    def first_difference(self) -> FirstDifference | None:
-        """The first differing element that this is about, wherever it is nested."""
-        return None
+    def words(self) -> str:
+        """Return the sentence, of any length and not always printable; see `describe`."""
+        sentence = " ".join(str(self.__doc__).split())
+        sentence = _CLAUSE.sub(lambda clause: self._shown(clause[1]), sentence)
+        return _FORMATTER.vformat(sentence, (self,), {})
 
-    def harm(self, said: Harm | None) -> Harm | None:
-        """Return what a user loses by this, if the requirement says that it is `said`.
+    def _shown(self, clause: str) -> str:
+        names = [name for _, name, _, _ in _FORMATTER.parse(clause) if name]
+        values = [_FORMATTER.get_field(name, (self,), {})[0] for name in names]
+        return "" if any(value is None or value is False for value in values) else clause
 
-        Only what misleads costs wrong numbers: a rejection gives none, nor does an answer that is
-        missing or unreadable. And what misled somebody did not die.
-        """
-        if self.first_difference is not None or (self.misleads and said == "dies"):
-            return "wrong-numbers"
-        return "breaks-clients" if said == "wrong-numbers" and not self.misleads else said
 
-    @property
-    def lenient(self) -> bool:
-        """True if something was accepted that should not be, and read exactly. Then a case is no
-        more than a SHOULD.
-        """
-        return False
-
-    @property
-    def rare(self) -> bool:
-        """True if only requests that no client of the documents sends show it. Then a case blocks
-        no more than *robust*.
-        """
-        return False
-
-    @property
-    def wrong_output(self) -> str | None:
-        """The output that is not what it should be, if this is about nothing else."""
-        return None
+if CauseBase.__doc__ is None:
+    raise ImportError("v2-conformance needs docstrings, which are its sentences: run without -OO")
 
 
 def describe(cause: CauseBase | None) -> str:
@@ -148,9 +136,7 @@ def describe(cause: CauseBase | None) -> str:
 
     Whatever the cause says, it is printable ASCII of bounded length, with "…" for what is left out.
     """
-    if cause is None:
-        return ""
-    return printable_words(cause.words(), _LONGEST_WORDS)
+    return "" if cause is None else printable_words(cause.words(), _LONGEST_WORDS)
 
 
 def printable_words(words: str, limit: int) -> str:
@@ -194,23 +180,45 @@ def counted(number: int, noun: str) -> str:
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
-_NAMES = {"HEADER_LENGTH": HEADER_LENGTH, "EXTENSION": EXTENSION}
+def _of_number(number: int, texts: str) -> str:
+    *none, one, many = texts.split("|")
+    text = none[0] if none and number == 0 else one if number == 1 else many
+    return text.replace("#", str(number))
+
+
 _SHOWN: Mapping[str, Callable[[Any], str]] = {
+    "and": " and ".join,
     "body": body_words,
     "commas": ", ".join,
+    "id": lambda value: "no id" if value == "None" else value,
     "list": listed,
+    "model": lambda role: role.removeprefix(ROLE),
     "none": lambda value: "none" if value is None else value,
+    "or no coding": lambda codings: " or ".join(codings) or "no coding",
+    "or none": lambda text: text or "none",
+    "or the server": lambda role: role or "the server",
     "quoted": lambda value: "none" if value is None else repr(value),
+    "quoted commas": lambda items: ascii(", ".join(items)),
     "shape": lambda value: str(list(value)),
+    "size": lambda value: str(len(value)),
+    "tail": lambda text: f": {text}" if text else "",
+    "the id": lambda value: "no id" if value == "None" else f"the id {value}",
 }
 
 
 class _Formatter(string.Formatter):
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return getattr(args[0], str(key))
+
     def format_field(self, value: Any, format_spec: str) -> str:
         if isinstance(value, CauseBase):
             return describe(value)
+        if value is True:
+            return ""
         if format_spec in _SHOWN:
             return _SHOWN[format_spec](value)
+        if "|" in format_spec:
+            return _of_number(value, format_spec)
         if len(format_spec) > 1 and format_spec.isalpha():
             return counted(value, format_spec)
         return format(value, format_spec)

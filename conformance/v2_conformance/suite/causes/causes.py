@@ -3,8 +3,8 @@
 A verdict carries a cause, report.json records it, and programs tell failures apart by it. The
 sentences that people read are rendered from it (`describe`); no code reads them back.
 
-Here are the causes that are about others. The rest are in modules by family; a new kind is a class
-in one of them.
+Here are the causes that are about others, and what is asked of a cause. The rows of the others are
+in `kinds`, and in `v2_clients.findings`.
 """
 
 from __future__ import annotations
@@ -13,33 +13,31 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, Union
 
 from v2_conformance.elsewhere import elsewhere
-from v2_conformance.suite.causes import (
-    circumstances,
-    findings,
-    observed_findings,  # noqa: F401
-    output_findings,  # noqa: F401
-    passes,  # noqa: F401
-    transport_findings,  # noqa: F401
-)
-from v2_conformance.suite.causes.base import (
-    CauseBase,
-    Count,
-    FirstDifference,
-    counted,
-    describe,
+from v2_conformance.suite.causes.base import CauseBase, Count, FirstDifference, describe
+from v2_conformance.suite.causes.kinds import (
+    Unavailable,
+    WasDown,
+    WrongElementCount,
+    WrongElements,
+    WrongShape,
+    WrongStatus,
 )
 from v2_conformance.suite.outcomes import Harm
+
+COUNTEREXAMPLE = "counterexample.yaml"
+"""The file in which older versions wrote a generated request that failed."""
+
+_ON_SAME_CONNECTION = "did_not_survive_on_same_connection"
+_WRONG_ERROR_STATUS = "wrong_error_status"
 
 
 class _AboutOthers(CauseBase, frozen=True):
     """A cause that is about other causes, which must be of a lower rank: none nests any deeper.
 
-    `about` names the member that tells what was found, None if that is this cause itself.
     Raises ValueError, which becomes a ValidationError when a report is read.
     """
 
-    rank: ClassVar[int]
-    about: ClassVar[str | None] = None
+    rank: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -47,260 +45,111 @@ class _AboutOthers(CauseBase, frozen=True):
             if isinstance(inner, _AboutOthers) and inner.rank >= self.rank:
                 raise ValueError(f"the `{name}` of {self.kind} cannot be {inner.kind}")
 
-    @property
-    def finding_kind(self) -> str:
-        return self.kind if self.about is None else finding_of(getattr(self, self.about))
 
-    def harm(self, said: Harm | None) -> Harm | None:
-        inner = None if self.about is None else getattr(self, self.about)
-        return super().harm(said) if inner is None else inner.harm(said)
-
-    @property
-    def shows(self) -> str | None:
-        inner = None if self.about is None else getattr(self, self.about)
-        found: str | None = None if inner is None else inner.shows
-        return found
-
-    @property
-    def lenient(self) -> bool:
-        return self.about is not None and getattr(self, self.about).lenient is True
+# A table, as in `kinds`.
+# fmt: off
 
 
 class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
-    """A known-good request after the case got a wrong answer.
-
-    `same_connection` and `fresh_connection` say what was wrong on each, None for nothing. `case` is
-    what the case's own exchange came to, None for a pass that needs no words. `beside` are other
-    cases that were in progress, any of which may have done it, if that could not be found out.
-    """
-
+    """did not survive: a known-good request got a wrong answer {where}"""
     rank = 2
-
-    same_connection: Cause | None
+    same_connection: Cause | None  # what was wrong on it, None for nothing
     fresh_connection: Cause | None
-    case: Cause | None
+    case: Cause | None  # what the case's own exchange came to, None for a pass without words
     case_passed: bool
-    beside: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()  # other cases in progress, any of which may have done it
+
+    @property
+    def where(self) -> str:
+        wrong = {"the same": self.same_connection, "a fresh": self.fresh_connection}
+        return "; ".join(f"on {one} connection: {describe(of)}" for one, of in wrong.items() if of)
 
     def words(self) -> str:
-        problems = []
-        if self.same_connection is not None:
-            problems.append(f"on the same connection: {describe(self.same_connection)}")
-        if self.fresh_connection is not None:
-            problems.append(f"on a fresh connection: {describe(self.fresh_connection)}")
-        words = f"did not survive: a known-good request got a wrong answer {'; '.join(problems)}"
+        words = super().words()
         if self.beside:
             words += (
                 "; or one of the cases that ran at the same time caused this: "
                 f"{', '.join(self.beside)} (find out with -n 1 or --restart-command)"
             )
-        own = describe(self.case)
-        if not own:
+        if self.case is None:
             return words
+        own = describe(self.case)
         return f"{words} (the case itself was {own})" if self.case_passed else f"{own}; {words}"
 
-    @property
-    def finding_kind(self) -> str:
-        return self.kind if self.fresh_connection is not None else _ON_SAME_CONNECTION
-
-    def harm(self, said: Harm | None) -> Harm | None:
-        return super().harm("connection") if self.fresh_connection is None else "dies"
-
-    @property
-    def first_difference(self) -> FirstDifference | None:
-        return difference_in(self.case)
-
-    @property
-    def wrong_output(self) -> str | None:
-        own = None if self.case_passed else self.case
-        found = [one for one in (self.same_connection, self.fresh_connection, own) if one]
-        outputs = [one.wrong_output for one in found]
-        return outputs[0] if outputs and None not in outputs else None
-
-
 class SeveralWrong(_AboutOthers, frozen=True):
-    """`wrong` of `total` answers to requests that were sent at once are wrong."""
-
-    says = "{wrong} of {total} answers were wrong, the first: {first}"
-    rank = 1
+    """{wrong} of {total} answers were wrong, the first: {first}"""
     about = "first"
-
     wrong: int
     total: int
     first: Cause
 
-    @property
-    def first_difference(self) -> FirstDifference | None:
-        return difference_in(self.first)
-
-    @property
-    def wrong_output(self) -> str | None:
-        return self.first.wrong_output
-
-
 class NotKept(_AboutOthers, frozen=True, omit_defaults=True):
-    """`wrong` of the `judged` exchanges of a run do not keep what an observed case is about.
-
-    `cases` are the ids of the first of the cases whose exchanges those are, `more` is the number of
-    the others, and `first` is what is wrong in the first of them. `only_rare` says that no client
-    of the documents sends a request of these cases.
-    """
-
+    """wrong in {wrong} of {judged:exchange}, in {cases:commas}{more:| and 1 more case| and # more
+    cases}[{only_rare} (no client of the documents sends such requests)]; the first: {first}"""
     stable = ("first",)
-    rank = 1
     about = "first"
-
     wrong: Count
     judged: Count
-    cases: tuple[str, ...]
+    cases: tuple[str, ...]  # the first of those whose exchanges these are; `more` are the others
     more: Count
     first: Cause
     only_rare: bool = False
 
-    @property
-    def rare(self) -> bool:
-        return self.only_rare
-
-    def words(self) -> str:
-        where = ", ".join(self.cases)
-        if self.more:
-            where += f" and {counted(self.more, 'more case')}"
-        if self.only_rare:
-            where += " (no client of the documents sends such requests)"
-        return (
-            f"wrong in {self.wrong} of {counted(self.judged, 'exchange')}, in {where}; the first: "
-            f"{describe(self.first)}"
-        )
-
-
-class FailedBesideOthers(_AboutOthers, frozen=True):
-    """The case passed alone, after it had failed while other cases ran: requests that are in
-    progress at the same time affect each other (C6). If it had failed it is flaky; if only no
-    answer had come in time, the server may have been busy, and it passes. Only reports of older
-    versions have it: what runs again alone now counts alone.
-
-    `beside` is what it failed for then, `alone` what its pass comes to, None if it needs no
-    words.
-    """
-
+class FailedBesideOthers(_AboutOthers, frozen=True):  # only in reports of older versions
+    """[{alone}; ]passed alone, but failed while other cases ran (see C6): {beside}"""
     rank = 3
     about = "beside"
-
     beside: Cause
-    alone: Cause | None
-
-    def words(self) -> str:
-        own = describe(self.alone)
-        words = f"passed alone, but failed while other cases ran (see C6): {describe(self.beside)}"
-        return f"{own}; {words}" if own else words
-
+    alone: Cause | None  # what its pass comes to, None if it needs no words
 
 class FailedAtFirst(_AboutOthers, frozen=True):
-    """The case passed when it was run again, as a test runner can be told to do, so it is flaky.
-
-    `first` is what it failed for, `again` what its pass comes to, None if it needs no words.
-    """
-
+    """[{again}; ]passed when it was run again, but failed at first: {first}"""
     rank = 4
     about = "first"
-
     first: Cause
-    again: Cause | None
-
-    def words(self) -> str:
-        own = describe(self.again)
-        words = f"passed when it was run again, but failed at first: {describe(self.first)}"
-        return f"{own}; {words}" if own else words
-
+    again: Cause | None  # what its pass comes to, None if it needs no words
 
 class SecondAnswerWrong(_AboutOthers, frozen=True):
-    """The answer to the request pipelined after this one is wrong; the first is right."""
-
-    says = "wrong answer to the request that was pipelined after this one: {second}"
-    rank = 1
+    """wrong answer to the request that was pipelined after this one: {second}"""
     about = "second"
-
     second: Cause
 
-    @property
-    def wrong_output(self) -> str | None:
-        return self.second.wrong_output
-
-
 class NotDone(_AboutOthers, frozen=True):
-    """A MAY that this server does not make use of."""
-
-    says = "optional, and not done by this server: {finding}"
+    """optional, and not done by this server: {finding}"""
     stable = ("finding",)
-    rank = 1
-
     finding: Cause
 
-
-COUNTEREXAMPLE = "counterexample.yaml"
-"""The file in which older versions wrote a generated request that failed."""
-
-
 class GeneratedFailure(_AboutOthers, frozen=True):
-    """Generated request `number` failed.
-
-    With a `seed`, which is the run's, this version of Hypothesis drew and shrunk it. `file` has it
-    as a case in a report of an older version.
-    """
-
+    """{request} ({origin}[; {file} has it as a case])"""
     stable = ("request",)
     rank = 3
     about = "request"
-
     request: Cause
     number: int
-    seed: int | None
+    seed: int | None  # the run's, if this version of Hypothesis drew the request and shrunk it
     hypothesis: str | None
-    file: str | None
-
-    def words(self) -> str:
-        where = f"; {self.file} has it as a case" if self.file else ""
-        made = f"generated request {self.number}"
-        if self.seed is not None:
-            made = f"shrunk from {made}, seed {self.seed}, Hypothesis {self.hypothesis}"
-        return f"{describe(self.request)} ({made}{where})"
+    file: str | None  # in a report of an older version
 
     @property
-    def first_difference(self) -> FirstDifference | None:
-        return difference_in(self.request)
+    def origin(self) -> str:
+        made = f"generated request {self.number}"
+        if self.seed is None:
+            return made
+        return f"shrunk from {made}, seed {self.seed}, Hypothesis {self.hypothesis}"
 
-
-class _OfOneRequest(_AboutOthers, frozen=True):
-    """A finding about one of the requests of a client's task."""
-
-    rank = 1
+class WrongRequest(_AboutOthers, frozen=True):
+    """[request {number}: ]{finding}"""
     about = "finding"
-    what: ClassVar[str]
+    number: int | None  # of the requests of a client's task, from 1; None if it is the only one
+    finding: Cause
 
+class WrongReading(_AboutOthers, frozen=True):
+    """[what the user got of answer {number}: ]{finding}"""
+    about = "finding"
     number: int | None
     finding: Cause
 
-    def words(self) -> str:
-        return ("" if self.number is None else f"{self.what} {self.number}: ") + describe(
-            self.finding
-        )
-
-    @property
-    def first_difference(self) -> FirstDifference | None:
-        return difference_in(self.finding)
-
-
-class WrongRequest(_OfOneRequest, frozen=True):
-    """The error in request `number` of a client's task, counted from 1; None if it is the only
-    one."""
-
-    what = "request"
-
-
-class WrongReading(_OfOneRequest, frozen=True):
-    """The error in what the user of a client gets for request `number`; see WrongRequest."""
-
-    what = "what the user got of answer"
+# fmt: on
 
 
 elsewhere("causes of clients")  # so that a client's report can be read
@@ -321,14 +170,10 @@ if TYPE_CHECKING:
 else:
     Cause = Union[CAUSES]  # noqa: UP007 (made of a tuple)
 
-_ON_SAME_CONNECTION = "did_not_survive_on_same_connection"
-
 KINDS: tuple[str, ...] = tuple(sorted(str(kind.__struct_config__.tag) for kind in CAUSES))
 """The value of `kind` of every type of cause, as report.json has it."""
 
-FINDINGS: tuple[str, ...] = tuple(
-    sorted((*KINDS, _ON_SAME_CONNECTION, findings.WRONG_ERROR_STATUS))
-)
+FINDINGS: tuple[str, ...] = tuple(sorted((*KINDS, _ON_SAME_CONNECTION, _WRONG_ERROR_STATUS)))
 """The values that `finding_of` can return."""
 
 
@@ -339,17 +184,55 @@ def finding_of(cause: Cause | None) -> str:
     elements are one finding in all datatypes. That a server did not survive is another finding if
     only the connection shows it, and so is a wrong status if both it and the right one are errors.
     """
-    return "" if cause is None else cause.finding_kind
+    if cause is None:
+        return ""
+    found = cause.found
+    if isinstance(found, DidNotSurvive) and found.fresh_connection is None:
+        return _ON_SAME_CONNECTION
+    if isinstance(found, WrongStatus) and found.expected != "200" and found.got >= 400:
+        return _WRONG_ERROR_STATUS
+    return found.counts_as or found.kind
+
+
+def harm_by(cause: Cause, said: Harm | None) -> Harm | None:
+    """Return what a user loses by this, if the requirement says that it is `said`.
+
+    Only what misleads costs wrong numbers: a rejection gives none, nor does an answer that is
+    missing or unreadable. And what misled somebody did not die.
+    """
+    found = cause.found
+    if isinstance(found, DidNotSurvive):
+        if found.fresh_connection is not None:
+            return "dies"
+        said = "connection"
+    if difference_in(found) is not None or (found.misleads and said == "dies"):
+        return "wrong-numbers"
+    return "breaks-clients" if said == "wrong-numbers" and not found.misleads else said
 
 
 def difference_in(cause: Cause | None) -> FirstDifference | None:
     """Return the first differing element that a cause is about, wherever it is nested."""
-    return None if cause is None else cause.first_difference
+    if isinstance(cause, DidNotSurvive):
+        return difference_in(cause.case)
+    if isinstance(cause, GeneratedFailure):
+        return difference_in(cause.request)
+    if isinstance(cause, SeveralWrong | WrongRequest | WrongReading):
+        return difference_in(cause.found)
+    return cause.difference if isinstance(cause, WrongElements) else None
 
 
 def wrong_output(cause: Cause | None) -> str | None:
     """Return the output that is not what it should be, if a cause is about nothing else."""
-    return None if cause is None else cause.wrong_output
+    if isinstance(cause, DidNotSurvive):
+        own = None if cause.case_passed else cause.case
+        wrong = [one for one in (cause.same_connection, cause.fresh_connection, own) if one]
+        outputs = [wrong_output(one) for one in wrong]
+        return outputs[0] if outputs and None not in outputs else None
+    if isinstance(cause, SeveralWrong | SecondAnswerWrong):
+        return wrong_output(cause.found)
+    if isinstance(cause, WrongElements):
+        return cause.difference.output
+    return cause.output if isinstance(cause, WrongShape | WrongElementCount) else None
 
 
 def unsurvived(cause: Cause | None) -> DidNotSurvive | None:
@@ -368,5 +251,4 @@ def left_dead(cause: Cause | None) -> bool:
     """Return True if the known-good request on a fresh connection got a wrong answer, or none."""
     found = unsurvived(cause)
     fresh = None if found is None else found.fresh_connection
-    elsewhere = (circumstances.Unavailable, circumstances.WasDown)
-    return fresh is not None and not isinstance(fresh, elsewhere)
+    return fresh is not None and not isinstance(fresh, Unavailable | WasDown)
