@@ -40,7 +40,7 @@ from v2_conformance.wire.encode.requests import prepare
 from v2_conformance.wire.exchange import Body, Exchange, milliseconds, unsent
 from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
-from v2_conformance.wire.response import Ending, Limits, Response
+from v2_conformance.wire.response import Ending, Limits
 from v2_conformance.wire.transport import Parting, Request
 from v2_mutants.servers import mutated
 
@@ -290,8 +290,8 @@ class Once:
 
     def same(self, exchange: Exchange) -> Exchange:
         """Return the exchange that was learned if this one is equal to it."""
-        members = [getattr(exchange, name) for name in exchange.__struct_fields__]
-        key = tuple(one for one in members if not isinstance(one, Response))
+        members = (getattr(exchange, name) for name in exchange.__struct_fields__)
+        key = tuple(repr(one) if isinstance(one, dict) else one for one in members)
         return self._kept(key, None, lambda: exchange)  # type: ignore[no-any-return]
 
     def prepare(self, case: Case, address: object, model: object, *, variant: int = 0) -> Any:
@@ -305,10 +305,10 @@ class Once:
         held = (case, prepared, exchange)
         return self._kept(key, held, lambda: _JUDGE(*held))
 
-    def observe(self, case: Case, exchanges: Iterable[tuple[object, Exchange]]) -> Any:
+    def observe(self, case: Case, exchanges: Iterable[Exchange]) -> Any:
         """See `observe`, which this calls once."""
-        held = (case, tuple(exchanges))
-        key = (id(case), *((purpose, id(exchange)) for purpose, exchange in held[1]))
+        held = (case, tuple(map(self.same, exchanges)))
+        key = (id(case), *map(id, held[1]))
         return self._kept(key, held, lambda: _OBSERVE(*held))
 
     def _kept(self, key: object, held: object, make: Callable[[], Any]) -> Any:
