@@ -23,8 +23,8 @@ from v2_clients.bench.listener import Listener
 from v2_clients.bench.stage import ScenarioStage
 from v2_clients.bench.tasks import asked_of, task_of
 from v2_clients.scenarios import judged
+from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ConformanceError, UsageError
-from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.library import client_cases

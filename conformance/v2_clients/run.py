@@ -20,6 +20,7 @@ from v2_clients.findings import (
 from v2_clients.judging.judge import skipped_scenario
 from v2_clients.scenarios import run_scenario
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, today
+from v2_conformance.conversations.result import CaseFinished, Result
 from v2_conformance.errors import UsageError
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.verdict import Verdict
@@ -30,7 +31,6 @@ from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import ClientInfo, Selection
 from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes.base import printable

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from v2_conformance.version import __version__
 
 if TYPE_CHECKING:
+    from v2_conformance.conversations.result import CaseFinished
     from v2_conformance.errors import ConformanceError
     from v2_conformance.report.document import CaseResult, Report
-    from v2_conformance.runs.result import CaseFinished
     from v2_conformance.runs.targets.target import Target
     from v2_conformance.suite.causes.causes import Cause
     from v2_conformance.suite.outcomes import Outcome

@@ -14,11 +14,11 @@ from support.reports import expectation
 from support.servers import free_port
 from v2_conformance.certifying import servers as certifying
 from v2_conformance.certifying.servers import plan_of, start
+from v2_conformance.conversations.result import CaseFinished
 from v2_conformance.errors import CaseFileError, NothingRanError, UnreachableError, UsageError
 from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report
-from v2_conformance.runs.result import CaseFinished
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.runs.targets.target import Target

@@ -19,11 +19,11 @@ from support.servers import Peer, Start, free_port, serving
 from v2_conformance.certifying import servers as certifying
 from v2_conformance.cli import reporting
 from v2_conformance.cli.main import main
+from v2_conformance.conversations.result import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.report.files import load_report
-from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.kinds import WrongStatus
 from v2_conformance.suite.entries.case_files import load_cases

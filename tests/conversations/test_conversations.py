@@ -13,13 +13,13 @@ from support.responses import exchange_of, http, sized, v2
 from v2_conformance.conversations.calibration import calibration
 from v2_conformance.conversations.case import conversation
 from v2_conformance.conversations.generated import generated
+from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import (
     Answer,
     Ask,
     AskApart,
     AskTogether,
     Calibrate,
-    Concluded,
     Heard,
     Known,
     KnownGood,
@@ -60,7 +60,7 @@ ILL = Heard(SILENT.for_purpose(Purpose.CANARY_SAME), NoResponse("timeout", ""))
 
 def had(
     case: RequestCase | GetCase, answers: Sequence[Answer], known: Known = KNOWN
-) -> tuple[list[str], Concluded]:
+) -> tuple[list[str], Result]:
     """The steps of a case in short, each of which gets the next of `answers`, and its end."""
     left = list(answers)
     steps: list[str] = []
@@ -222,10 +222,15 @@ def _apart(count: int) -> list[AskApart]:
     return [AskApart(make_case(), entry) for entry in entries]
 
 
+CLOSED = Verdict(Outcome.FAIL, NoResponse("closed", ""))
+
+
 def test_of_generated_requests_the_smallest_failure_counts() -> None:
     requests = _apart(3)
-    fails = Concluded(Verdict(Outcome.FAIL, NoResponse("closed", "")), (WELL.exchange,))
-    passes = Concluded(Verdict(Outcome.PASS), (WELL.exchange,))
+    fails = Result(
+        make_case(), Verdict(Outcome.FAIL, NoResponse("closed", "")), exchanges=(WELL.exchange,)
+    )
+    passes = Result(make_case(), Verdict(Outcome.PASS), exchanges=(WELL.exchange,))
     answers = [passes, fails, passes]
     came = play(generated(generated_case(), requests), lambda asked: answers.pop(0))
     assert came.verdict.outcome is Outcome.FAIL
@@ -238,7 +243,9 @@ def test_of_generated_requests_the_smallest_failure_counts() -> None:
 
 def test_generated_requests_end_with_the_one_that_killed_what_the_next_one_needs() -> None:
     requests = _apart(3)
-    kills = Concluded(Verdict(Outcome.FAIL, NoResponse("closed", "")), (WELL.exchange,))
+    kills = Result(
+        make_case(), Verdict(Outcome.FAIL, NoResponse("closed", "")), exchanges=(WELL.exchange,)
+    )
     answers = [kills, None]
     came = play(generated(generated_case(), requests), lambda asked: answers.pop(0))
     assert isinstance(came.verdict.cause, GeneratedFailure)

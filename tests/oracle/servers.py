@@ -9,9 +9,9 @@ from functools import cache
 from oracle.names import folded, grouped, members
 from support.memory import in_memory, memory_target, run_in_memory
 from support.runs import results, target_of
+from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome

@@ -6,8 +6,8 @@ import pytest
 
 from v2_clients.findings import ExactForError
 from v2_clients.fixture import judge
+from v2_conformance.conversations.result import Result
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.runs.result import Result
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 

@@ -12,10 +12,10 @@ from functools import cache, partial
 
 import pytest
 
+from v2_conformance.conversations.result import Result
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target

@@ -15,6 +15,7 @@ import pytest
 from support.cases import make_case
 from support.reports import Document, case, exchange, report_of
 from support.responses import exchange_of, http
+from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.text.case import lines
 from v2_conformance.judging.verdict import Verdict
@@ -26,7 +27,6 @@ from v2_conformance.report.files import RECORD, REPORT, load_report, read_report
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.resources import schema
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Exchange

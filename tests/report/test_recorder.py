@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from support.cases import make_case, prepared
 from support.leaks import is_shown
 from support.responses import BLOB, exchange_of, http, v2
+from v2_conformance.conversations.result import Calibrated, Result
 from v2_conformance.errors import LeakError, UsageError
 from v2_conformance.formats.registry import write_formats
 from v2_conformance.judging.judge import judge
@@ -27,7 +28,6 @@ from v2_conformance.report.recording.results import calibration
 from v2_conformance.report.tested import ServerInfo
 from v2_conformance.resources import schema
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import FirstDifference

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from support.runs import chosen, target_of
 from support.servers import Start
+from v2_conformance.conversations.result import Result
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import Patience
-from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.cases import Case

@@ -13,6 +13,7 @@ import pytest
 from support.leaks import is_shown
 from support.runs import chosen, outcomes, restarting_on_request, results, target_of
 from support.servers import Peer, Start, free_port, served, serving
+from v2_conformance.conversations.result import Result
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
@@ -20,7 +21,6 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import liveness
-from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling import deaths
 from v2_conformance.runs.scheduling.deaths import Recovery, restart
 from v2_conformance.runs.scheduling.engine import Engine

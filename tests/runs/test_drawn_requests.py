@@ -12,13 +12,13 @@ from support.reports import Document, case_of, read_document
 from support.runs import cases_that_differ, changed, engine_for, said
 from support.servers import Start
 from v2_conformance.cli.main import main
+from v2_conformance.conversations.result import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.generated import Failure, first_failure, usable_roles
-from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import died

@@ -21,6 +21,7 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
+from v2_conformance.conversations.result import Result
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.observed.exchanges import observe
 from v2_conformance.protocol.names import SERVER_PROFILES
@@ -28,7 +29,6 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.server import ServedConnection
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import Patience
-from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.make import make_target
@@ -362,7 +362,7 @@ def _run(target: MemoryTarget, cases: Sequence[Case], known: Once) -> list[Resul
     with (
         patch("v2_conformance.conversations.case.prepare", known.prepare),
         patch("v2_conformance.conversations.case.judge", known.judge),
-        patch("v2_conformance.runs.result.observe", known.observe),
+        patch("v2_conformance.conversations.result.observe", known.observe),
     ):
         engine = Engine(target, discover(target), patience=patience)
         return [event.result for event in run(engine, cases)]

@@ -13,7 +13,7 @@ import yaml
 from v2_clients.bench.clients import Client, CommandClient, InProcessClient
 from v2_clients.plain import PlainClient, run_task
 from v2_clients.scenarios import run_scenario
-from v2_conformance.runs.result import Result
+from v2_conformance.conversations.result import Result
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.entries.scenario_files import load_scenarios
 

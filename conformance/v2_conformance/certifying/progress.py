@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from v2_conformance.conversations.result import CaseFinished
 from v2_conformance.report.shown.visible_text import short
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.result import CaseFinished
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import counted

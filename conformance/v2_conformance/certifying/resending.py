@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from v2_conformance.certifying.failures import Failure
+from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ReportFileError
 from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.protocol.datatypes import ElementError
@@ -16,7 +17,6 @@ from v2_conformance.report.evidence import Relations
 from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.learning import LearnedServer, learn_again
-from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run

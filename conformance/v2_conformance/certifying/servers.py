@@ -13,6 +13,7 @@ from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
 
+from v2_conformance.conversations.result import CaseFinished
 from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Relations
@@ -23,7 +24,6 @@ from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.distance import round_trip_s, usual_workers
 from v2_conformance.runs.extension_watch import ExtensionWatch
-from v2_conformance.runs.result import CaseFinished
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run

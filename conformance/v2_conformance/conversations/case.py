@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import (
     Ask,
     AskTogether,
     Calibrate,
-    Concluded,
     Conversation,
     Heard,
     Known,
@@ -94,7 +94,7 @@ def requests_of(case: RequestCase | GetCase, known: Known) -> list[Prepared]:
 def _get(case: GetCase, known: Known) -> Conversation:
     [prepared] = requests_of(case, known)
     exchange: Exchange = yield Ask(prepared, Purpose.CASE)
-    return Concluded(judge(case, prepared, exchange), (exchange,))
+    return Result(case, judge(case, prepared, exchange), exchanges=(exchange,))
 
 
 def _request(case: RequestCase, known: Known) -> Conversation:
@@ -102,7 +102,7 @@ def _request(case: RequestCase, known: Known) -> Conversation:
     requests = requests_of(case, known)
     silence = yield from _calibrated(case)
     if silence:
-        return Concluded(not_sent(case, silence))
+        return Result(case, not_sent(case, silence))
     if case.together > 1:
         return (yield from _together(case, requests))
     if "client" in case.request:
@@ -123,7 +123,7 @@ def _one_request(case: RequestCase, prepared: Prepared, known: Known) -> Convers
     if needs_canary(case, verdict.outcome) and _may_have_harmed(own, verdict):
         verdict = yield from _survival(case, verdict, told, own)
         verdict = _saying_what_was_sent(case, prepared, verdict)
-    return Concluded(verdict, tuple(told))
+    return Result(case, verdict, exchanges=tuple(told))
 
 
 def _may_have_harmed(own: Exchange, verdict: Verdict) -> bool:
@@ -148,7 +148,7 @@ def _broken_off(case: RequestCase, prepared: Prepared) -> Conversation:
                 told.append(heard.exchange)
                 verdict = survived(verdict, None, heard.problem)
         verdict = _saying_what_was_sent(case, prepared, verdict)
-    return Concluded(verdict, tuple(told))
+    return Result(case, verdict, exchanges=tuple(told))
 
 
 def _saying_what_was_sent(case: RequestCase, prepared: Prepared, verdict: Verdict) -> Verdict:
@@ -174,7 +174,7 @@ def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
     told = [sample.for_purpose(Purpose.SAMPLE, note)]
     if needs_canary(case, verdict.outcome):
         verdict = yield from _fresh_survival(case, verdict, told)
-    return Concluded(verdict, tuple(told))
+    return Result(case, verdict, exchanges=tuple(told))
 
 
 def _judged_beside(case: RequestCase, prepared: Prepared, exchange: Exchange) -> Verdict:

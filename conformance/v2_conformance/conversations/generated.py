@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from v2_conformance.conversations.steps import AskApart, Concluded
+from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import AskApart
 from v2_conformance.judging.survival import NO_USABLE_MODEL, Claims, skipped
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GeneratedCase, RequestCase
@@ -28,7 +29,7 @@ class _Answered:
     """Outcome of one generated request."""
 
     asked: AskApart
-    came: Concluded
+    came: Result
 
     @property
     def outcome(self) -> Outcome:
@@ -50,7 +51,7 @@ def sendable(case: GeneratedCase, claims: Claims) -> Iterator[AskApart]:
 
 def generated(
     case: GeneratedCase, requests: Iterable[AskApart]
-) -> Generator[AskApart, Concluded | None, Concluded]:
+) -> Generator[AskApart, Result | None, Result]:
     """Send these requests of `case` one after the other; the smallest failure counts,
     or the smallest that killed something.
 
@@ -65,7 +66,7 @@ def generated(
         if came.verdict.outcome not in ANSWERED:
             break
     if not answered:
-        return Concluded(NO_USABLE_MODEL)
+        return Result(case, NO_USABLE_MODEL)
     bad = [one for one in answered if not one.outcome.harmless]
     wrong = [one for one in bad if one.outcome is Outcome.FAIL]
     # What killed a model explains the cases that name it as their killer.
@@ -73,13 +74,15 @@ def generated(
     counting = deadly or wrong or bad
     failure = min(counting, key=lambda one: len(json.dumps(one.asked.entry)), default=None)
     if failure is not None:
-        return Concluded(_failed(failure, case.requests), failure.exchanges)
+        verdict = _failed(failure, case.requests)
+        return Result(case, verdict, exchanges=failure.exchanges)
     exchanges = tuple(exchange for one in answered for exchange in one.exchanges)
     passed = [one for one in answered if one.outcome is Outcome.PASS]
     if not passed:
-        return Concluded(answered[0].came.verdict, exchanges)
+        return Result(case, answered[0].came.verdict, exchanges=exchanges)
     counted = GeneratedRequests(len(passed), None, None)
-    return Concluded(replace(passed[0].came.verdict, cause=counted), exchanges)
+    verdict = replace(passed[0].came.verdict, cause=counted)
+    return Result(case, verdict, exchanges=exchanges)
 
 
 def _failed(failure: _Answered, requests: Sequence[Mapping[str, Any]]) -> Verdict:

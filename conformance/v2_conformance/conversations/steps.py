@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from v2_conformance.conversations.result import Result
 from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.survival import Claims
-from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Purpose
@@ -99,21 +99,14 @@ class Heard(msgspec.Struct, frozen=True):
     liveness: Exchange | None = None
 
 
-class Concluded(msgspec.Struct, frozen=True):
-    """Result of a conversation, and the exchanges that show it, as recorded."""
-
-    verdict: Verdict
-    exchanges: tuple[Exchange, ...] = ()
-
-
 Step = Calibrate | Ask | AskTogether | KnownGood
 """The next action of a case that sends one kind of request."""
 
 Answer = str | Exchange | Sequence[tuple[int, Exchange]] | Heard | None
 """The result of a step; each step says which of these it gets."""
 
-Conversation = Generator[Step, Any, Concluded]
-"""All that belongs to a case: steps, each of which is sent its Answer, and the conclusion."""
+Conversation = Generator[Step, Any, Result]
+"""All that belongs to a case: steps, each of which is sent its Answer, and the result."""
 
 _S = TypeVar("_S")
 _A = TypeVar("_A")

@@ -7,12 +7,12 @@ from typing import Any, Protocol
 
 import pytest
 
+from v2_conformance.conversations.result import Result
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.pytest_plugin.junit import set_properties
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectations.known import Expectation
 from v2_conformance.report.recording.results import case_result, masked_seen
-from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome

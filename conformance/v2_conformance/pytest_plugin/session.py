@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from v2_conformance.certifying.progress import announcement, in_words
 from v2_conformance.certifying.seeds import seeded
 from v2_conformance.certifying.servers import plan_of, today
+from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.ci.github import publish
 from v2_conformance.formats.registry import file_names, write_formats
@@ -46,7 +47,6 @@ from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import discover, server_document, server_from
 from v2_conformance.runs.extension_watch import ExtensionWatch
-from v2_conformance.runs.result import Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import in_order
 from v2_conformance.runs.targets.make import target_of

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from v2_conformance.conversations.calibration import FirstAnswer, calibration
 from v2_conformance.conversations.learning import learned_again
+from v2_conformance.conversations.result import Calibrated
 from v2_conformance.conversations.steps import Heard, play
 from v2_conformance.judging.availability import hung
 from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.patience import Patience, liveness
-from v2_conformance.runs.result import Calibrated
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Purpose

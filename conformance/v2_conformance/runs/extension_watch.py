@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from v2_conformance.conversations.result import Result
 from v2_conformance.judging.extension import SHOWN_BY, Tried, left_out
 from v2_conformance.protocol.names import EXTENSION
-from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case
 
 

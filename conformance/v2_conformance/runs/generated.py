@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 
 from v2_conformance.conversations.generated import ANSWERED, generated, sendable
-from v2_conformance.conversations.steps import AskApart, Concluded, play
+from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import AskApart, play
 from v2_conformance.judging.survival import Claims
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.result import Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
 from v2_conformance.suite.causes.causes import GeneratedFailure
@@ -61,30 +61,29 @@ def run_generated(
     """Run the generated requests whose models the server has, each as a case of its own."""
     started = time.perf_counter()
 
-    def answer(asked: AskApart) -> Concluded | None:
+    def answer(asked: AskApart) -> Result | None:
         result = run(asked.case)
-        if result.case is not asked.case:
-            return None  # an earlier request killed what this one needs
-        return Concluded(result.verdict, result.exchanges)
+        # An earlier request may have killed what this one needs.
+        return result if result.case is asked.case else None
 
     came = play(generated(case, sendable(case, claims)), answer)
     if came.verdict.outcome is Outcome.PASS and target.generated:
         seed = target.seed or 0
         found = first_failure(run, usable_roles(target, server), target.generated, seed)
         came = came if found is None else _of_drawn(case, found, seed)
-    return Result(case, came.verdict, time.perf_counter() - started, came.exchanges)
+    return msgspec.structs.replace(came, duration_s=time.perf_counter() - started)
 
 
-def _of_drawn(case: GeneratedCase, found: Failure, seed: int) -> Concluded:
+def _of_drawn(case: GeneratedCase, found: Failure, seed: int) -> Result:
     """Return what the failure of a drawn request comes to."""
-    failed = Concluded(found.result.verdict, found.result.exchanges)
-    came = play(generated(case, [AskApart(found.case, found.entry)]), lambda _: failed)
+    came = play(generated(case, [AskApart(found.case, found.entry)]), lambda _: found.result)
     cause = came.verdict.cause
     if isinstance(cause, GeneratedFailure):
         cause = msgspec.structs.replace(
             cause, number=found.number, seed=seed, hypothesis=found.hypothesis
         )
-    return Concluded(msgspec.structs.replace(came.verdict, cause=cause), came.exchanges)
+    verdict = msgspec.structs.replace(came.verdict, cause=cause)
+    return msgspec.structs.replace(came, verdict=verdict)
 
 
 def usable_roles(target: Target, server: Server) -> list[str]:

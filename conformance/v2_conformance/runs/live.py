@@ -7,12 +7,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from v2_conformance.conversations.case import conversation
+from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import (
     Answer,
     Ask,
     AskTogether,
     Calibrate,
-    Concluded,
     Heard,
     Known,
     KnownGood,
@@ -52,7 +52,7 @@ class Live:
         self.canary = canary
         self._transport = transport
 
-    def converse(self, case: RequestCase | GetCase, *, alone: bool = True) -> Concluded:
+    def converse(self, case: RequestCase | GetCase, *, alone: bool = True) -> Result:
         """Have the conversation of a case, `alone` or beside others. Raises CaseFileError for one
         that cannot be sent.
         """

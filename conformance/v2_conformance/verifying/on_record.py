@@ -11,12 +11,12 @@ import msgspec
 
 from v2_conformance.conversations.case import conversation
 from v2_conformance.conversations.generated import generated, sendable
+from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import (
     Answer,
     AskApart,
     AskTogether,
     Calibrate,
-    Concluded,
     Heard,
     KnownGood,
     Step,
@@ -44,7 +44,7 @@ _NOTHING = unsent(b"", Ending.LEFT).for_purpose(Purpose.CANARY_FRESH)
 _MOST_DRAWN = 64**3  # a cube of the largest dimension that is drawn
 
 
-def concluded(case: RequestCase | GetCase, record: Record) -> Concluded:
+def concluded(case: RequestCase | GetCase, record: Record) -> Result:
     """Return the result of the conversation of a case with `record`.
 
     Raises RecordedError for a record that does not fit the case, and UnconfirmedError.

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from v2_conformance.conversations.result import Result
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.runs.result import Result
 from v2_conformance.suite.cases import Case, ObservedCase, RequestCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.observations import OF_VERDICTS

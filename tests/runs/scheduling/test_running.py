@@ -12,12 +12,12 @@ import pytest
 from support.cases import REJECT, make_case, make_get
 from support.responses import exchange_of, http
 from support.runs import CASES, chosen, results, target_of
+from v2_conformance.conversations.result import CaseFinished, Result
 from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.repeating import Repeats
-from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import in_order, is_right, run
 from v2_conformance.suite.cases import Case, ObservedCase

@@ -22,6 +22,7 @@ import msgspec
 from msgspec.structs import replace
 
 from v2_conformance.bounded_files import create_new, write_all, write_whole
+from v2_conformance.conversations.result import Calibrated, Result
 from v2_conformance.errors import LeakError, UsageError, unwritable
 from v2_conformance.report.bodies import PlacedBody, Streams
 from v2_conformance.report.document import (
@@ -57,7 +58,6 @@ from v2_conformance.report.tested import (
     this_suite,
 )
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 from v2_conformance.wire.exchange import Body, Exchange

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from v2_conformance.conversations.result import Calibrated, Result
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import WITHHELD, Mask, Masked
@@ -15,7 +16,6 @@ from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.evidence import Calibration
 from v2_conformance.report.long_said import shortened
-from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.kinds import SuiteError, WrongBytesElement

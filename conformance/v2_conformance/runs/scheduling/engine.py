@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from v2_conformance.conversations.result import Calibrated, Result
 from v2_conformance.conversations.steps import Known
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.observed.exchanges import Observations
@@ -36,7 +37,6 @@ from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.live import Live
 from v2_conformance.runs.patience import Patience
 from v2_conformance.runs.repeating import Repeats
-from v2_conformance.runs.result import Calibrated, Result
 from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
@@ -103,7 +103,7 @@ class Engine:
 
     def run_beside(self, case: Case) -> Result:
         """Run one case while others run, any of which may be why it goes wrong."""
-        return self._sent(case, lambda moved: self._conversed(moved, alone=False))
+        return self._sent(case, lambda moved: self.live.converse(moved, alone=False))
 
     def count(self, result: Result) -> None:
         """Count what the server sent beyond need in a case, whose result counts."""
@@ -182,7 +182,7 @@ class Engine:
 
     def _alone(self, case: RequestCase | GetCase) -> Result:
         def once(case: RequestCase | GetCase) -> Result:
-            result = self._conversed(case)
+            result = self.live.converse(case)
             if isinstance(case, RequestCase) and result.exchanges and "client" not in case.request:
                 came = (one for one in result.exchanges if one.purpose.own)
                 self._hangs.note(case, result.verdict, came)
@@ -190,7 +190,3 @@ class Engine:
             return result
 
         return self.repeats.checked(once(case), once, self.live.fresh_connection)
-
-    def _conversed(self, case: RequestCase | GetCase, *, alone: bool = True) -> Result:
-        came = self.live.converse(case, alone=alone)
-        return Result(case, came.verdict, exchanges=came.exchanges)

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from contextlib import closing
 
+from v2_conformance.conversations.result import CaseFinished, Result
 from v2_conformance.judging.extension import SHOWN_BY
 from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.runs.extension_watch import ExtensionWatch
-from v2_conformance.runs.result import CaseFinished, Result
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.outcomes import Outcome
