@@ -6,14 +6,13 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-import h11
-
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, parse_json
-from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.wire.http1.plain_head import PlainRequest, plain_request
+from v2_conformance.protocol.names import HEADER_LENGTH, TOKEN
+from v2_conformance.wire.http1.reader import Message, Reader
 from v2_conformance.wire.messages import decimal, read_chunks
+from v2_conformance.wire.response import Limits
 
 _LONGEST = 256 * 1024
 # What every HTTP layer takes: some have one page for a field, and Varnish takes 64 fields.
@@ -31,6 +30,10 @@ _PLAIN_TARGET = re.compile(
 _ODD_FRAMING = re.compile(
     rb"\r\n(?:(?i:host|connection|content-length|transfer-encoding):(?:  |[^\r]*(?:\t| (?=\r|\Z)))"
     rb"|(?i:transfer-encoding):(?! ?chunked(?:\r|\Z)))"
+)
+# A request line, and fields of which any line may be folded.
+_VALID_HEAD = re.compile(
+    rb"[^\n]+\r?\n(?:%s:[^\0\r\v\f\n]*\r?\n(?:[ \t][^\0\r\v\f\n]*\r?\n)*)*\r?\n" % TOKEN.encode()
 )
 _HEAD_END = b"\r\n\r\n"
 _BLANK_LINE = re.compile(rb"\n\r?\n")  # ends a head, however it is read
@@ -112,48 +115,35 @@ def may_have_id(data: Buffer) -> bool:
 
 def _read(data: Buffer) -> ReadRequest:
     if len(data) > _LONGEST:  # nobody needs more than its head
-        data = bytes(data[: _LONGEST >> 4]).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
-    head_read = plain_request(data)
-    if head_read is not None and head_read.start + head_read.length == len(data):
-        return _plain_one(head_read, bytes(data))
-    parser = h11.Connection(h11.SERVER, max_incomplete_event_size=2 * _LONGEST)
-    head: h11.Request | None = None
-    body = bytearray()
-    plain = False
-    try:
-        parser.receive_data(bytes(data))
-        while True:
-            event = parser.next_event()
-            if isinstance(event, h11.Request):
-                head = event
-            elif isinstance(event, h11.Data):
-                body += event.data
-            else:
-                plain = isinstance(event, h11.EndOfMessage)
-                break
-    except h11.RemoteProtocolError:
-        plain = False
-    if head is None:
+        data = bytes(data[: _LONGEST >> 4]).partition(_HEAD_END)[0] + _HEAD_END
+    reader = Reader(Limits(head=2 * _LONGEST))
+    reader.feed(data)
+    if not reader.messages or not _is_valid(reader.messages[0], data):
         return ReadRequest("", "1.1", (), b"", plain=False)
-    fields = tuple((n.decode("latin-1"), v.decode("latin-1")) for n, v in head.headers)
-    raw = bytes(data).partition(_HEAD_END)[0]
-    names = {name for name, _ in fields}
-    odd = _is_odd(raw, head.target) or names >= _TWO_LENGTHS
-    if not odd and "transfer-encoding" in names:
-        odd = _has_odd_chunks(bytes(data), len(raw) + len(_HEAD_END))
+    message = reader.messages[0]
+    raw = bytes(data)
+    odd = _is_odd(raw.partition(_HEAD_END)[0], message.first["target"])
+    odd = odd or message.combined.keys() >= _TWO_LENGTHS
+    if not odd and message.framing == "chunked":
+        odd = _has_odd_chunks(raw, message.start)
     return ReadRequest(
-        head.method.decode("latin-1"),
-        head.http_version.decode("latin-1"),
-        fields,
-        body,
-        plain=plain and not odd,
+        message.first["method"].decode(),
+        message.first["version"].decode(),
+        message.fields,
+        bytes(reader.body(message)),
+        plain=message.whole and not odd,
     )
 
 
-def _plain_one(head: PlainRequest, data: bytes) -> ReadRequest:
-    """Return a whole request with a plain head, as `_read` would with h11."""
-    plain = not _is_odd(data[: head.start - len(_HEAD_END)], head.target)
-    return ReadRequest(head.method, "1.1", head.fields, data[head.start :], plain=plain)
+def _is_valid(message: Message, data: Buffer) -> bool:
+    """Return True if strict servers read the head as it is read here."""
+    if _VALID_HEAD.fullmatch(data, 0, message.start) is None:
+        return False
+    names = [name for name, _ in message.fields]
+    hosts = names.count("host")
+    return (hosts == 1 or (message.is_old and not hosts)) and (
+        message.combined.get("transfer-encoding", "chunked").lower() == "chunked"
+    )
 
 
 def _is_odd(head: bytes, target: bytes) -> bool:
