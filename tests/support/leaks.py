@@ -39,7 +39,6 @@ FORMS: dict[str, Encode] = {
     "some JSON code points": lambda data: b"".join(
         b"\\u%04x" % byte if at % 3 == 0 else bytes((byte,)) for at, byte in enumerate(data)
     ),
-    "Python": lambda data: ascii(data.decode()).encode(),
     "percent": lambda data: urllib.parse.quote(data, safe="").encode(),
     "percent, lower case": _each("%{:02x}"),
     "plus": lambda data: urllib.parse.quote_plus(data).encode(),

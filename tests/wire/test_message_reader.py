@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from v2_conformance.wire.messages import Chunk, read_chunks, read_head
+from v2_conformance.wire.messages import Chunk, read_chunks, read_head, read_messages
 
 PIECES = st.sampled_from(
     [
@@ -62,6 +62,33 @@ def test_a_head_is_read_the_same_whatever_follows_it(data: bytes, more: bytes) -
     if head.whole:
         again = read_head(data + more)
         assert (again.start, again.end, again.lines) == (head.start, head.end, head.lines)
+
+
+@settings(max_examples=200)
+@given(ANY)
+def test_messages_are_in_order_and_reach_the_end(data: bytes) -> None:
+    at = 0
+    for message in read_messages(data):
+        spans = sorted((*message.heads, *message.body))
+        assert spans[0][0] == at
+        assert all(before[1] <= after[0] for before, after in pairwise(spans))
+        at = max(end for _, end in spans)
+    assert at == len(data)
+
+
+def test_messages_are_cut_into_heads_trailers_and_bodies_without_framing() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
+    interim = b"HTTP/1.1 103 Early Hints\r\n\r\n"
+    counted = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+    data = interim + head + b"1\r\na\r\n2\r\nbc\r\n0\r\nT: u\r\n\r\n" + counted + b"deEND"
+    found = list(read_messages(data))
+    assert [b"".join(data[a:b] for a, b in one.heads) for one in found] == [
+        interim, head + b"T: u\r\n\r\n", counted, b"",
+    ]  # fmt: skip
+    assert [[data[a:b] for a, b in one.body] for one in found] == [
+        [], [b"a", b"bc"], [b"de"], [b"END"],
+    ]  # fmt: skip
+    assert [one.codings for one in found] == [(), ("gzip",), (), ()]
 
 
 @pytest.mark.parametrize("digits", [1, 8, 9, 15, 16, 17, 40, 100_000])

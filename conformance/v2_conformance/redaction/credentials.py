@@ -3,47 +3,33 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import contextlib
 import re
-from collections.abc import Iterator
 
-# "Bearer x", "Token token=x": the scheme of credentials (RFC 9110 11.4) is no secret.
+# "Bearer x", "Token token=x": the scheme of credentials (RFC 9110, section 11.4) is no secret.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9._+-]*) +(\S.*)")
-_QUOTED = re.compile(r'[A-Za-z0-9_.-]+ *= *"((?:[^"\\]|\\.)*)"')
-_PARAMETER = re.compile(r"[A-Za-z0-9_.-]+=(.*[^=].*)")
-_BETWEEN = re.compile(r"[\s,;]+")
+# Neither is the name of a parameter, whose value may be quoted.
+_PART = re.compile(
+    r'(?:[A-Za-z0-9_.-]+(?: *= *(?=")|=(?=[^\s,;]*[^\s,;=])))?(?:"((?:[^"\\]|\\.)*)"|([^\s,;]+))'
+)
 _DEEPER = re.compile(r"[/:.@?&]")
 # Shorter pieces of paths and tokens are words such as a region or a version.
 _SHORTEST_PIECE = 16
 
 
 def credential_parts(value: str) -> tuple[str, ...]:
-    """`value`, and every part of it that may be repeated alone: what follows the scheme, quoted and
-    plain parameters, the pair in Basic with both halves, long pieces of tokens."""
-    return tuple(dict.fromkeys(part for part in _parts(value.strip()) if part))
-
-
-def _parts(value: str) -> Iterator[str]:
-    yield value
-    scheme = _SCHEME.fullmatch(value)
-    rest = scheme[2] if scheme else value
-    yield rest
+    """Return `value`, and every part of it that may be repeated alone: what follows the scheme,
+    quoted and plain parameters, the pair in Basic (RFC 7617) with both halves, long pieces of
+    tokens.
+    """
+    scheme = _SCHEME.fullmatch(value.strip())
+    rest = scheme[2] if scheme else value.strip()
+    found = [value.strip(), rest]
     if scheme and scheme[1].lower() == "basic":
-        yield from _pair(rest)
-    for quoted in _QUOTED.finditer(rest):
-        yield re.sub(r"\\(.)", r"\1", quoted[1])
-    for word in _BETWEEN.split(rest):
-        parameter = _PARAMETER.fullmatch(word)
-        text = (parameter[1] if parameter else word).strip("\"'")
-        yield text
-        yield from (piece for piece in _DEEPER.split(text) if len(piece) >= _SHORTEST_PIECE)
-
-
-def _pair(encoded: str) -> Iterator[str]:
-    """User and password of Basic (RFC 7617), together and each."""
-    try:
-        pair = base64.b64decode(encoded, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return
-    user, _, password = pair.partition(":")
-    yield from (pair, user, password)
+        with contextlib.suppress(ValueError):  # what is no base64, or no text in UTF-8
+            pair = base64.b64decode(rest, validate=True).decode()
+            found += [pair, *pair.split(":", 1)]
+    for quoted, plain in _PART.findall(rest):
+        text = re.sub(r"\\(.)", r"\1", quoted) or plain.strip("\"'")
+        found += [text, *(one for one in _DEEPER.split(text) if len(one) >= _SHORTEST_PIECE)]
+    return tuple(dict.fromkeys(filter(None, found)))

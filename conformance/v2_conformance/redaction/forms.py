@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 
-_SHORT_ESCAPES = {"\b": "b", "\t": "t", "\n": "n", "\f": "f", "\r": "r", '"': '"', "'": "'"}
+_SHORT_ESCAPES = {"\b": "b", "\t": "t", "\n": "n", "\f": "f", "\r": "r", '"': '"'}
 _BASE64 = rb"[A-Za-z0-9+/_-]"
 # As many backslashes as an escape in JSON in JSON in JSON has. Without a bound, a long row of them
 # would take time that grows with its square.
@@ -14,7 +14,8 @@ _BACKSLASHES = rb"\\{1,8}"
 
 def forms(secret: str) -> list[list[bytes]]:
     """Return the forms that are looked for: text with any of its characters escaped, base64 at its
-    three alignments, hex."""
+    three alignments, hex.
+    """
     raw = secret.encode()
     return [
         [_escaped(part) for part in re.findall(r"(?s)\\+|.", secret)],
@@ -24,8 +25,9 @@ def forms(secret: str) -> list[list[bytes]]:
 
 
 def _escaped(character: str) -> bytes:
-    """A character, or a row of backslashes, as it is, or escaped as in JSON (RFC 8259, section 7),
-    a URL (RFC 3986, section 2.1) or a Python literal; backslashes may be escaped again."""
+    """Return a character, or a row of backslashes, as it is, or escaped as in JSON (RFC 8259,
+    section 7) or a URL (RFC 3986, section 2.1); backslashes may be escaped again.
+    """
     raw, units = character.encode(), character.encode("utf-16-be")
     plain = rb"\\{0,8}" + raw if character in "\"'/" else re.escape(raw)
     written = [
@@ -33,39 +35,29 @@ def _escaped(character: str) -> bytes:
         plain,
         b"".join(_BACKSLASHES + b"u" + _hex(units[at : at + 2]) for at in range(0, len(units), 2)),
         b"".join(b"%" + _hex(raw[at : at + 1]) for at in range(len(raw))),
-        b"".join(_BACKSLASHES + b"x" + _hex(raw[at : at + 1]) for at in range(len(raw))),
     ]
     if character in _SHORT_ESCAPES:
         written.append(_BACKSLASHES + _SHORT_ESCAPES[character].encode())
     if character == " ":
         written.append(rb"\+")
-    if character > "\uffff":
-        written.append(_BACKSLASHES + b"U" + _hex(ord(character).to_bytes(4, "big")))
-    if "\x7f" < character <= "\xff":
-        written.append(_BACKSLASHES + b"x" + _hex(character.encode("latin-1")))
     return b"(?:" + b"|".join(written) + b")"
 
 
 def _hex(data: bytes) -> bytes:
-    """The digits of `data`, each in either case."""
-    digits = data.hex()
+    """Return the digits of `data`, each in either case."""
     return b"".join(
-        b"[%c%c]" % (ord(digit), ord(digit.upper())) if digit.isalpha() else digit.encode()
-        for digit in digits
+        b"[%c%c]" % (digit, digit - 32) if digit >= ord("a") else b"%c" % digit
+        for digit in data.hex().encode()
     )
 
 
 def _base64(raw: bytes, offset: int) -> list[bytes]:
-    """`raw` behind `offset` other bytes, in either alphabet (RFC 4648, sections 4 and 5). The
-    characters at its ends, which have bits of the bytes beside it, may be any."""
+    """Return `raw` behind `offset` other bytes, in either alphabet (RFC 4648, sections 4 and 5).
+    The characters at its ends, which have bits of the bytes beside it, may be any.
+    """
     encoded = base64.b64encode(bytes(offset) + raw).decode()
     first, last = -(-8 * offset // 6), 8 * (offset + len(raw)) // 6
+    either = {"+": b"(?:" + _escaped("+") + b"|-)", "/": b"(?:" + _escaped("/") + b"|_)"}
     before = [_BASE64] if offset else []
     behind = [_BASE64 + b"?"] if 8 * (offset + len(raw)) % 6 else []
-    return before + [_digit(character) for character in encoded[first:last]] + behind
-
-
-def _digit(character: str) -> bytes:
-    if character in "+/":
-        return b"(?:" + _escaped(character) + (b"|-)" if character == "+" else b"|_)")
-    return character.encode()
+    return before + [either.get(one, one.encode()) for one in encoded[first:last]] + behind

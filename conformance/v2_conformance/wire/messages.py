@@ -1,8 +1,9 @@
-"""The one reader of HTTP/1.1 messages in bytes that came or were recorded, however broken.
+"""Cuts recorded bytes into messages, heads, fields and chunks, however broken they are.
 
-It reads as tolerant recipients do: lines may end with LF alone, fields may be folded or have white
-space before the colon, the size of a chunk may have any number of digits. It raises nothing and
-judges nothing: judging code looks at the lines and offsets given here.
+It reads as the most tolerant recipients do: lines may end with LF alone, fields may be folded or
+have white space before the colon, the size of a chunk may have any number of digits. It raises
+nothing and judges nothing: judging code looks at the lines and offsets given here. What counts as a
+response is http1/reader's decision.
 
 Offsets count from the start of the data. Time grows with the length of the data alone; of a body,
 one chunk at a time is in memory.
@@ -218,3 +219,46 @@ def _rest(data: bytes, at: int) -> Chunk:
 def _number(digits: bytes) -> int:
     significant = digits.lstrip(b"0")
     return int(significant or b"0", 16) if len(significant) <= _MOST_DIGITS else _HUGE
+
+
+Span = tuple[int, int]
+
+
+class Message(NamedTuple):
+    """Where a message has its head and its trailers, and the pieces of its body without framing.
+
+    `codings` are its content codings. What does not look like a message is a body without a head.
+    """
+
+    heads: tuple[Span, ...]
+    body: tuple[Span, ...] = ()
+    codings: tuple[str, ...] = ()
+
+
+def read_messages(data: bytes) -> Iterator[Message]:
+    """Yield every message in `data`, interim responses and pipelined messages too. A body that has
+    chunks is in chunks, whatever its head says.
+    """
+    at = 0
+    while at < len(data):
+        if at and not begins_message(data, at):
+            yield Message((), ((at, len(data)),))
+            return
+        head = read_head(data, at)
+        heads: tuple[Span, ...] = ((at, head.end),)
+        at = head.end
+        if head.is_interim:
+            yield Message(heads)
+            continue
+        *chunks, last = read_chunks(data, at)
+        body = tuple((chunk.data, chunk.end) for chunk in chunks)
+        if last.size == 0:
+            heads, at = (*heads, (last.data, last.end)), last.end
+        elif chunks:
+            body, at = (*body, (last.data, last.end)), last.end
+        else:
+            lengths = map(decimal, head.values("content-length"))
+            length = next((one for one in lengths if one is not None), len(data))
+            at = min(at + length, len(data))
+            body = ((head.end, at),)
+        yield Message(heads, body, tuple(codings_in(head.values("content-encoding"))))
