@@ -10,8 +10,8 @@ from support.responses import exchange_of, http
 from v2_conformance.judging.availability import asks_to_wait, down, plea, retry_after_s, unavailable
 from v2_conformance.suite.causes.kinds import Unavailable
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.http1.response import ResponseReader
 from v2_conformance.wire.response import Ending, Limits, Response
+from v2_conformance.wire.response_reader import ResponseReader
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=timezone.utc)
 

@@ -13,8 +13,8 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.wire.exchange import Body, Exchange, unsent
-from v2_conformance.wire.http1.response import ResponseReader
 from v2_conformance.wire.response import Ending, Limits, Response
+from v2_conformance.wire.response_reader import ResponseReader
 
 BLOB = struct.pack("<3i", 1, 2, 3)
 INT32 = bytes(range(16))

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.http1.response import read_again
 from v2_conformance.wire.obstacle import Obstacle
 from v2_conformance.wire.response import Ending, Response
+from v2_conformance.wire.response_reader import read_again
 
 Count = Annotated[int, Meta(ge=0)]
 Milliseconds = Annotated[float, Meta(ge=0)]

@@ -3,7 +3,7 @@
 It reads as the most tolerant recipients do: lines may end with LF alone, fields may be folded or
 have white space before the colon, the size of a chunk may have any number of digits. It raises
 nothing and judges nothing: judging code looks at the lines and offsets given here. What counts as a
-response is http1/reader's decision.
+response is `reader`'s decision.
 
 Offsets count from the start of the data. Time grows with the length of the data alone; of a body,
 one chunk at a time is in memory.

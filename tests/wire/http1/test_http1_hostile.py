@@ -24,8 +24,8 @@ from support.servers import (
     serving,
     steps,
 )
-from v2_conformance.wire.http1.response import ResponseReader
 from v2_conformance.wire.response import Ending, Limits
+from v2_conformance.wire.response_reader import ResponseReader
 
 # Hostile and broken servers: every ending comes in time and in bounded memory.
 

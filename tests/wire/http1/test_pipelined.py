@@ -22,8 +22,8 @@ from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.http1.response import read_again
 from v2_conformance.wire.response import Ending
+from v2_conformance.wire.response_reader import read_again
 from v2_mutants.servers import MutantServer
 
 BINARY = [{"tensor": 0, "binary_data": True}]

@@ -10,8 +10,8 @@ from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH, TOKEN
-from v2_conformance.wire.http1.reader import Message, Reader
 from v2_conformance.wire.messages import decimal, read_chunks
+from v2_conformance.wire.reader import Message, Reader
 from v2_conformance.wire.response import Limits
 
 _LONGEST = 256 * 1024

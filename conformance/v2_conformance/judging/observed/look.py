@@ -20,9 +20,9 @@ from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.cases import SentCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.http1.response import asks_for_no_body
 from v2_conformance.wire.messages import members
 from v2_conformance.wire.response import Response
+from v2_conformance.wire.response_reader import asks_for_no_body
 
 
 class Look:

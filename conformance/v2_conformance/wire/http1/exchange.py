@@ -12,9 +12,9 @@ import time
 from functools import cached_property
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.wire.http1.response import ResponseReader, asks_for_no_body
 from v2_conformance.wire.obstacle import Obstacle, obstacle_of, speaks_http2, speaks_tls
 from v2_conformance.wire.response import Ending, Limits
+from v2_conformance.wire.response_reader import ResponseReader, asks_for_no_body
 from v2_conformance.wire.sockets import ready, reason_of
 from v2_conformance.wire.tls import TlsSocket
 from v2_conformance.wire.transport import Parting, Request

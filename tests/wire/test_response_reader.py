@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from support.responses import http, parsed
 from support.servers import same
-from v2_conformance.wire.http1.response import ResponseReader, read_again
 from v2_conformance.wire.response import Ending, Limits
+from v2_conformance.wire.response_reader import ResponseReader, read_again
 
 
 @given(st.binary(max_size=200), st.lists(st.integers(0, 200), max_size=4))

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from support.responses import parsed
 from v2_conformance.judging.messages.request import read_request
-from v2_conformance.wire.http1.reader import Reader
-from v2_conformance.wire.http1.response import ResponseReader
+from v2_conformance.wire.reader import Reader
 from v2_conformance.wire.response import Ending, Limits
+from v2_conformance.wire.response_reader import ResponseReader
 
 FIELDS = [
     *(b"Content-Length: 5", b"content-length:5", b"CONTENT-LENGTH:\t 5 \t", b"Content-Length: 0"),

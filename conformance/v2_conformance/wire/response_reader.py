@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.wire.http1.reader import STATUS_LINE, Message, Reader, UnreadableError, Waits
+from v2_conformance.wire.reader import STATUS_LINE, Message, Reader, UnreadableError, Waits
 from v2_conformance.wire.response import Ending, Limits, Response
 
 _MOST_INTERIM = 50
