@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.responses import http, parsed
-from support.servers import same
+from support.responses import http
 from v2_conformance.wire.response import Ending, Limits
 from v2_conformance.wire.response_reader import ResponseReader, read_again
 
@@ -27,24 +26,6 @@ def test_no_bytes_and_no_segmentation_can_raise(tail: bytes, cuts: list[int]) ->
             reader.feed(b"")
         if reader.in_body:
             reader.response()
-
-
-@given(st.integers(1, 60), st.sampled_from(["counted", "chunked", "close", "excess"]))
-def test_the_segments_in_which_a_response_arrives_do_not_matter(step: int, how: str) -> None:
-    raw = {
-        "counted": http(b"0123456789" * 9, 200, ("X", "y")),
-        "chunked": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        b"a\r\n0123456789\r\n3\r\nabc\r\n0\r\nT: u\r\n\r\n",
-        "close": b"HTTP/1.1 200 OK\r\n\r\n" + b"0123456789" * 9,
-        "excess": http(b"0123456789"),
-    }[how]
-    reader = ResponseReader(Limits())
-    for start in range(0, len(raw), step):
-        reader.feed(raw[start : start + step])
-    if how == "close":
-        reader.feed(b"")
-    assert reader.done
-    assert same(reader.response()) == same(parsed(raw))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from v2_conformance.errors import LeakError
 from v2_conformance.own_files import own_document, own_names
@@ -105,14 +105,6 @@ class Mask:
                     masked[found.start() : end] = b"*" * (end - found.start())
         return bytes(masked)
 
-    def document(self, value: Any) -> Any:
-        """Return a JSON document without the secrets."""
-        if isinstance(value, dict):
-            return {self.text(key): self.document(item) for key, item in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.document(item) for item in value]
-        return self.text(value) if isinstance(value, str) else value
-
     def check(self, content: str | bytes, what: str) -> None:
         """Raise LeakError if `content`, which is about to be written as `what`, has a secret."""
         data = content.encode("utf-8", "replace") if isinstance(content, str) else content
@@ -159,13 +151,10 @@ class Mask:
 
     def _heads(self, data: bytes, found: Iterable[Message]) -> bytes:
         """Return `data` with the values of cookies and of `fields` hidden in every head."""
-        pieces: list[bytes] = []
-        at = 0
+        masked = bytearray(data)
         for start, end in (span for message in found for span in message.heads):
-            head = self._field.sub(lambda m: m[1] + b"*" * len(m[2]), data[start:end])
-            pieces += (data[at:start], head)
-            at = end
-        return b"".join((*pieces, data[at:]))
+            masked[start:end] = self._field.sub(_starred_value, data[start:end])
+        return bytes(masked)
 
 
 class MaskedStream:
@@ -187,6 +176,10 @@ class MaskedStream:
     def rest(self) -> bytes:
         """Return what was held back, now that the output has ended."""
         return self._mask.excerpt(self._held)
+
+
+def _starred_value(field: re.Match[bytes]) -> bytes:
+    return field[1] + b"*" * len(field[2])
 
 
 def _without_codings(raw: bytes, message: Message, limit: int) -> bytes | None:

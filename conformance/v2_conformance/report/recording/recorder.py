@@ -18,7 +18,6 @@ from io import FileIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import msgspec
 from msgspec.structs import replace
 
 from v2_conformance.bounded_files import create_new, write_all, write_whole
@@ -44,6 +43,7 @@ from v2_conformance.report.files import (
 from v2_conformance.report.recording.results import (
     calibration,
     case_result,
+    masked,
     recorded_exchange,
     withheld,
 )
@@ -278,7 +278,7 @@ def _header(
     )
     return RecordHeader(
         suite=this_suite(),
-        target=msgspec.convert(target.mask.document(msgspec.to_builtins(tested)), TargetInfo),
+        target=masked(tested, target.mask),
         started=started.isoformat(timespec="seconds"),
         own=own,
         planned=dict(Counter(case.requirement for case in cases)),

@@ -29,7 +29,7 @@ _LIMITS = Limits()
 def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResult:
     """One case as report.json has it."""
     facts = result.case.facts(profiles, result.cause)
-    said, long = (None, ()) if result.said is None else shortened(_masked(result.said, mask))
+    said, long = (None, ()) if result.said is None else shortened(masked(result.said, mask))
     exchanges = tuple(
         recorded_exchange(exchange, mask, of_client=isinstance(result.case, ClientCase))
         for exchange in result.exchanges
@@ -38,7 +38,7 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
     if mask.hides_anything:
         pairs = zip(result.exchanges, exchanges, strict=True)
         shows = any(kept.received != one.received for one, kept in pairs)
-        cause = _masked(_without_bytes(cause) if shows else cause, mask)
+        cause = masked(_without_bytes(cause) if shows else cause, mask)
     return CaseResult(
         id=facts.id,
         requirement=facts.requirement,
@@ -67,25 +67,25 @@ def calibration(found: Calibrated, mask: Mask) -> Calibration:
 
 def masked_seen(seen: Iterable[Observation], mask: Mask) -> tuple[Observation, ...]:
     """Return what exchanges show, without the target's secrets."""
-    return tuple(replace(one, first=_masked(one.first, mask)) for one in seen)
+    return tuple(replace(one, first=masked(one.first, mask)) for one in seen)
 
 
-def _masked(value: Any, mask: Mask) -> Any:
-    """Return a cause, a client's words, or a member of one, without the target's secrets, of the
-    same type.
+def masked(value: Any, mask: Mask) -> Any:
+    """Return a cause, a client's words, a target, or a member of one, without the target's secrets,
+    of the same type.
     """
     if isinstance(value, str):
         return mask.text(value)
     if isinstance(value, tuple):
-        return tuple(_masked(item, mask) for item in value)
+        return tuple(masked(item, mask) for item in value)
     if isinstance(value, bytes):  # a tensor that a client gave its user
         return mask.excerpt(value)
     if isinstance(value, dict):
-        return {mask.text(key): _masked(item, mask) for key, item in value.items()}
+        return {mask.text(key): masked(item, mask) for key, item in value.items()}
     if not isinstance(value, msgspec.Struct):
         return value
     members = {name: getattr(value, name) for name in value.__struct_fields__}
-    return type(value)(**{name: _masked(member, mask) for name, member in members.items()})
+    return type(value)(**{name: masked(member, mask) for name, member in members.items()})
 
 
 def _without_bytes(value: Any) -> Any:
