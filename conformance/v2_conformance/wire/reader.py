@@ -3,29 +3,29 @@
 # Theory
 # ------
 #
-# `Reader.raw` has all bytes that came, and nothing is ever taken out of it: an exchange keeps
-# them anyway. A message is offsets into it. What reads it is a generator, so that the code has the
-# order of the grammar (RFC 9112): head, body, the next head. Each `yield` waits for more bytes.
-# After the end of the connection, `eof`, it is resumed once more: only a body that lasts until
-# then goes on. Everything else is cut off there, which is not malformed.
+# `Reader.raw` holds every byte that came. Nothing is ever taken out, since the exchange keeps them
+# anyway: a message is a set of offsets into it. The code that reads is a generator, so it follows
+# the grammar (RFC 9112): a head, a body, the next head. Each `yield` waits for more bytes. When the
+# connection ends (`eof`), it resumes once more. A body without framing ends there; anything else is
+# cut off, which is not malformed.
 #
-# *Heads are read as tolerant clients read them.* One broken line must not make every response
-# unreadable, for then every case fails; judging looks at the bytes themselves (requirements C9 to
-# C18). So lines may end with LF, fields may be folded or have white space before the colon,
-# characters that end lines or strings elsewhere count as spaces, fields without a valid name are
-# left out, a status line may have any version and any reason, and a coding may be named twice.
-# Trailer fields are read in the same way.
+# *Heads are read tolerantly, as clients read them.* If one broken line made a response unreadable,
+# every case would fail. The requirements about HTTP syntax (C9 to C18) judge the bytes themselves.
+# So lines may end with LF, fields may be folded or have white space before the colon, characters
+# that end a line or a string elsewhere count as spaces, fields without a valid name are dropped, a
+# status line may have any version and any reason, and a coding may be listed twice. Trailer
+# fields are read the same way.
 #
-# *Framing is not guessed*, for whoever reads it in another way finds another message: a line
-# without a colon, lengths that differ or are not plain numbers, codings other than `chunked`, a
-# chunk whose size line or end is not what RFC 9112 says. Neither do we switch protocols (101).
-# Whoever sends such a message has sent something malformed.
+# *Framing is never guessed*, because another reader may guess differently and find another message.
+# These are malformed: a line without a colon, lengths that differ or are not plain numbers, codings
+# other than chunked, a chunk whose size line or end does not follow RFC 9112, and a switch to
+# another protocol (101).
 #
-# *Time is linear* in the bytes, however they are split: the search for the end of a head or of a
-# line goes on where it stopped, and a chunk costs about a microsecond. *Memory* is bounded by
-# `Limits`: a head, a size line or a trailer section that is longer than `Limits.head` is too
-# large, whoever feeds the reader stops when `raw` is too long (see `ResponseReader.cost`). Nearly
-# all fields of a run are alike, so short ones are read once.
+# *Time is linear* in the number of bytes, however they are split: a search for the end of a head or
+# a line continues where it stopped, and a chunk costs less than a microsecond. Servers repeat their
+# fields, so short ones are parsed once. *Memory is bounded*: a head, a size line or a trailer
+# section over `Limits.head` is too large, and the caller stops feeding when `raw` is too long
+# (`ResponseReader.cost`).
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ import re
 from collections.abc import Generator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import TOKEN
@@ -55,18 +54,17 @@ _LENGTHS = re.compile(r"([0-9]{1,20})(?:[ \t]*,[ \t]*\1)*")
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,20})(?:;[^\n]*|[ \t]*)\r\n")
 _CRLF = b"\r\n"
 _MOST_DIGITS = 20
-_SHORT = 4096
+_SHORT = 4096  # bytes of a head whose lines are cached
 _SHOWN = 60
 
 Fields = tuple[tuple[str, str], ...]
 """Names in lower case and values, in their order."""
-_Result = TypeVar("_Result")
-Waits = Generator[None, None, _Result]
+Waits = Generator[None, None, None]
 """Waits for more bytes at each `yield`."""
 
 
 class UnreadableError(Exception):
-    """Bytes that are no message, and how the exchange ends with them."""
+    """Bytes that cannot be read as a message; `ending` says how the exchange ends."""
 
     def __init__(self, what: str, ending: Ending = Ending.MALFORMED) -> None:
         super().__init__(what)
@@ -75,12 +73,13 @@ class UnreadableError(Exception):
 
 @dataclass(slots=True)
 class Message:
-    """A message whose head is there; `first` is its first line.
+    """A message whose head has come; `first` is its first line.
 
-    `framing` is what its fields say: "content-length", "chunked" or "close". Its body is `length`
-    bytes from `start` on, None if chunks or the end of the connection say where it ends. Of a
-    chunked one `body` has all whole chunks, `begun` is where the data of another one is, and
-    `chunks` is how many have begun. The message ends at `end`, if it is `whole`.
+    `combined` has its fields by name, repeated ones as one list. `framing` is what they say:
+    "content-length", "chunked" or "close". The body is `length` bytes from `start` on, None if
+    chunks or the end of the connection delimit it. If it is chunked, `body` has all whole chunks,
+    `begun` is where the data of the next one is, and `chunks` is how many have begun. A `whole`
+    message ends at `end`.
     """
 
     first: re.Match[bytes]
@@ -110,8 +109,8 @@ class Message:
 class Reader:
     """Reads a request incrementally; `feed(b"")` says that the peer closed.
 
-    `messages` are those whose heads came. It is `done` when it needs no more, unless it has an
-    `error`.
+    `messages` are those whose heads have come. It is `done` when it needs no more bytes, or it has
+    an `error`.
     """
 
     done = False
@@ -145,7 +144,7 @@ class Reader:
         end = len(self.raw) if message.length is None else message.start + message.length
         return memoryview(self.raw)[message.start : end]
 
-    def _read(self) -> Waits[None]:
+    def _read(self) -> Waits:
         while (message := self._head(0, b"", REQUEST_LINE)) is None:
             yield
         if message.framing == "close":
@@ -176,7 +175,7 @@ class Reader:
             length, framing = None, "chunked"
         return Message(first, fields, combined, framing, end, length, bytearray())
 
-    def _body(self, message: Message) -> Waits[None]:
+    def _body(self, message: Message) -> Waits:
         if message.length is not None:
             message.end = message.start + message.length
             while len(self.raw) < message.end:
@@ -189,7 +188,7 @@ class Reader:
             message.end = len(self.raw)
         message.whole = True
 
-    def _chunks(self, message: Message) -> Waits[None]:
+    def _chunks(self, message: Message) -> Waits:
         raw, body, at = self.raw, message.body, message.start
         while True:
             line = _SIZE_LINE.match(raw, at)

@@ -75,7 +75,7 @@ class ResponseReader(Reader):
             following,
         )
 
-    def _read(self) -> Waits[None]:
+    def _read(self) -> Waits:
         at = interim = 0
         while True:
             while (message := self._head(at, b"HTTP/", STATUS_LINE)) is None:
