@@ -236,8 +236,8 @@ class Message(NamedTuple):
 
 
 def read_messages(data: bytes) -> Iterator[Message]:
-    """Yield every message in `data`, interim responses and pipelined messages too. A body that has
-    chunks is in chunks, whatever its head says.
+    """Yield every message in `data`, interim responses and pipelined messages too. A body without a
+    length is in chunks if it looks so.
     """
     at = 0
     while at < len(data):
@@ -247,18 +247,20 @@ def read_messages(data: bytes) -> Iterator[Message]:
         head = read_head(data, at)
         heads: tuple[Span, ...] = ((at, head.end),)
         at = head.end
-        if head.is_interim:
+        lengths = map(decimal, head.values("content-length"))
+        length = next((one for one in lengths if one is not None), None)
+        if head.is_interim or (length is None and begins_message(data, at)):
             yield Message(heads)
             continue
-        *chunks, last = read_chunks(data, at)
-        body = tuple((chunk.data, chunk.end) for chunk in chunks)
-        if last.size == 0:
-            heads, at = (*heads, (last.data, last.end)), last.end
-        elif chunks:
-            body, at = (*body, (last.data, last.end)), last.end
+        if length is None or head.is_chunked:
+            *chunks, last = read_chunks(data, at)
+            body = tuple((chunk.data, chunk.end) for chunk in chunks)
+            if last.size == 0:
+                heads = (*heads, (last.data, last.end))
+            else:
+                body = (*body, (last.data, last.end))
+            at = last.end
         else:
-            lengths = map(decimal, head.values("content-length"))
-            length = next((one for one in lengths if one is not None), len(data))
             at = min(at + length, len(data))
             body = ((head.end, at),)
         yield Message(heads, body, tuple(codings_in(head.values("content-encoding"))))
