@@ -13,7 +13,7 @@ from v2_conformance.own_files import own_document, own_names
 from v2_conformance.protocol.content_codings import CodingError, decode, known
 from v2_conformance.redaction.forms import forms
 from v2_conformance.resources import folder
-from v2_conformance.wire.messages import Message, read_messages
+from v2_conformance.wire.messages import MessageSpans, read_messages
 
 WITHHELD = "(body withheld: it may have a secret in another form)"
 """The end of the note of an exchange of which a body is withheld."""
@@ -149,7 +149,7 @@ class Mask:
             return data
         return self._pattern.sub(lambda found: b"*" * len(found[0]), data)
 
-    def _heads(self, data: bytes, found: Iterable[Message]) -> bytes:
+    def _heads(self, data: bytes, found: Iterable[MessageSpans]) -> bytes:
         """Return `data` with the values of cookies and of `fields` hidden in every head."""
         masked = bytearray(data)
         for start, end in (span for message in found for span in message.heads):
@@ -182,7 +182,7 @@ def _starred_value(field: re.Match[bytes]) -> bytes:
     return field[1] + b"*" * len(field[2])
 
 
-def _without_codings(raw: bytes, message: Message, limit: int) -> bytes | None:
+def _without_codings(raw: bytes, message: MessageSpans, limit: int) -> bytes | None:
     """Return the body without its chunks and codings, b"" if it has neither; None if the codings
     cannot be removed.
     """

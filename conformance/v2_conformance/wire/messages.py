@@ -25,9 +25,7 @@ _STATUS = re.compile(rb"HTTP/\S*[ \t]+([0-9]{3})(?![0-9])")
 _SIZE_LINE = re.compile(rb"[ \t]*([0-9A-Fa-f]+)[ \t]*(?:;[^\n]*|\r?)\n")
 _DECIMAL = re.compile(r"[0-9]{1,19}")
 _BLANKS = (b" ", b"\t")
-# With more digits than these, a size is larger than any message.
-_MOST_DIGITS = 15
-_HUGE = 1 << 60
+_HUGE = 1 << 60  # a size larger than any message
 
 
 def decimal(text: str) -> int | None:
@@ -167,8 +165,8 @@ def _field(line: bytes, *folded: bytes) -> Field:
 
 
 class Chunk(NamedTuple):
-    """A chunk: its size line begins at `start` and has its digits at `digits`, its data goes from
-    `data` to `end` as far as it came, and what follows begins at `after`.
+    """A chunk: its size line begins at `start`, its data goes from `data` to `end` as far as it
+    came, and what follows begins at `after`.
 
     The last chunk has size 0, and the trailer section in the place of data. If no size can be read,
     `size` is None, and all remaining bytes are data. A chunk is `whole` if all of it came, with the
@@ -176,7 +174,6 @@ class Chunk(NamedTuple):
     """
 
     start: int
-    digits: tuple[int, int]
     size: int | None
     data: int
     end: int
@@ -201,30 +198,25 @@ def _chunk(data: bytes, at: int) -> Chunk:
     size_line = _SIZE_LINE.match(data, at)
     if size_line is None:
         return _rest(data, at)
-    size, digits, begin = _number(size_line[1]), size_line.span(1), size_line.end()
+    size, begin = min(int(size_line[1], 16), _HUGE), size_line.end()
     if not size:
         closing = _SECTION_END.search(data, begin - 1)
         end = len(data) if closing is None else closing.end()
-        return Chunk(at, digits, 0, begin, end, end, closing is not None)
+        return Chunk(at, 0, begin, end, end, closing is not None)
     end = min(begin + size, len(data))
     closing = _LINE_END.match(data, end)
     after = end if closing is None else closing.end()
-    return Chunk(at, digits, size, begin, end, after, closing is not None)
+    return Chunk(at, size, begin, end, after, closing is not None)
 
 
 def _rest(data: bytes, at: int) -> Chunk:
-    return Chunk(at, (at, at), None, at, len(data), len(data), whole=False)
-
-
-def _number(digits: bytes) -> int:
-    significant = digits.lstrip(b"0")
-    return int(significant or b"0", 16) if len(significant) <= _MOST_DIGITS else _HUGE
+    return Chunk(at, None, at, len(data), len(data), whole=False)
 
 
 Span = tuple[int, int]
 
 
-class Message(NamedTuple):
+class MessageSpans(NamedTuple):
     """Where a message has its head and its trailers, and the pieces of its body without framing.
 
     `codings` are its content codings. What does not look like a message is a body without a head.
@@ -235,14 +227,14 @@ class Message(NamedTuple):
     codings: tuple[str, ...] = ()
 
 
-def read_messages(data: bytes) -> Iterator[Message]:
+def read_messages(data: bytes) -> Iterator[MessageSpans]:
     """Yield every message in `data`, interim responses and pipelined messages too. A body without a
     length is in chunks if it looks so.
     """
     at = 0
     while at < len(data):
         if at and not begins_message(data, at):
-            yield Message((), ((at, len(data)),))
+            yield MessageSpans((), ((at, len(data)),))
             return
         head = read_head(data, at)
         heads: tuple[Span, ...] = ((at, head.end),)
@@ -250,7 +242,7 @@ def read_messages(data: bytes) -> Iterator[Message]:
         lengths = map(decimal, head.values("content-length"))
         length = next((one for one in lengths if one is not None), None)
         if head.is_interim or (length is None and begins_message(data, at)):
-            yield Message(heads)
+            yield MessageSpans(heads)
             continue
         if length is None or head.is_chunked:
             *chunks, last = read_chunks(data, at)
@@ -263,4 +255,4 @@ def read_messages(data: bytes) -> Iterator[Message]:
         else:
             at = min(at + length, len(data))
             body = ((head.end, at),)
-        yield Message(heads, body, tuple(codings_in(head.values("content-encoding"))))
+        yield MessageSpans(heads, body, tuple(codings_in(head.values("content-encoding"))))
