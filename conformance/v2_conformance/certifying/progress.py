@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from v2_conformance.conversations.result import CaseFinished
-from v2_conformance.report.shown.visible_text import short
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
@@ -15,6 +14,7 @@ from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.choosing.sizes import Traffic, large_traffic
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain, wrapped
+from v2_conformance.visible_text import short
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -8,10 +8,10 @@ import math
 from markupsafe import escape
 
 from v2_conformance.report.document import INCOMPLETE, Report
-from v2_conformance.report.shown.visible_text import on_one_line, short, visible
 from v2_conformance.report.verdict.standing import Standing, claim, claimed, standing
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.visible_text import on_one_line, short, visible
 
 LABEL = "V2 binary tensors"
 # Colors that differ for color-blind eyes, and on which white text has a contrast of 5 to 1.

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from v2_conformance.report.shown.visible_text import visible
+from v2_conformance.visible_text import visible
 
 _CODE = re.compile("`([^`\n]+)`")
 

@@ -9,7 +9,6 @@ from itertools import chain
 from math import prod
 
 from v2_conformance.report.document import Report
-from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.standing import missing, to_go
 from v2_conformance.report.words import listed
 from v2_conformance.suite.causes.base import counted
@@ -22,6 +21,7 @@ from v2_conformance.suite.causes.kinds import (
 )
 from v2_conformance.suite.models import ROLE, TensorSpec, contract
 from v2_conformance.suite.outcomes import Outcome, Word
+from v2_conformance.visible_text import short
 
 TITLE = "Before you trust this"
 _WHY = 300

@@ -18,10 +18,10 @@ from v2_conformance.pytest_plugin.items import NODE
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import from_json
 from v2_conformance.report.shown.fold import BRIEF, FULL
-from v2_conformance.report.shown.visible_text import short, visible
 from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.visible_text import short, visible
 
 _LONGEST = 200
 # A row's log, and all of them: a browser has to open the page.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.shown.visible_text import visible
 from v2_conformance.report.verdict.standing import claim, server_name, standing
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
+from v2_conformance.visible_text import visible
 
 
 def set_properties(item: pytest.Item, case: Case, result: CaseResult | None = None) -> None:

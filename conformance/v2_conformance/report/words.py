@@ -10,7 +10,6 @@ from functools import partial
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.report.causes.unhandled import unhandled_error
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
-from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.judged import failed_musts
 from v2_conformance.report.verdict.standing import is_decided, verdict_words
 from v2_conformance.suite.causes.base import body_words, counted, describe
@@ -18,6 +17,7 @@ from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.kinds import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, Blocks, catalogue
+from v2_conformance.visible_text import short
 
 _IDS = 6
 _NAME = 120

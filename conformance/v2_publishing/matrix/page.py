@@ -19,9 +19,9 @@ from v2_conformance.formats.html.page import requirement_anchor
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.templates import environment
 from v2_conformance.report.document import NOT_IMPLEMENTED
-from v2_conformance.report.shown.visible_text import short
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import BLOCKS, LEVELS, Blocks, families
+from v2_conformance.visible_text import short
 from v2_publishing.matrix.columns import Column
 from v2_publishing.matrix.folds import LEAST, Fold, folds
 from v2_publishing.matrix.heat import SHOWN, heat_map

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from v2_conformance.formats.html.page import requirement_anchor
 from v2_conformance.formats.templates import environment
-from v2_conformance.report.shown.visible_text import short
+from v2_conformance.visible_text import short
 from v2_publishing.matrix.columns import Column
 from v2_publishing.matrix.trends import trends
 from v2_publishing.site_index import SiteReport

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from v2_conformance.report.comparing.trend import LevelTally, Step, steps, tallies, version_order
-from v2_conformance.report.shown.visible_text import short
+from v2_conformance.visible_text import short
 from v2_publishing.matrix.columns import Column
 
 _NAME = 60

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.files import PACKED_REPORT, packed_bytes, write_atomically
-from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.tested import this_suite
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.verifying.verification import Verification, verify
+from v2_conformance.visible_text import short
 
 _LONGEST_REASON = 300
 _MOST_REQUIREMENTS = 1000

@@ -17,7 +17,6 @@ from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.registry import PAGE, Check, unchecked
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
-from v2_conformance.report.shown.visible_text import on_one_line, short
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import Standing, claimed, standing
 from v2_conformance.report.words import (
@@ -30,6 +29,7 @@ from v2_conformance.report.words import (
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES
 from v2_conformance.terminal_safe_text import in_github_actions
+from v2_conformance.visible_text import on_one_line, short
 
 # GitHub drops a step's summary of more than 1 MiB; a step may run this command more than once.
 MOST_BYTES = 1_000_000

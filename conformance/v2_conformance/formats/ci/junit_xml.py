@@ -5,10 +5,10 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.shown.visible_text import visible
 from v2_conformance.report.verdict.standing import claim, server_name, standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import families
+from v2_conformance.visible_text import visible
 
 _SKIPPED = (Outcome.UNSUPPORTED, Outcome.NOT_RUN)
 _ERRORS = (Outcome.ERROR, Outcome.INCONCLUSIVE)

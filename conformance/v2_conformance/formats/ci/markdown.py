@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from v2_conformance.report.shown.visible_text import on_one_line
+from v2_conformance.visible_text import on_one_line
 
 
 def inert(text: str) -> str:

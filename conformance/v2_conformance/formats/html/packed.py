@@ -38,9 +38,9 @@ from v2_conformance.report.shown.fold import (
     folded_exchanges,
 )
 from v2_conformance.report.shown.said import said_lines
-from v2_conformance.report.shown.visible_text import short
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import NotKept
+from v2_conformance.visible_text import short
 
 _LEVEL = 6
 _MOST_PACKED = 24_000_000  # of bytes that are packed, whatever the room: for time and memory

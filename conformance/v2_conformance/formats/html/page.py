@@ -43,13 +43,13 @@ from v2_conformance.report.document import (
     Report,
     RequirementResult,
 )
-from v2_conformance.report.shown.visible_text import short
 from v2_conformance.report.verdict.claims import claims
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.report.words import headline, lost, lost_by, must_words, shown_causes
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES, LEVELS, Basis, families
+from v2_conformance.visible_text import short
 
 # The page stays below 2 MB: the bytes of exchanges get what everything else leaves of this.
 _PAGE_BYTES = 1_950_000

@@ -15,8 +15,8 @@ from v2_conformance.report.shown.fold import (
     folded_exchanges,
     in_bytes,
 )
-from v2_conformance.report.shown.visible_text import short
 from v2_conformance.suite.causes.base import counted
+from v2_conformance.visible_text import short
 
 _MOST_EXCHANGES = 6
 _MOST_SECTIONS = 12

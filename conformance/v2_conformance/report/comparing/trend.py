@@ -12,9 +12,9 @@ from itertools import pairwise
 
 from v2_conformance.report.comparing.diff import ChangeKind, kind_of_change
 from v2_conformance.report.document import Report
-from v2_conformance.report.shown.visible_text import short
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, Level
+from v2_conformance.visible_text import short
 
 _NOT_SHOWN = frozenset({Outcome.NOT_RUN, Outcome.INCONCLUSIVE})
 _LONGEST_VERSION = 100

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from v2_conformance.protocol.message import json_object, parameters_of
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
-from v2_conformance.report.shown.visible_text import on_one_line
+from v2_conformance.visible_text import on_one_line
 from v2_conformance.wire.messages import (
     Head,
     begins_message,

@@ -24,10 +24,10 @@ from v2_conformance.report.shown.annotate import (
     annotate_response,
 )
 from v2_conformance.report.shown.json_marks import wrong_in_json
-from v2_conformance.report.shown.visible_text import is_visible, short, visible
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
 from v2_conformance.suite.outcomes import FAILED, Purpose
+from v2_conformance.visible_text import is_visible, short, visible
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 

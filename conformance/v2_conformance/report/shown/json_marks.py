@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from v2_conformance.report.shown.visible_text import short, visible
 from v2_conformance.suite.causes.base import FirstDifference
+from v2_conformance.visible_text import short, visible
 
 _MOST = 256 * 1024  # bytes; longer JSON is not searched
 _LONGEST = 40

@@ -20,10 +20,10 @@ from v2_conformance.report.document import (
     OverallVerdict,
     Report,
 )
-from v2_conformance.report.shown.visible_text import short, visible
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.kinds import OutOfTime, RoleAbsent
 from v2_conformance.suite.outcomes import FAILED, Outcome
+from v2_conformance.visible_text import short, visible
 
 # For each verdict the outcome whose color it has, and its sign: no reader depends on the color.
 TONES = {
