@@ -11,10 +11,10 @@ from support.scenarios import plain
 from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance import verify
 from v2_conformance.errors import ReportFileError
+from v2_conformance.formats.said import said_lines
 from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.report.long_said import LongSaid, restored, shortened
-from v2_conformance.report.shown.said import said_lines
 from v2_conformance.suite.tasks import Line, Said, SaidTensor
 from v2_conformance.wire.exchange import Body
 

@@ -12,10 +12,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from support.reports import passes, report_of
 from v2_conformance.formats.html.packed import Replay
 from v2_conformance.formats.html.page import case_anchor, render
 from v2_conformance.formats.replay.commands import replay_command
+from v2_conformance.formats.shown import Shown
 from v2_conformance.report.document import CaseResult, Report
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
@@ -52,26 +55,21 @@ def ids_of(page: str) -> list[str]:
     return [row[0] for row in index_of(page)["cases"]]
 
 
-def records_of(page: str) -> dict[str, dict[str, Any]]:
-    """By the id of its case, what is shown once it is opened; its bytes are `data`."""
+def records_of(page: str) -> dict[str, Shown]:
+    """By the id of its case, what is shown once it is opened."""
     found = re.search(_SCRIPT.format("application/octet-stream", "packed"), page)
     assert found is not None
     return records_in(found[1], ids_of(page))
 
 
-def records_in(stream: str, ids: list[str]) -> dict[str, dict[str, Any]]:
-    """The records of a stream in base64, for the cases with these ids."""
-    data = zlib.decompress(base64.b64decode(stream)) if stream else b""
-    records = {}
-    at = 0
-    while at < len(data):
-        end = at + 8 + int.from_bytes(data[at : at + 4], "big")
-        length = int.from_bytes(data[at + 4 : at + 8], "big")
-        record = json.loads(data[at + 8 : end])
-        record["data"] = data[end : end + length]
-        records[ids[record["case"]]] = record
-        at = end + length
-    return records
+def records_in(stream: str, ids: list[str]) -> dict[str, Shown]:
+    """What a stream in base64 has of the cases with these ids."""
+    lines = zlib.decompress(base64.b64decode(stream)).split(b"\n") if stream else []
+    return {
+        name: msgspec.json.decode(line, type=Shown)
+        for name, line in zip(ids, lines, strict=False)
+        if line
+    }
 
 
 class Page(HTMLParser):

@@ -17,10 +17,11 @@ from markupsafe import escape
 from tools import ROOT
 from v2_conformance.formats.html.page import requirement_anchor
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
+from v2_conformance.formats.sections import Message, Section
+from v2_conformance.formats.shown import hexdump
 from v2_conformance.public_address import REPOSITORY
 from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import NOT_IMPLEMENTED
-from v2_conformance.report.shown.annotate import Section, annotate_request
 from v2_conformance.report.words import losses
 from v2_conformance.runs.targets.make import make_target
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
@@ -143,7 +144,7 @@ def ranges(case: Case | None) -> list[Range]:
             100 * (one.end - one.start) / len(data),
             _text(one),
         )
-        for one in annotate_request(data, request.answers).sections
+        for one in Message("request", data, request.answers).sections
     ]
 
 
@@ -153,8 +154,8 @@ def _text(section: Section) -> str:
         shown = "".join(c if c == "\n" or c.isprintable() else "." for c in text)
         return shown if len(shown) <= _MOST_TEXT else f"{shown[:_MOST_TEXT]}\n…"
     more = len(section.data) - _MOST_BYTES
-    rows = [row.line for row in section.rows(0, _MOST_BYTES)]
-    return "\n".join([*rows, *([f"… and {more} more bytes"] if more > 0 else [])])
+    rows = hexdump(section.data[:_MOST_BYTES], section.base)
+    return rows + (f"… and {more} more bytes" if more > 0 else "")
 
 
 def _published(entry: Mapping[str, Any]) -> Published:

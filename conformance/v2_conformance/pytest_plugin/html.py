@@ -12,12 +12,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from v2_conformance.formats.shown import BRIEF, FULL, shown
 from v2_conformance.formats.templates import base
 from v2_conformance.formats.text.plain_exchanges import exchange_lines
 from v2_conformance.pytest_plugin.items import NODE
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import from_json
-from v2_conformance.report.shown.fold import BRIEF, FULL
 from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import Outcome
@@ -98,7 +98,7 @@ def verdict_html(report: Report) -> str:
 def wire_log(case: CaseResult) -> str:
     """A case's exchanges as text, not escaped: of what passed, only the start of each section."""
     limits = BRIEF if case.outcome is Outcome.PASS else FULL
-    return short("\n".join(exchange_lines(case, limits, canaries=BRIEF)), _ROW_CHARS)
+    return short("\n".join(exchange_lines(shown(case, limits, BRIEF))), _ROW_CHARS)
 
 
 def _added(element: str, *files: Path) -> str:

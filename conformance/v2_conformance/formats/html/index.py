@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from v2_conformance.formats.html.sources import Source, source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, WORST_FIRST
+from v2_conformance.formats.shown import in_milliseconds
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.shown.fold import in_milliseconds
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES
 from v2_conformance.visible_text import short

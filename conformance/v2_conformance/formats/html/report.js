@@ -88,9 +88,8 @@
     if (one.message && one.list.quiet) box.append(coded("p", one.message, "message"));
     if (one.why) box.append(coded("p", one.why, "why"));
     one.cite.forEach(function (source) { box.append(cited(source)); });
-    Exchanges.records().then(function (records) {
-      var record = records.get(one.place);
-      if (record) Exchanges.show(box, record, box.id, link, byId("index").dataset.client !== undefined);
+    Exchanges.shownAt(one.place).then(function (shown) {
+      if (shown) Exchanges.show(box, shown, box.id, link, byId("index").dataset.client !== undefined);
       else if (one.list.sent) box.append(command(one));
       reveal(box);
     }).catch(function () { box.append(command(one)); });
@@ -306,7 +305,7 @@
 
   // Long bytes scroll within their box: to the first difference, without moving the page.
   function reveal(root) {
-    all("pre mark.diff:first-of-type", root).forEach(function (difference) {
+    all("pre mark.wrong:first-of-type", root).forEach(function (difference) {
       var box = difference.closest("pre");
       box.scrollTop += difference.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 2;
     });

@@ -10,10 +10,9 @@ from rich.text import Text
 from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.replay.commands import replay_command, show_command
+from v2_conformance.formats.shown import WHOLE, Shown, shown
 from v2_conformance.formats.text.terminal_exchanges import LIMITS, in_ascii, message_lines
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
-from v2_conformance.report.shown.fold import WHOLE, canary_answers, folded_exchanges
-from v2_conformance.report.shown.said import said_lines
 from v2_conformance.report.words import lost_by
 from v2_conformance.suggestions import closest, question
 from v2_conformance.terminal_safe_text import WIDTH, matches, plain
@@ -66,15 +65,21 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
             text.stylize(LOOKS[case.outcome].style, 0, len(outcome))
         yield text
     yield from _paragraph("Outcome", case.message or case.outcome.words)
-    yield from _difference(case)
-    yield from _said(case)
-    yield from _canaries(case)
+    limits = WHOLE if full else LIMITS
+    found = shown(case, limits, limits)
+    yield from _difference(found)
+    if found.said:
+        yield from _paragraph("What the client said", "")
+        for words in found.said:
+            yield from _wrapped(in_ascii(words))
+    if found.survival:
+        yield from _paragraph("Known-good requests", found.survival)
     yield from _paragraph("Why this case", case.why)
     yield from _requirement(report, case)
     if case.cite:
         yield from _paragraph("Allowed by", "")
         yield from _cited(case.cite)
-    yield from _exchanges(case, full=full)
+    yield from _exchanges(found)
     yield from _replay(report, case, path)
 
 
@@ -101,49 +106,20 @@ def _cited(cite: Sequence[CitedDocument]) -> Iterator[Text]:
         yield Text(f"  {plain(cited.url)}", style="dim")
 
 
-def _difference(case: CaseResult) -> Iterator[Text]:
-    found = case.difference
-    if found is None:
+def _difference(found: Shown) -> Iterator[Text]:
+    if found.difference is None:
         return
-    yield from _paragraph(
-        "First difference",
-        f"output {found.output} {found.datatype}, element {found.element}, byte {found.offset} of "
-        "its blob",
-    )
-    sides = (
-        ("expected", found.expected, found.expected_value, "green"),
-        ("got", found.got, found.got_value, "red"),
-    )
-    for side, data, value, style in sides:
+    yield from _paragraph("First difference", found.difference.where)
+    for side, value, data in found.difference.sides:
+        style = "green" if side == "expected" else "red"
         yield from _wrapped(f"{side}: {data or 'nothing'} ({value})", style)
 
 
-def _said(case: CaseResult) -> Iterator[Text]:
-    """Yield what the client says that its user got."""
-    found = said_lines(case)
-    if found:
-        yield from _paragraph("What the client said", "")
-        for line in found:
-            yield from _wrapped(in_ascii(line))
-
-
-def _canaries(case: CaseResult) -> Iterator[Text]:
-    """Yield what the known-good requests after the case showed."""
-    answers = canary_answers(case)
-    if not answers:
-        return
-    right = "as before the case"  # the model's own answer, which may be wrong itself
-    words = [f"{answer.where}: {right if answer.right else 'WRONG'}" for answer in answers]
-    heading = "Canary: a known-good request, sent after the case"
-    yield from _paragraph(heading, "; ".join(words))
-
-
-def _exchanges(case: CaseResult, *, full: bool) -> Iterator[Text]:
-    limits = WHOLE if full else LIMITS
-    for number, exchange in enumerate(folded_exchanges(case, limits, canaries=limits), 1):
+def _exchanges(found: Shown) -> Iterator[Text]:
+    for number, exchange in enumerate(found.exchanges, 1):
         title = f": {in_ascii(exchange.title)}" if exchange.title else ""
-        heading = f"Exchange {number} of {len(case.exchanges)}{title}"
-        yield from _paragraph(heading, in_ascii(", ".join(exchange.facts)))
+        heading = f"Exchange {number} of {len(found.exchanges)}{title}"
+        yield from _paragraph(heading, in_ascii(exchange.facts))
         for message in exchange.messages:
             yield from message_lines(message)
 

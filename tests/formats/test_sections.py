@@ -1,4 +1,4 @@
-"""Annotated messages: every byte is in one section and in order, whatever was recorded."""
+"""Messages in sections: every byte is in one and in order, whatever was recorded."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from v2_conformance.formats.sections import Message
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.report.shown.annotate import (
-    AnnotatedMessage,
-    Section,
-    annotate_request,
-    annotate_response,
-)
 
 BLOB = bytes(range(16))
+
+
+def cut_request(data: bytes, answers: int = 1) -> Message:
+    return Message("request", data, answers)
+
+
+def cut_response(data: bytes, answers: int = 1) -> Message:
+    return Message("response", data, answers)
 
 
 def document(size: Any = 16, name: Any = "INPUT0", member: str = "inputs") -> bytes:
@@ -46,23 +49,18 @@ def counted(json_part: bytes) -> str:
     return f"{HEADER_LENGTH}: {len(json_part)}"
 
 
-def kinds(message: AnnotatedMessage) -> list[str]:
+def kinds(message: Message) -> list[str]:
     return [section.kind for section in message.sections]
 
 
-def check_cover(message: AnnotatedMessage, data: bytes) -> None:
-    """Every byte once and in order, in sections and in the rows of each."""
+def check_cover(message: Message, data: bytes) -> None:
+    """Every byte once and in order."""
     at = 0
     for section in message.sections:
         assert section.start == at
         assert section.end >= at
         at = section.end
         assert len(section.data) <= section.end - section.start
-        shown = b"".join(bytes.fromhex(row.hex) for row in section.rows())
-        assert shown == section.data
-        assert [row.offset for row in section.rows()] == list(
-            range(section.base, section.base + len(section.data), 16)
-        )
     assert at == len(data)
 
 
@@ -121,16 +119,16 @@ MESSAGES = st.binary(max_size=100) | st.tuples(HEADS, BODIES).map(b"".join)
 
 @given(MESSAGES)
 def test_any_bytes_are_covered_once_and_in_order(data: bytes) -> None:
-    check_cover(annotate_request(data), data)
-    check_cover(annotate_response(data), data)
+    check_cover(cut_request(data), data)
+    check_cover(cut_response(data), data)
 
 
 @given(ENTRIES, st.binary(max_size=40), st.sampled_from(["inputs", "outputs"]))
 def test_any_json_entries_are_covered(entries: list[Any], blobs: bytes, member: str) -> None:
     body = json.dumps({member: entries}).encode() + blobs
     for message, data in (
-        (annotate_request(request(body)), request(body)),
-        (annotate_response(response(body)), response(body)),
+        (cut_request(request(body)), request(body)),
+        (cut_response(response(body)), response(body)),
     ):
         check_cover(message, data)
         assert b"".join(section.data for section in message.sections) == data
@@ -147,7 +145,7 @@ def test_chunks_are_put_together(sizes: list[int]) -> None:
         at += len(piece)
     head = request(b"", counted(document()), "Transfer-Encoding: chunked", length=False)
     data = head + chunks + b"0\r\n\r\n"
-    message = annotate_request(data)
+    message = cut_request(data)
     check_cover(message, data)
     assert kinds(message) == ["head", "json", "blob", "raw"]
     assert message.sections[1].data == document()
@@ -159,19 +157,19 @@ def test_chunks_are_put_together(sizes: list[int]) -> None:
 
 def test_a_blob_has_its_tensors_name_and_range() -> None:
     data = request(document() + BLOB, counted(document()))
-    message = annotate_request(data)
+    message = cut_request(data)
     assert kinds(message) == ["head", "json", "blob"]
     blob = message.sections[2]
     assert blob.label == "INPUT0 FP32 [4]"
     assert (blob.base, blob.end) == (len(document()), len(data))
-    assert blob.rows()[0].hex == BLOB.hex(" ")
-    assert message.notes == ()
+    assert blob.data == BLOB
+    assert message.notes == []
 
 
 @pytest.mark.parametrize("shift", [-1, 1, 5])
 def test_a_wrong_header_length_is_followed_and_noted(shift: int) -> None:
     end = len(document()) + shift
-    message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {end}"))
+    message = cut_request(request(document() + BLOB, f"{HEADER_LENGTH}: {end}"))
     assert message.sections[1].end - message.sections[1].start == end
     assert f"is {end}, but the JSON object ends after byte {len(document())}" in message.notes[0]
     assert message.json_end == message.sections[0].end + len(document())
@@ -179,7 +177,7 @@ def test_a_wrong_header_length_is_followed_and_noted(shift: int) -> None:
 
 @pytest.mark.parametrize("length", [0, 3, 10**6])
 def test_where_the_header_length_cuts_is_counted_in_what_was_recorded(length: int) -> None:
-    message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {length}"))
+    message = cut_request(request(document() + BLOB, f"{HEADER_LENGTH}: {length}"))
     assert message.header_cut == message.sections[0].end + length
 
 
@@ -188,14 +186,14 @@ def test_where_the_header_length_cuts_a_chunked_body_its_framing_does_not_count(
     chunks = b"5\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (body[:5], len(body) - 5, body[5:])
     fields = ("Transfer-Encoding: chunked", f"{HEADER_LENGTH}: 7")
     sent = request(chunks, *fields, length=False)
-    cut = annotate_request(sent).header_cut
+    cut = cut_request(sent).header_cut
     assert cut is not None
     assert sent[:cut].endswith(b"\r\n" + body[5:7])
 
 
 @pytest.mark.parametrize("value", ["-1", "0x10", "1.0", "", "9" * 30, "12, 12"])
 def test_an_unusable_header_length_is_noted(value: str) -> None:
-    message = annotate_request(request(document() + BLOB, f"{HEADER_LENGTH}: {value}"))
+    message = cut_request(request(document() + BLOB, f"{HEADER_LENGTH}: {value}"))
     assert kinds(message) == ["head", "json", "blob"]
     assert HEADER_LENGTH in message.notes[0]
 
@@ -203,96 +201,88 @@ def test_an_unusable_header_length_is_noted(value: str) -> None:
 @pytest.mark.parametrize("size", [-1, "16", True, None, 1.5, 10**400, [16], {}, float("inf")])
 def test_a_size_that_is_no_size_leaves_the_rest_unnamed(size: Any) -> None:
     head = document(size)
-    message = annotate_request(request(head + BLOB, counted(head)))
+    message = cut_request(request(head + BLOB, counted(head)))
     assert kinds(message) == ["head", "json", "slack"]
     assert "no usable binary_data_size" in message.sections[2].label
 
 
 def test_a_tensor_without_bytes_has_a_size() -> None:
     head = document(0)
-    message = annotate_request(request(head, counted(head)))
+    message = cut_request(request(head, counted(head)))
     assert "no usable binary_data_size" not in "".join(one.label for one in message.sections)
-    message = annotate_request(request(head + BLOB, counted(head)))
+    message = cut_request(request(head + BLOB, counted(head)))
     assert (kinds(message)[-1], message.sections[-1].data) == ("slack", BLOB)
     assert "no usable binary_data_size" not in message.sections[-1].label
 
 
 def test_bytes_after_the_end_are_slack() -> None:
-    message = annotate_response(response(b"{}") + b"HTTP/1.1 200 OK\r\n\r\n")
+    message = cut_response(response(b"{}") + b"HTTP/1.1 200 OK\r\n\r\n")
     assert kinds(message) == ["head", "json", "slack"]
     assert message.sections[2].label == "after the end of the response"
 
 
 def test_interim_responses_are_heads() -> None:
-    message = annotate_response(b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"{}"))
+    message = cut_response(b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"{}"))
     assert [section.label for section in message.sections] == ["interim response", "head", "JSON"]
 
 
 def test_no_json_is_raw() -> None:
-    assert kinds(annotate_response(response(b"404 page not found"))) == ["head", "raw"]
-    assert kinds(annotate_response(b"SSH-2.0\r\n")) == ["raw"]
-    assert kinds(annotate_response(response(b"\x1f\x8b", "Content-Encoding: gzip"))) == [
+    assert kinds(cut_response(response(b"404 page not found"))) == ["head", "raw"]
+    assert kinds(cut_response(b"SSH-2.0\r\n")) == ["raw"]
+    assert kinds(cut_response(response(b"\x1f\x8b", "Content-Encoding: gzip"))) == [
         "head",
         "raw",
     ]
 
 
 def test_a_cut_off_response_says_so() -> None:
-    message = annotate_response(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{")
-    assert message.notes == ("Content-Length is 50, but the body has 1 byte",)
-    assert annotate_response(b"") == AnnotatedMessage(())
+    message = cut_response(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{")
+    assert message.notes == ["Content-Length is 50, but the body has 1 byte"]
+    assert cut_response(b"").sections == []
 
 
 def test_deep_and_huge_json_is_raw() -> None:
     for body in (b'{"inputs":' + b"[" * 100_000, b'{"a":' + b"1" * 10_000 + b"}"):
-        assert kinds(annotate_request(request(body))) == ["head", "raw"]
+        assert kinds(cut_request(request(body))) == ["head", "raw"]
 
 
 def test_many_empty_tensors_do_not_make_many_sections() -> None:
     entries = [{"name": "x", "parameters": {"binary_data_size": 0}}] * 10_000
     head = json.dumps({"inputs": entries}).encode()
-    assert len(annotate_request(request(head + b"!", counted(head))).sections) < 100
+    assert len(cut_request(request(head + b"!", counted(head))).sections) < 100
 
 
 def test_places_are_told_by_their_offset_in_the_body_or_in_all_that_came() -> None:
     data = response(b"{}") + b"more"
-    head, json_part, more = annotate_response(data).sections
+    head, json_part, more = cut_response(data).sections
     assert (head.base, head.in_body) == (0, False)
     assert (json_part.base, json_part.in_body) == (0, True)
     assert (more.base, more.in_body) == (len(data) - 4, False)
 
 
-@pytest.mark.parametrize("base", [0, 0xFFFFF0, 0x1234567])
-def test_a_row_knows_where_its_line_has_each_byte(base: int) -> None:
-    (row,) = Section("blob", "x", 0, 4, b"\x00AB\xff", base).rows()
-    places = [row.places(column) for column in range(4)]
-    assert [row.line[digits : digits + 2] for digits, _ in places] == ["00", "41", "42", "ff"]
-    assert [row.line[sign] for _, sign in places] == [".", "A", "B", "."]
-
-
 def test_an_empty_line_before_a_request_is_a_part_of_its_head() -> None:
     plain = request(document(), counted(document()))
-    message = annotate_request(b"\r\n" + plain)
-    assert kinds(message) == kinds(annotate_request(plain))
+    message = cut_request(b"\r\n" + plain)
+    assert kinds(message) == kinds(cut_request(plain))
     assert message.sections[0].data.startswith(b"\r\nPOST ")
 
 
 def test_two_messages_are_annotated_if_there_are_two_answers() -> None:
     plain = request(document(), counted(document()))
-    pair = annotate_request(plain + plain, 2)
-    assert kinds(pair) == 2 * kinds(annotate_request(plain))
+    pair = cut_request(plain + plain, 2)
+    assert kinds(pair) == 2 * kinds(cut_request(plain))
     assert "head of the second request" in [section.label for section in pair.sections]
     assert b"".join(section.data for section in pair.sections) == plain + plain
-    answers = annotate_response(2 * response(b"{}"), 2)
+    answers = cut_response(2 * response(b"{}"), 2)
     assert [section.label for section in answers.sections][2] == "head of the second response"
-    assert kinds(annotate_response(response(b"{}") + b"xyz", 2)) == ["head", "json", "slack"]
+    assert kinds(cut_response(response(b"{}") + b"xyz", 2)) == ["head", "json", "slack"]
 
 
 def test_long_json_is_shown_but_not_looked_into() -> None:
     document = b'{"outputs":[' + b" " * 300_000 + b"]}"
     head = b"HTTP/1.1 200 OK\r\nInference-Header-Content-Length: %d\r\n\r\n" % len(document)
-    _, text, blob = annotate_response(head + document + b"\x01\x00\x00\x00").sections
+    _, text, blob = cut_response(head + document + b"\x01\x00\x00\x00").sections
     assert (text.kind, text.data) == ("json", document)
     assert (blob.kind, blob.data) == ("blob", b"\x01\x00\x00\x00")
-    (_, whole) = annotate_response(b"HTTP/1.1 200 OK\r\n\r\n" + document).sections
+    (_, whole) = cut_response(b"HTTP/1.1 200 OK\r\n\r\n" + document).sections
     assert (whole.kind, whole.data) == ("json", document)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from v2_conformance.suite.causes.base import FirstDifference
-from v2_conformance.visible_text import short, visible
+from v2_conformance.visible_text import on_one_line, short
 
 _MOST = 256 * 1024  # bytes; longer JSON is not searched
 _LONGEST = 40
@@ -37,7 +37,7 @@ def wrong_in_json(data: bytes, difference: FirstDifference | None) -> Mark | Non
     for found in _TOKEN.finditer(data):
         word = found[0]
         if word[0] not in _PUNCTUATION and word[:1] != b'"' and not _WORD.fullmatch(word):
-            shown = visible(short(word.decode(), _LONGEST))
+            shown = on_one_line(short(word.decode(), _LONGEST))
             return Mark(*found.span(), f"not JSON: {shown}")
     try:
         json.loads(text)
@@ -54,8 +54,8 @@ def wrong_in_json(data: bytes, difference: FirstDifference | None) -> Mark | Non
 
 def _differing(data: bytes, difference: FirstDifference) -> Mark | None:
     for name, count, span in _elements(data, difference.element):
-        if count > difference.element and visible(name) == visible(difference.output):
-            words = f"first differing element: {difference.element} of {visible(name)}"
+        if count > difference.element and on_one_line(name) == on_one_line(difference.output):
+            words = f"first differing element: {difference.element} of {on_one_line(name)}"
             return Mark(*span, words)
     return None
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from v2_conformance.report.shown.json_marks import wrong_in_json
+from v2_conformance.formats.json_marks import wrong_in_json
 from v2_conformance.suite.causes.base import FirstDifference
 
 

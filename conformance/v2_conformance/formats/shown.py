@@ -1,0 +1,462 @@
+"""A case as people are shown it: one model for the page, the terminal and logs.
+
+    CaseResult ─ shown(case, limits) ─► Shown ─ msgspec.json ─► the page's script
+                                              └ text/ ────────► the terminal, pytest-html
+
+`Shown` is plain data. It has everything that depends on the meaning of the bytes: the sections of
+each message, which bytes of them are shown, as text or as a hexdump, what is left out, and the
+first wrong byte. What prints it only has to place and color it. Text in it is visible (see
+`visible_text`) and of bounded length, but escaped for no format.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from v2_conformance.formats.json_marks import Mark, wrong_in_json
+from v2_conformance.formats.said import said_lines
+from v2_conformance.formats.sections import Message, Name, Section
+from v2_conformance.report.document import CaseResult
+from v2_conformance.suite.causes.base import FirstDifference
+from v2_conformance.suite.causes.causes import NotKept, unsurvived
+from v2_conformance.suite.outcomes import FAILED, Purpose
+from v2_conformance.visible_text import is_visible, on_one_line, short, visible
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
+
+COLORS = 5  # of blobs; their titles tell them apart as well
+_WIDTH = 16
+# Around the first wrong byte so much is shown, in bytes before its row and from there on.
+_AROUND = (32, 48)
+_BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
+_PRINTABLE = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
+_LONGEST = 400  # of text from a server
+_ENDINGS = {
+    Ending.COMPLETE: "complete response",
+    Ending.CLOSED: "connection closed before a complete response",
+    Ending.RESET: "connection reset before a complete response",
+    Ending.REFUSED: "no connection",
+    Ending.TIMEOUT: "timed out",
+    Ending.TOO_LARGE: "response too large",
+    Ending.MALFORMED: "malformed HTTP",
+    Ending.LEFT: "the client did not wait for an answer",
+}
+_ENDINGS_OF_CLIENTS = {
+    **_ENDINGS,
+    Ending.COMPLETE: "answered as scripted",
+    Ending.CLOSED: "the request did not arrive completely",
+    Ending.RESET: "the client left before it had its answer",
+    Ending.MALFORMED: "what arrived is not a request",
+}
+
+Look = Literal["", "hex", "wrong", "pointer", "left-out"]
+
+
+class Run(NamedTuple):
+    """A piece of a part's text. A `pointer` says what is wrong with the bytes above it.
+
+    That of `hex` is short, for the page's sake: the offset of the first byte, a space, and the
+    digits of all bytes, which are shown in rows of a hexdump.
+    """
+
+    look: Look
+    text: str
+
+    @property
+    def lines(self) -> str:
+        """The text as it is shown."""
+        if self.look != "hex":
+            return self.text
+        base, digits = self.text.split()
+        return hexdump(bytes.fromhex(digits), int(base, 16))
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A section of a message with `size` bytes: its title, and the text of what is shown of it.
+
+    `look` is the section's kind; a blob's has its number, modulo COLORS. `sha256` is the digest of
+    the whole content if bytes of it are left out.
+    """
+
+    title: str
+    look: str
+    size: int
+    is_text: bool = False
+    runs: tuple[Run, ...] = ()
+    sha256: str = ""
+
+    @property
+    def text(self) -> str:
+        """Everything that is shown, in lines."""
+        return "".join(run.lines for run in self.runs)
+
+
+class Tick(NamedTuple):
+    """A place in a message, in bytes from its start, that a drawing of it marks."""
+
+    place: int
+    words: str
+    look: str
+
+
+class ShownMessage(msgspec.Struct, frozen=True):
+    """A request or a response of `size` bytes; `notes` are oddities."""
+
+    title: str
+    size: int
+    notes: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    ticks: tuple[Tick, ...] = ()
+
+
+class ShownExchange(msgspec.Struct, frozen=True):
+    """One exchange of a case: `title` says what it was for, `facts` how it went."""
+
+    title: str
+    facts: str
+    complete: bool
+    messages: tuple[ShownMessage, ShownMessage]
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """The first wrong element: where, and each side with its value and its bytes."""
+
+    where: str
+    sides: tuple[tuple[str, str, str], ...]
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """A case, as it is shown once somebody looks at it.
+
+    `said` is what a client said, `survival` what known-good requests after the case showed,
+    `elsewhere` are the cases with the exchanges that it is about, `replay` sends it again.
+    """
+
+    difference: Difference | None = None
+    said: tuple[str, ...] = ()
+    survival: str = ""
+    elsewhere: tuple[str, ...] = ()
+    exchanges: tuple[ShownExchange, ...] = ()
+    replay: str = ""
+
+
+class Limits(NamedTuple):
+    """How many bytes of a section are shown, at its start and at its end.
+
+    Heads and JSON are text, which takes less room, so `first_of_text` of their bytes are shown.
+    """
+
+    first: int
+    last: int
+    first_of_text: int
+
+
+FULL = Limits(512, 64, first_of_text=2048)
+BRIEF = Limits(96, 32, first_of_text=384)
+WHOLE = Limits(sys.maxsize, 0, first_of_text=sys.maxsize)
+
+
+def shown(case: CaseResult, limits: Limits, canaries: Limits | None = None) -> Shown:
+    """Return a case as it is shown; the bytes around the first wrong one are always there.
+
+    Known-good requests that were answered as they must be are folded by `canaries`, and left out if
+    that is None.
+    """
+    exchanges = []
+    for exchange in case.exchanges:
+        used = canaries if exchange.purpose.canary and not case.died else limits
+        if used is not None:
+            exchanges.append(_exchange(exchange, used, case))
+    return Shown(
+        difference=_difference(case.difference),
+        said=tuple(said_lines(case)),
+        survival=_survival(case),
+        elsewhere=case.cause.cases if isinstance(case.cause, NotKept) else (),
+        exchanges=tuple(exchanges),
+    )
+
+
+def in_bytes(number: int) -> str:
+    """Return a number of bytes in words: "1 byte", "65,536 bytes"."""
+    return "1 byte" if number == 1 else f"{number:,} bytes"
+
+
+def in_milliseconds(value: float) -> str:
+    """Return a time with its significant digits."""
+    if value >= 10_000:
+        return f"{value / 1000:.1f} s"
+    return f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
+
+
+def hexdump(data: bytes, base: int = 0) -> str:
+    """Return `data` in lines of offset, bytes, and printable ASCII; offsets count from `base`."""
+    return "".join(
+        f"{base + at:06x}  {row.hex(' '):<47}  {row.translate(_PRINTABLE).decode()}\n"
+        for at in range(0, len(data), _WIDTH)
+        if (row := data[at : at + _WIDTH])
+    )
+
+
+def _difference(found: FirstDifference | None) -> Difference | None:
+    if found is None:
+        return None
+    where = (
+        f"output {found.output} {found.datatype}, element {found.element}, byte {found.offset} of "
+        "its blob"
+    )
+    if found.body_offset is None:
+        where += " (in binary form; the server sent JSON)"
+    else:
+        where += f", byte {found.body_offset} of the body"
+    sides = (
+        ("expected", found.expected_value, found.expected),
+        ("got", found.got_value, found.got),
+    )
+    bounded = ((side, _bounded(value), _bounded(data)) for side, value, data in sides)
+    return Difference(_bounded(where), tuple(bounded))
+
+
+def _survival(case: CaseResult) -> str:
+    """Return what the known-good requests after a case showed, in a sentence; "" if none was
+    sent."""
+    wrong = unsurvived(case.cause)
+    connections = {
+        Purpose.CANARY_SAME: (
+            "on the same connection",
+            wrong is not None and wrong.same_connection is not None,
+        ),
+        Purpose.CANARY_FRESH: (
+            "on a fresh connection",
+            wrong is not None and wrong.fresh_connection is not None,
+        ),
+    }
+    sent = dict.fromkeys(exchange.purpose for exchange in case.exchanges)
+    answers = [connections[purpose] for purpose in sent if purpose in connections]
+    failed = [where for where, is_wrong in answers if is_wrong]
+    if failed:
+        return (
+            "The server did not survive: after this case, a known-good request got a wrong answer "
+            f"{' and '.join(failed)}."
+        )
+    if not answers:
+        return ""
+    return (
+        "The server survived: after this case, a known-good request got the same answer as before "
+        f"{' and '.join(where for where, _ in answers)}."
+    )
+
+
+def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExchange:
+    """Return an exchange with marks in what the server, or the client, said wrongly."""
+    of_client = case.said is not None
+    judged = exchange.purpose.own and case.outcome in FAILED
+    unsent = []
+    if exchange.sent < exchange.request.size:
+        share = f"only the first {in_bytes(exchange.sent)} were" if exchange.sent else "nothing was"
+        unsent.append(f"{share} sent")
+
+    def message(name: Name, data: bytes, notes: Sequence[str] = ()) -> ShownMessage:
+        wrong_here = judged and of_client == (name == "request")
+        difference = None if of_client else case.difference
+        cut = Message(name, data, exchange.answers)
+        return _message(cut, notes, limits, _wrong(cut, difference) if wrong_here else {})
+
+    return ShownExchange(
+        title=_bounded(exchange.note),
+        facts=" · ".join(_facts(exchange, of_client)),
+        complete=exchange.ending is Ending.COMPLETE,
+        messages=(
+            message("request", bytes(exchange.request), unsent),
+            message("response", bytes(exchange.received)),
+        ),
+    )
+
+
+def _facts(exchange: Exchange, of_client: bool) -> Iterator[str]:
+    """Yield how an exchange went: its ending, its times, its connection."""
+    detail = _bounded(exchange.detail)
+    ending = (_ENDINGS_OF_CLIENTS if of_client else _ENDINGS)[exchange.ending]
+    yield f"{ending} ({detail})" if detail else ending
+    if exchange.first_byte_ms is not None and not of_client:
+        yield f"first byte after {in_milliseconds(exchange.first_byte_ms)}"
+    yield f"{in_milliseconds(exchange.duration_ms)} in all"
+    yield "on a reused connection" if exchange.reused else "on a new connection"
+    if exchange.omitted:
+        yield f"{in_bytes(exchange.omitted)} more, for which the report has no room"
+    if exchange.ending is Ending.COMPLETE and not of_client:
+        yield "left open" if exchange.open else "closed afterwards"
+
+
+def _message(
+    cut: Message, notes: Sequence[str], limits: Limits, wrong: dict[int, Mark]
+) -> ShownMessage:
+    parts: list[Part] = []
+    ticks = []
+    blobs = 0
+    for number, section in enumerate(cut.sections):
+        look: str = section.kind
+        if look == "blob":
+            look = f"blob{blobs % COLORS}"
+            blobs += 1
+        mark = wrong.get(number)
+        part = _part(section, look, limits, mark)
+        parts.append(part)
+        if mark and len(section.data) == part.size:
+            words = "wrong here" if part.is_text else "first difference"
+            ticks.append(Tick(section.start + mark.start, words, "at-difference"))
+    size = len(cut.data)
+    if cut.header_cut is not None and size:
+        fits = cut.json_end is None
+        words = "" if fits else "header length cuts here"
+        if words and cut.header_cut > size:
+            words += f", {in_bytes(cut.header_cut - size)} behind the end"
+        ticks.append(Tick(cut.header_cut, words, "at-cut" if fits else "at-cut wrong"))
+    if cut.json_end is not None:
+        ticks.append(Tick(cut.json_end, "JSON ends here", "at-json"))
+    return ShownMessage(
+        title=f"{cut.name.capitalize()} · {in_bytes(size) if size else 'nothing'}",
+        size=size,
+        notes=tuple(map(visible, (*cut.notes, *notes))),
+        parts=tuple(parts),
+        ticks=tuple(sorted(ticks, key=lambda tick: tick.place)),
+    )
+
+
+def _wrong(cut: Message, difference: FirstDifference | None) -> dict[int, Mark]:
+    """Return the first wrong bytes of each section that has some: a blob, or what should be JSON.
+    Offsets count from the section's start."""
+    found: dict[int, Mark] = {}
+    for number, section in enumerate(cut.sections):
+        data, mark = section.data, None
+        if section.kind == "json" or (section.kind == "raw" and data.lstrip()[:1] == b"{"):
+            mark = wrong_in_json(data, difference)
+        elif section.kind == "blob" and difference and difference.body_offset is not None:
+            at = difference.body_offset - section.base
+            name = on_one_line(difference.output)
+            words = f"first differing byte: element {difference.element} of {name}"
+            mark = Mark(at, at + 1, words) if 0 <= at < len(data) else None
+        if mark:
+            found[number] = mark
+    return found
+
+
+def _part(section: Section, look: str, limits: Limits, wrong: Mark | None) -> Part:
+    is_text = _is_text(section)
+    runs: list[Run] = []
+    at = 0
+    for start, end in _spans(section, limits, wrong):
+        if start > at:
+            runs.append(Run("left-out", f"… {in_bytes(start - at)} left out\n"))
+        inside = wrong if wrong and start <= wrong.start < end else None
+        runs += (_text_runs if is_text else _hex_runs)(section, start, end, inside)
+        at = end
+    folded = any(run.look == "left-out" for run in runs)
+    return Part(
+        title=_title(section),
+        look=look,
+        size=section.end - section.start,
+        is_text=is_text,
+        runs=tuple(run for run in runs if run.text),
+        sha256=sha256(section.data).hexdigest() if folded else "",
+    )
+
+
+def _title(section: Section) -> str:
+    """Return the section's kind, its length, and its place in the body."""
+    length = len(section.data)
+    # A tensor's label begins with its name, whose case is the server's.
+    named = section.kind == "blob"
+    label = section.label if named else section.label[:1].upper() + section.label[1:]
+    title = f"{label} · {in_bytes(length)}"
+    if not length or not section.in_body or section.kind == "raw":
+        return title
+    last = section.base + length - 1
+    place = f"byte {last}" if length == 1 else f"bytes {section.base}–{last}"
+    return f"{title}, {place} of the body"
+
+
+def _is_text(section: Section) -> bool:
+    """Return True if text shows the section better than hex: heads, JSON, and error pages."""
+    if section.kind in ("head", "json"):
+        return True
+    if section.kind != "raw" or not section.data.strip():
+        return False
+    try:
+        text = section.data.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return False
+    return is_visible(text)
+
+
+def _spans(section: Section, limits: Limits, wrong: Mark | None) -> Iterator[tuple[int, int]]:
+    """Yield what is shown of a section: its first and last bytes, and what is around the wrong
+    ones."""
+    length = len(section.data)
+    first = limits.first_of_text if section.kind in ("head", "json") else limits.first
+    if length <= first + limits.last:
+        yield 0, length
+        return
+    ranges = [(0, first), (length - limits.last, length)]
+    if wrong:
+        row = wrong.start - wrong.start % _WIDTH
+        ranges.append((max(0, row - _AROUND[0]), min(length, row + _AROUND[1])))
+    start, end = 0, 0
+    for begin, stop in sorted(ranges):
+        if begin > end:
+            yield start, end
+            start = begin
+        end = max(end, stop)
+    yield start, end
+
+
+def _text_runs(section: Section, start: int, end: int, wrong: Mark | None) -> Iterator[Run]:
+    cuts = (start, wrong.start, min(wrong.end, end), end) if wrong else (start, end)
+    *before, last = (_text(section, a, b) for a, b in pairwise(cuts))
+    looks: tuple[Look, ...] = ("", "wrong", "")
+    yield from map(Run, looks, (*before, last.rstrip("\n") + "\n"))
+    if wrong:
+        yield Run("pointer", f"▲ {wrong.words}\n")
+
+
+def _text(section: Section, start: int, end: int) -> str:
+    data = section.data[start:end]
+    if section.kind == "head":
+        # A line that ends in LF alone must not look like one that ends in CRLF.
+        data = _BARE_LINE_FEED.sub(b"\\\\n\n", data)
+    return visible(data.decode("utf-8", "backslashreplace").replace("\r\n", "\n"))
+
+
+def _hex_runs(section: Section, start: int, end: int, wrong: Mark | None) -> Iterator[Run]:
+    def rows(first: int, last: int) -> Run:
+        digits = section.data[first:last].hex()
+        return Run("hex", f"{section.base + first:x} {digits}" if digits else "")
+
+    if wrong is None:
+        yield rows(start, end)
+        return
+    row = wrong.start - (wrong.start - start) % _WIDTH
+    after = min(row + _WIDTH, end)
+    line = rows(row, after).lines
+    digits = line.index("  ") + 2 + 3 * (wrong.start - row)
+    sign = line.index("  ") + 51 + wrong.start - row
+    yield rows(start, row)
+    yield Run("", line[:digits])
+    yield Run("wrong", line[digits : digits + 2])
+    yield Run("", line[digits + 2 : sign])
+    yield Run("wrong", line[sign])
+    yield Run("", line[sign + 1 :])
+    before = len(wrong.words) < digits
+    words = f"{wrong.words + ' ▲':>{digits + 1}}" if before else f"{'':{digits}}▲ {wrong.words}"
+    yield Run("pointer", words + "\n")
+    yield rows(after, end)
+
+
+def _bounded(text: str) -> str:
+    return on_one_line(short(text, _LONGEST))
