@@ -14,7 +14,7 @@ from typing import Any
 
 from v2_conformance.formats.shown import BRIEF, FULL, shown
 from v2_conformance.formats.templates import base
-from v2_conformance.formats.text.plain_exchanges import exchange_lines
+from v2_conformance.formats.text.exchanges import exchange_lines
 from v2_conformance.pytest_plugin.items import NODE
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import from_json
@@ -97,8 +97,9 @@ def verdict_html(report: Report) -> str:
 
 def wire_log(case: CaseResult) -> str:
     """A case's exchanges as text, not escaped: of what passed, only the start of each section."""
-    limits = BRIEF if case.outcome is Outcome.PASS else FULL
-    return short("\n".join(exchange_lines(shown(case, limits, BRIEF))), _ROW_CHARS)
+    found = shown(case, BRIEF if case.outcome is Outcome.PASS else FULL, BRIEF)
+    lines = "\n".join(line.plain for line in exchange_lines(found))
+    return short(lines.strip() or "nothing was sent", _ROW_CHARS)
 
 
 def _added(element: str, *files: Path) -> str:

@@ -10,8 +10,8 @@ from rich.text import Text
 from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.replay.commands import replay_command, show_command
-from v2_conformance.formats.shown import WHOLE, Shown, shown
-from v2_conformance.formats.text.terminal_exchanges import LIMITS, in_ascii, message_lines
+from v2_conformance.formats.shown import WHOLE, Limits, Shown, shown
+from v2_conformance.formats.text.exchanges import exchange_lines, in_ascii, paragraph, wrapped
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.words import lost_by
 from v2_conformance.suggestions import closest, question
@@ -20,6 +20,7 @@ from v2_conformance.terminal_safe_text import WIDTH, matches, plain
 _MOST_MATCHES = 10
 _MOST_SIMILAR = 3
 _SHORT_ID = 300
+_LIMITS = Limits(256, 64, first_of_text=2048)
 
 
 def find(report: Report, wanted: str) -> CaseResult:
@@ -64,22 +65,22 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
         if not number:
             text.stylize(LOOKS[case.outcome].style, 0, len(outcome))
         yield text
-    yield from _paragraph("Outcome", case.message or case.outcome.words)
-    limits = WHOLE if full else LIMITS
+    yield from paragraph("Outcome", case.message or case.outcome.words)
+    limits = WHOLE if full else _LIMITS
     found = shown(case, limits, limits)
     yield from _difference(found)
     if found.said:
-        yield from _paragraph("What the client said", "")
+        yield from paragraph("What the client said", "")
         for words in found.said:
-            yield from _wrapped(in_ascii(words))
+            yield from wrapped(in_ascii(words))
     if found.survival:
-        yield from _paragraph("Known-good requests", found.survival)
-    yield from _paragraph("Why this case", case.why)
+        yield from paragraph("Known-good requests", found.survival)
+    yield from paragraph("Why this case", case.why)
     yield from _requirement(report, case)
     if case.cite:
-        yield from _paragraph("Allowed by", "")
+        yield from paragraph("Allowed by", "")
         yield from _cited(case.cite)
-    yield from _exchanges(found)
+    yield from exchange_lines(found, "; --full shows them")
     yield from _replay(report, case, path)
 
 
@@ -87,14 +88,14 @@ def _requirement(report: Report, case: CaseResult) -> Iterator[Text]:
     heading = f"Requirement {plain(case.requirement)}"
     known = next((row for row in report.requirements if row.id == case.requirement), None)
     if known is None:
-        yield from _paragraph(heading, "")
+        yield from paragraph(heading, "")
         return
-    yield from _paragraph(f"{heading}: {known.title}", known.statement)
+    yield from paragraph(f"{heading}: {known.title}", known.statement)
     lost = lost_by(report, case.requirement) if case.blocks else ""
-    yield from _wrapped(f"What a failure costs: {lost}" if lost else "")
+    yield from wrapped(f"What a failure costs: {lost}" if lost else "")
     yield from _cited(known.cite)
     if known.follows:
-        yield from _wrapped(f"Why it follows: {known.follows}")
+        yield from wrapped(f"Why it follows: {known.follows}")
 
 
 def _cited(cite: Sequence[CitedDocument]) -> Iterator[Text]:
@@ -102,53 +103,29 @@ def _cited(cite: Sequence[CitedDocument]) -> Iterator[Text]:
         place = f"{cited.document}, {cited.section}"
         if cited.paragraph is not None:
             place += f", paragraph {cited.paragraph}"
-        yield from _wrapped(place, "dim")
+        yield from wrapped(place, "dim")
         yield Text(f"  {plain(cited.url)}", style="dim")
 
 
 def _difference(found: Shown) -> Iterator[Text]:
     if found.difference is None:
         return
-    yield from _paragraph("First difference", found.difference.where)
+    yield from paragraph("First difference", found.difference.where)
     for side, value, data in found.difference.sides:
         style = "green" if side == "expected" else "red"
-        yield from _wrapped(f"{side}: {data or 'nothing'} ({value})", style)
-
-
-def _exchanges(found: Shown) -> Iterator[Text]:
-    for number, exchange in enumerate(found.exchanges, 1):
-        title = f": {in_ascii(exchange.title)}" if exchange.title else ""
-        heading = f"Exchange {number} of {len(found.exchanges)}{title}"
-        yield from _paragraph(heading, in_ascii(exchange.facts))
-        for message in exchange.messages:
-            yield from message_lines(message)
+        yield from wrapped(f"{side}: {data or 'nothing'} ({value})", style)
 
 
 def _replay(report: Report, case: CaseResult, path: str) -> Iterator[Text]:
     if report.target.client is not None:
         command = replay_command(report, case)
         if command:
-            yield from _paragraph("Again", "This command runs the scenario again:")
+            yield from paragraph("Again", "This command runs the scenario again:")
             yield Text("  " + plain(command))
         return
     if not any(len(exchange.request) for exchange in case.exchanges):
         return
-    yield from _paragraph(
+    yield from paragraph(
         "Replay", "This command writes the request, and a script that sends it again:"
     )
     yield Text("  " + show_command(path, case.id))
-
-
-def _paragraph(heading: str, text: str) -> Iterator[Text]:
-    yield Text("")
-    for line in textwrap.wrap(plain(heading), WIDTH):
-        yield Text(line, style="bold underline")
-    yield from _wrapped(text)
-
-
-def _wrapped(text: str, style: str = "") -> Iterator[Text]:
-    words = text.strip().replace("\n", " ")
-    for line in textwrap.wrap(
-        plain(words), WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
-    ):
-        yield Text(line, style=style)
