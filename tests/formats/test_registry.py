@@ -69,6 +69,21 @@ def test_the_command_report_writes_a_new_format(tmp_path: Path, cli: Cli) -> Non
     assert (tmp_path / "shout.bin").read_bytes() == b"CONFORMANT, ROBUST!\xff"
 
 
+def test_the_command_report_writes_any_format_of_a_report_that_exists(
+    tmp_path: Path, cli: Cli
+) -> None:
+    path = tmp_path / "report.json"
+    path.write_text(as_json(report_of(passes())))
+    names = [form.file_name for form in FORMATS]
+    chosen = [word for name in names for word in ("--format", name)]
+    assert cli("report", path, *chosen, code=0).out.split() == [str(tmp_path / n) for n in names]
+    assert "<testsuites" in (tmp_path / "junit.xml").read_text()
+    assert "conformant, robust" in (tmp_path / "summary.md").read_text()
+    assert (
+        "no format 'x': there are report.html, " in cli("report", path, "--format", "x", code=2).err
+    )
+
+
 @pytest.mark.usefixtures("shouting")
 def test_a_run_removes_what_an_older_one_left_and_writes_a_new_format(tmp_path: Path) -> None:
     for name in file_names():

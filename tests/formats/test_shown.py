@@ -26,8 +26,7 @@ from v2_conformance.formats.shown import (
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, GeneratedFailure
-from v2_conformance.suite.causes.kinds import WrongStatus
-from v2_conformance.suite.causes.kinds import WrongValue
+from v2_conformance.suite.causes.kinds import WrongStatus, WrongValue
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending

@@ -13,9 +13,10 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import cast
 
-from v2_conformance.errors import unwritable
+from v2_conformance.errors import UsageError, unwritable
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import write_atomically
+from v2_conformance.terminal_safe_text import plain
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,13 @@ class Format:
     """A file beside report.json, and what makes it.
 
     `renderer` names the function that makes its content, as "module:function". It is imported when
-    a report is written: most commands, and pytest without a server, need none.
+    a report is written: most commands, and pytest without a server, need none. One `on_request` is
+    written only where somebody names it.
     """
 
     file_name: str
     renderer: str
+    on_request: bool = False
 
     def render(self, report: Report) -> str | bytes:
         """The file's content; text is written as UTF-8."""
@@ -41,10 +44,13 @@ BADGES = (
     Format("badge.svg", f"{_HERE}.badge:svg"),
     Format("badge.json", f"{_HERE}.badge:endpoint"),
 )
-FORMATS: tuple[Format, ...] = (PAGE, *BADGES)
-JUNIT = Format("junit.xml", f"{_HERE}.ci.junit_xml:render")
-"""What is written only where a run is told to."""
-
+JUNIT = Format("junit.xml", f"{_HERE}.ci.junit_xml:render", on_request=True)
+FORMATS: tuple[Format, ...] = (
+    PAGE,
+    *BADGES,
+    JUNIT,
+    Format("summary.md", f"{_HERE}.ci.github:markdown", on_request=True),
+)
 
 Check = Callable[[str | bytes, str], object]
 """Raises an error if content that is about to be written, as what is named, must not be."""
@@ -55,25 +61,35 @@ def unchecked(content: str | bytes, what: str) -> None:
 
 
 def file_names() -> tuple[str, ...]:
-    """The names of all files, which an older run may have left."""
-    return tuple(form.file_name for form in FORMATS)
+    """The names of the files that every run writes, so an older one may have left them."""
+    return tuple(form.file_name for form in FORMATS if not form.on_request)
+
+
+def named(names: Sequence[str]) -> list[Format]:
+    """Return the formats with these file names. Raises UsageError for another name."""
+    known = {form.file_name: form for form in FORMATS}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no format {plain(name)!r}: there are {', '.join(known)}")
+    return [known[name] for name in names]
 
 
 def write_formats(
     directory: Path,
     report: Report,
-    formats: Sequence[Format] | None = None,
+    formats: Sequence[Format] = (),
     *,
     check: Check = unchecked,
 ) -> list[Path]:
-    """Write every format of `report` into `directory`, or only `formats`, and return their paths.
+    """Write `formats` of `report` into `directory`, those of every run if none are given, and
+    return their paths.
 
     `check` is called with the content and the name of each file before anything is written, and may
     raise. Raises UsageError.
     """
     make_folder(directory)
     paths = []
-    for form in FORMATS if formats is None else formats:
+    for form in formats or [form for form in FORMATS if not form.on_request]:
         path = directory / form.file_name
         content = form.render(report)
         check(content, str(path))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from v2_conformance.options.kinds import file_path, folder_path
-from v2_conformance.options.rows import argument, flag, option
+from v2_conformance.options.rows import argument, flag, option, repeated
 
 REPORT_HELP = "A report.json, packed with gzip or not, or the report.jsonl of a run."
 
@@ -52,6 +52,11 @@ class RewriteOptions:
     """`report`."""
 
     report: Path = argument(file_path, REPORT_HELP)
+    formats: tuple[str, ...] = repeated(
+        "--format NAME",
+        "Write only the file with this name; junit.xml and summary.md (GitHub's) are written only "
+        "if named. A wrong name is answered with all of them.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
