@@ -55,6 +55,10 @@ _ENDINGS_OF_CLIENTS = {
     Ending.RESET: "the client left before it had its answer",
     Ending.MALFORMED: "what arrived is not a request",
 }
+_CONNECTIONS = {
+    Purpose.CANARY_SAME: "on the same connection",
+    Purpose.CANARY_FRESH: "on a fresh connection",
+}
 
 Look = Literal["", "hex", "wrong", "pointer", "left-out"]
 
@@ -125,21 +129,15 @@ class ShownExchange(msgspec.Struct, frozen=True):
     messages: tuple[ShownMessage, ShownMessage]
 
 
-class Difference(msgspec.Struct, frozen=True):
-    """The first wrong element: where, and each side with its value and its bytes."""
-
-    where: str
-    sides: tuple[tuple[str, str, str], ...]
-
-
 class Shown(msgspec.Struct, frozen=True):
     """A case, as it is shown once somebody looks at it.
 
-    `said` is what a client said, `survival` what known-good requests after the case showed,
+    `difference` says where the first wrong element is, what was expected and what came. `said` is
+    what a client said, `survival` what known-good requests after the case showed,
     `elsewhere` are the cases with the exchanges that it is about, `replay` sends it again.
     """
 
-    difference: Difference | None = None
+    difference: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     survival: str = ""
     elsewhere: tuple[str, ...] = ()
@@ -175,7 +173,7 @@ def shown(case: CaseResult, limits: Limits, canaries: Limits | None = None) -> S
         if used is not None:
             exchanges.append(_exchange(exchange, used, case))
     return Shown(
-        difference=_difference(case.difference),
+        difference=tuple(_difference(case.difference)),
         said=tuple(said_lines(case)),
         survival=_survival(case),
         elsewhere=case.cause.cases if isinstance(case.cause, NotKept) else (),
@@ -204,53 +202,35 @@ def hexdump(data: bytes, base: int = 0) -> str:
     )
 
 
-def _difference(found: FirstDifference | None) -> Difference | None:
+def _difference(found: FirstDifference | None) -> Iterator[str]:
     if found is None:
-        return None
-    where = (
+        return
+    at = found.body_offset
+    place = "in binary form; the server sent JSON" if at is None else f"byte {at} of the body"
+    yield _bounded(
         f"output {found.output} {found.datatype}, element {found.element}, byte {found.offset} of "
-        "its blob"
+        f"its blob, {place}"
     )
-    if found.body_offset is None:
-        where += " (in binary form; the server sent JSON)"
-    else:
-        where += f", byte {found.body_offset} of the body"
-    sides = (
-        ("expected", found.expected_value, found.expected),
-        ("got", found.got_value, found.got),
-    )
-    bounded = ((side, _bounded(value), _bounded(data)) for side, value, data in sides)
-    return Difference(_bounded(where), tuple(bounded))
+    yield _bounded(f"expected: {found.expected or 'nothing'} ({found.expected_value})")
+    yield _bounded(f"got: {found.got or 'nothing'} ({found.got_value})")
 
 
 def _survival(case: CaseResult) -> str:
     """Return what the known-good requests after a case showed, in a sentence; "" if none was
     sent."""
-    wrong = unsurvived(case.cause)
-    connections = {
-        Purpose.CANARY_SAME: (
-            "on the same connection",
-            wrong is not None and wrong.same_connection is not None,
-        ),
-        Purpose.CANARY_FRESH: (
-            "on a fresh connection",
-            wrong is not None and wrong.fresh_connection is not None,
-        ),
+    found = unsurvived(case.cause)
+    wrong = {
+        Purpose.CANARY_SAME: found is not None and found.same_connection is not None,
+        Purpose.CANARY_FRESH: found is not None and found.fresh_connection is not None,
     }
-    sent = dict.fromkeys(exchange.purpose for exchange in case.exchanges)
-    answers = [connections[purpose] for purpose in sent if purpose in connections]
-    failed = [where for where, is_wrong in answers if is_wrong]
-    if failed:
-        return (
-            "The server did not survive: after this case, a known-good request got a wrong answer "
-            f"{' and '.join(failed)}."
-        )
-    if not answers:
+    sent = [one for one in dict.fromkeys(each.purpose for each in case.exchanges) if one in wrong]
+    failed = [purpose for purpose in sent if wrong[purpose]]
+    if not sent:
         return ""
-    return (
-        "The server survived: after this case, a known-good request got the same answer as before "
-        f"{' and '.join(where for where, _ in answers)}."
-    )
+    ended = "did not survive" if failed else "survived"
+    answer = "a wrong answer" if failed else "the same answer as before"
+    where = " and ".join(_CONNECTIONS[purpose] for purpose in failed or sent)
+    return f"The server {ended}: after this case, a known-good request got {answer} {where}."
 
 
 def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExchange:

@@ -2,7 +2,7 @@
 (function () {
   function all(selector, root) { return Array.from((root || document).querySelectorAll(selector)); }
   function byId(name) { return document.getElementById(name); }
-  var made = Exchanges.made, coded = Exchanges.coded;
+  const { made, coded } = Exchanges;
   var AT_ONCE = 50;  // so many rows of a list are made at once
   var PRINTED = 30;  // and so many are printed, as the style says
   var find = byId("find"), found = byId("found");
@@ -45,70 +45,50 @@
   }
 
   function mark(one) {
-    var box = made("span", "", "mark o-" + one.outcome), sign = made("span", one.sign);
+    const sign = made("span", "", one.sign);
     sign.setAttribute("aria-hidden", "true");
-    box.append(sign, " " + one.label);
-    return box;
+    return made("span", "mark o-" + one.outcome, sign, " " + one.label);
   }
 
-  function link(id) {
-    var to = made("a");
-    to.href = "#" + anchor(id);
-    to.append(made("code", id));
-    return to;
+  // A link to a place in this page, or to a source.
+  function to(href, style, child) {
+    const link = made("a", style, child);
+    link.href = href;
+    if (href[0] !== "#") link.rel = "noopener noreferrer";
+    return link;
   }
+
+  function link(id) { return to("#" + anchor(id), "", made("code", "", id)); }
 
   function row(one) {
     if (one.element) return one.element;
-    var box = made("details", "", "card case"), summary = made("summary", "", "key"), name = made("h3");
+    const summary = made("summary", "key", mark(one), " ", made("span", "level", one.level), " ",
+      made("h3", "", made("code", "", one.id)), " ", made("span", "dim small", one.time),
+      !one.list.quiet && one.message && coded("span", "message", one.message));
+    const box = made("details", "card case", summary);
     box.id = anchor(one.id);
     box.dataset.outcome = one.outcome;
-    name.append(made("code", one.id));
-    summary.append(mark(one), " ", made("span", one.level, "level"), " ", name, " ", made("span", one.time, "dim small"));
-    if (one.message && !one.list.quiet) summary.append(coded("span", one.message, "message"));
-    box.append(summary);
-    box.addEventListener("toggle", function () { if (box.open) fill(one); });
+    box.addEventListener("toggle", () => { if (box.open) fill(one); });
     one.element = box;
     return box;
   }
 
-  function fill(one) {
-    var box = one.element;
+  async function fill(one) {
+    const box = one.element, requirement = byId("req-" + one.requirement);
     if (box.dataset.filled) return;
     box.dataset.filled = "1";
-    var about = made("p", "", "small dim"), self = made("a", "link to this case"), requirement = byId("req-" + one.requirement);
-    self.href = "#" + box.id;
-    if (requirement) {
-      var to = made("a", one.requirement);
-      to.href = "#" + requirement.id;
-      about.append(to, made("span", ": " + requirement.querySelector("strong").textContent), " · ");
-    }
-    about.append(self);
-    box.append(about);
-    if (one.message && one.list.quiet) box.append(coded("p", one.message, "message"));
-    if (one.why) box.append(coded("p", one.why, "why"));
-    one.cite.forEach(function (source) { box.append(cited(source)); });
-    Exchanges.shownAt(one.place).then(function (shown) {
-      if (shown) Exchanges.show(box, shown, box.id, link, byId("index").dataset.client !== undefined);
-      else if (one.list.sent) box.append(command(one));
-      reveal(box);
-    }).catch(function () { box.append(command(one)); });
-  }
-
-  function cited(source) {
-    var words = made("p", "Allowed by: ", "cited dim"), title = made(source[1] ? "a" : "span", source[0]);
-    if (source[1]) {
-      title.href = source[1];
-      title.rel = "noopener noreferrer";
-    }
-    words.append(title, ", " + source[2]);
-    return words;
-  }
-
-  function command(one) {
-    var words = made("p", "To see it in a terminal: ", "small dim");
-    words.append(made("code", "v2-conformance show report.json '" + one.id.replace(/'/g, "'\\''") + "'"));
-    return words;
+    const about = requirement ? [to("#" + requirement.id, "", one.requirement),
+      made("span", "", ": " + requirement.querySelector("strong").textContent), " · "] : [];
+    box.append(...[
+      made("p", "small dim", about, to("#" + box.id, "", "link to this case")),
+      one.list.quiet && one.message && coded("p", "message", one.message), one.why && coded("p", "why", one.why),
+      one.cite.map(([title, url, place]) => made("p", "cited dim", "Allowed by: ", url ? to(url, "", title) : title, ", " + place)),
+    ].flat().filter(Boolean));
+    const shown = await Exchanges.shownAt(one.place).catch(() => null);
+    if (shown) box.append(...Exchanges.all(shown, box.id, link, byId("index").dataset.client !== undefined));
+    else if (one.list.sent) box.append(made("p", "small dim", "To see it in a terminal: ",
+      made("code", "", `v2-conformance show report.json '${one.id.replace(/'/g, "'\\''")}'`)));
+    reveal(box);
   }
 
   // A list of rows in `box`; in a `pile` they are made once it is opened.
@@ -124,9 +104,9 @@
   List.prototype.draw = function () {
     if (this.pile && !this.pile.open) return;
     var list = this, rows = this.matching.slice(0, this.limit).map(row), left = this.matching.length - rows.length;
-    if (rows.length + left > PRINTED) rows.push(made("p", "Not all of these are printed; report.json has all.", "printed dim"));
+    if (rows.length + left > PRINTED) rows.push(made("p", "printed dim", "Not all of these are printed; report.json has all."));
     if (left > 0) {
-      var more = made("button", "Show " + Math.min(left, AT_ONCE) + " more of " + left, "more");
+      var more = made("button", "more", `Show ${Math.min(left, AT_ONCE)} more of ${left}`);
       more.type = "button";
       more.addEventListener("click", function () {
         var first = list.limit;
@@ -180,15 +160,9 @@
   }
 
   function allOf(details) {
-    var list = made("ul", "", "cases");
-    cases.forEach(function (one) {
-      if (one.requirement !== details.dataset.requirement) return;
-      var item = made("li"), to = made("a", one.sign + " " + one.id, "t-" + one.outcome);
-      to.href = "#" + anchor(one.id);
-      item.append(to);
-      list.append(item);
-    });
-    details.append(list);
+    const own = cases.filter(one => one.requirement === details.dataset.requirement);
+    details.append(made("ul", "cases", own.map(one =>
+      made("li", "", to("#" + anchor(one.id), "t-" + one.outcome, `${one.sign} ${one.id}`)))));
   }
 
   // Filters.

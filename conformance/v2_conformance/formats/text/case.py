@@ -10,7 +10,7 @@ from rich.text import Text
 from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.replay.commands import replay_command, show_command
-from v2_conformance.formats.shown import WHOLE, Limits, Shown, shown
+from v2_conformance.formats.shown import WHOLE, Limits, shown
 from v2_conformance.formats.text.exchanges import exchange_lines, in_ascii, paragraph, wrapped
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.words import lost_by
@@ -68,7 +68,11 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
     yield from paragraph("Outcome", case.message or case.outcome.words)
     limits = WHOLE if full else _LIMITS
     found = shown(case, limits, limits)
-    yield from _difference(found)
+    if found.difference:
+        where, *sides = found.difference
+        yield from paragraph("First difference", where)
+        for side, style in zip(sides, ("green", "red"), strict=True):
+            yield from wrapped(side, style)
     if found.said:
         yield from paragraph("What the client said", "")
         for words in found.said:
@@ -105,15 +109,6 @@ def _cited(cite: Sequence[CitedDocument]) -> Iterator[Text]:
             place += f", paragraph {cited.paragraph}"
         yield from wrapped(place, "dim")
         yield Text(f"  {plain(cited.url)}", style="dim")
-
-
-def _difference(found: Shown) -> Iterator[Text]:
-    if found.difference is None:
-        return
-    yield from paragraph("First difference", found.difference.where)
-    for side, value, data in found.difference.sides:
-        style = "green" if side == "expected" else "red"
-        yield from wrapped(f"{side}: {data or 'nothing'} ({value})", style)
 
 
 def _replay(report: Report, case: CaseResult, path: str) -> Iterator[Text]:
