@@ -22,7 +22,7 @@ import msgspec
 
 from v2_conformance.formats.json_marks import Mark, wrong_in_json
 from v2_conformance.formats.said import said_lines
-from v2_conformance.formats.sections import Message, Name, Section
+from v2_conformance.formats.sections import Message, Section
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import NotKept, unsurvived
@@ -61,6 +61,9 @@ _CONNECTIONS = {
 }
 
 Look = Literal["", "hex", "wrong", "pointer", "left-out"]
+
+
+_WRONG: Sequence[Look] = ("", "wrong") * 3  # for the pieces of a text, one by one
 
 
 class Run(NamedTuple):
@@ -237,24 +240,19 @@ def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExch
     """Return an exchange with marks in what the server, or the client, said wrongly."""
     of_client = case.said is not None
     judged = exchange.purpose.own and case.outcome in FAILED
-    unsent = []
+    request = Message("request", bytes(exchange.request), exchange.answers)
+    response = Message("response", bytes(exchange.received), exchange.answers)
     if exchange.sent < exchange.request.size:
         share = f"only the first {in_bytes(exchange.sent)} were" if exchange.sent else "nothing was"
-        unsent.append(f"{share} sent")
-
-    def message(name: Name, data: bytes, notes: Sequence[str] = ()) -> ShownMessage:
-        wrong_here = judged and of_client == (name == "request")
-        difference = None if of_client else case.difference
-        cut = Message(name, data, exchange.answers)
-        return _message(cut, notes, limits, _wrong(cut, difference) if wrong_here else {})
-
+        request.notes.append(f"{share} sent")
+    difference = None if of_client else case.difference
     return ShownExchange(
         title=_bounded(exchange.note),
         facts=" · ".join(_facts(exchange, of_client)),
         complete=exchange.ending is Ending.COMPLETE,
         messages=(
-            message("request", bytes(exchange.request), unsent),
-            message("response", bytes(exchange.received)),
+            _message(request, limits, judged and of_client, None),
+            _message(response, limits, judged and not of_client, difference),
         ),
     )
 
@@ -275,56 +273,50 @@ def _facts(exchange: Exchange, of_client: bool) -> Iterator[str]:
 
 
 def _message(
-    cut: Message, notes: Sequence[str], limits: Limits, wrong: dict[int, Mark]
+    cut: Message, limits: Limits, judged: bool, difference: FirstDifference | None
 ) -> ShownMessage:
     parts: list[Part] = []
-    ticks = []
-    blobs = 0
-    for number, section in enumerate(cut.sections):
+    ticks: list[Tick] = []
+    blobs, size = 0, len(cut.data)
+    for section in cut.sections:
         look: str = section.kind
         if look == "blob":
             look = f"blob{blobs % COLORS}"
             blobs += 1
-        mark = wrong.get(number)
-        part = _part(section, look, limits, mark)
-        parts.append(part)
-        if mark and len(section.data) == part.size:
-            words = "wrong here" if part.is_text else "first difference"
-            ticks.append(Tick(section.start + mark.start, words, "at-difference"))
-    size = len(cut.data)
+        wrong = _wrong(section, difference) if judged else None
+        parts.append(_part(section, look, limits, wrong))
+        if wrong and len(section.data) == parts[-1].size:
+            words = "wrong here" if parts[-1].is_text else "first difference"
+            ticks.append(Tick(section.start + wrong.start, words, "at-difference"))
     if cut.header_cut is not None and size:
-        fits = cut.json_end is None
-        words = "" if fits else "header length cuts here"
+        words, look = "", "at-cut"
+        if cut.json_end is not None:
+            words, look = "header length cuts here", "at-cut wrong"
+            ticks.append(Tick(cut.json_end, "JSON ends here", "at-json"))
         if words and cut.header_cut > size:
             words += f", {in_bytes(cut.header_cut - size)} behind the end"
-        ticks.append(Tick(cut.header_cut, words, "at-cut" if fits else "at-cut wrong"))
-    if cut.json_end is not None:
-        ticks.append(Tick(cut.json_end, "JSON ends here", "at-json"))
+        ticks.append(Tick(cut.header_cut, words, look))
     return ShownMessage(
         title=f"{cut.name.capitalize()} · {in_bytes(size) if size else 'nothing'}",
         size=size,
-        notes=tuple(map(visible, (*cut.notes, *notes))),
+        notes=tuple(map(visible, cut.notes)),
         parts=tuple(parts),
-        ticks=tuple(sorted(ticks, key=lambda tick: tick.place)),
+        ticks=tuple(sorted(ticks)),
     )
 
 
-def _wrong(cut: Message, difference: FirstDifference | None) -> dict[int, Mark]:
-    """Return the first wrong bytes of each section that has some: a blob, or what should be JSON.
-    Offsets count from the section's start."""
-    found: dict[int, Mark] = {}
-    for number, section in enumerate(cut.sections):
-        data, mark = section.data, None
-        if section.kind == "json" or (section.kind == "raw" and data.lstrip()[:1] == b"{"):
-            mark = wrong_in_json(data, difference)
-        elif section.kind == "blob" and difference and difference.body_offset is not None:
-            at = difference.body_offset - section.base
-            name = on_one_line(difference.output)
-            words = f"first differing byte: element {difference.element} of {name}"
-            mark = Mark(at, at + 1, words) if 0 <= at < len(data) else None
-        if mark:
-            found[number] = mark
-    return found
+def _wrong(section: Section, difference: FirstDifference | None) -> Mark | None:
+    """Return the first wrong bytes of a section, counted from its start, if it is a blob or should
+    be JSON."""
+    data = section.data
+    if section.kind == "json" or (section.kind == "raw" and data.lstrip()[:1] == b"{"):
+        return wrong_in_json(data, difference)
+    if difference is None or difference.body_offset is None or section.kind != "blob":
+        return None
+    at = difference.body_offset - section.base
+    name = on_one_line(difference.output)
+    words = f"first differing byte: element {difference.element} of {name}"
+    return Mark(at, at + 1, words) if 0 <= at < len(data) else None
 
 
 def _part(section: Section, look: str, limits: Limits, wrong: Mark | None) -> Part:
@@ -399,8 +391,7 @@ def _spans(section: Section, limits: Limits, wrong: Mark | None) -> Iterator[tup
 def _text_runs(section: Section, start: int, end: int, wrong: Mark | None) -> Iterator[Run]:
     cuts = (start, wrong.start, min(wrong.end, end), end) if wrong else (start, end)
     *before, last = (_text(section, a, b) for a, b in pairwise(cuts))
-    looks: tuple[Look, ...] = ("", "wrong", "")
-    yield from map(Run, looks, (*before, last.rstrip("\n") + "\n"))
+    yield from map(Run, _WRONG, (*before, last.rstrip("\n") + "\n"))
     if wrong:
         yield Run("pointer", f"▲ {wrong.words}\n")
 
@@ -426,14 +417,11 @@ def _hex_runs(section: Section, start: int, end: int, wrong: Mark | None) -> Ite
     line = rows(row, after).lines
     digits = line.index("  ") + 2 + 3 * (wrong.start - row)
     sign = line.index("  ") + 51 + wrong.start - row
-    yield rows(start, row)
-    yield Run("", line[:digits])
-    yield Run("wrong", line[digits : digits + 2])
-    yield Run("", line[digits + 2 : sign])
-    yield Run("wrong", line[sign])
-    yield Run("", line[sign + 1 :])
+    cuts = pairwise((0, digits, digits + 2, sign, sign + 1, len(line)))
     before = len(wrong.words) < digits
     words = f"{wrong.words + ' ▲':>{digits + 1}}" if before else f"{'':{digits}}▲ {wrong.words}"
+    yield rows(start, row)
+    yield from map(Run, _WRONG, (line[a:b] for a, b in cuts))
     yield Run("pointer", words + "\n")
     yield rows(after, end)
 
