@@ -160,7 +160,7 @@ class Limits(NamedTuple):
 
 
 FULL = Limits(512, 64, first_of_text=2048)
-BRIEF = Limits(96, 32, first_of_text=384)
+BRIEF = Limits(96, 32, first_of_text=1024)
 WHOLE = Limits(sys.maxsize, 0, first_of_text=sys.maxsize)
 
 

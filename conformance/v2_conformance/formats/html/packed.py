@@ -25,13 +25,13 @@ Replay = Callable[[Report, CaseResult], str]
 
 
 def packed(report: Report, cases: Listed, replay: Replay, room: int) -> str:
-    """The stream in base64, of at most `room` bytes. What failed gets its bytes before what passed:
-    in full if there is room for all, else in brief as long as there is room."""
+    """The stream in base64, of at most `room` bytes. What passed is shown in brief, and what failed
+    if there is no room for all; the last cases are left out if there is not even that."""
     room = room // 4 * 3
     lines: list[bytes] = []
-    for troubled, passed in ((FULL, FULL), (FULL, BRIEF), (BRIEF, BRIEF)):
+    for limits in (FULL, BRIEF):
         lines, left = [], _MOST_PACKED
-        for line in _lines(report, cases, replay, troubled, passed):
+        for line in _lines(report, cases, replay, limits):
             left -= len(line)
             if left < 0:
                 break
@@ -46,13 +46,11 @@ def packed(report: Report, cases: Listed, replay: Replay, room: int) -> str:
     return base64.b64encode(zlib.compress(b"".join(lines[:fitting]))).decode() if fitting else ""
 
 
-def _lines(
-    report: Report, cases: Listed, replay: Replay, troubled: Limits, passed: Limits
-) -> Iterator[bytes]:
+def _lines(report: Report, cases: Listed, replay: Replay, limits: Limits) -> Iterator[bytes]:
     ids = {case.id for case in cases}
     for number, case in enumerate((*cases.troubled, *cases.passed)):
         failed = number < len(cases.troubled)
-        found = shown(case, troubled if failed else passed, BRIEF if failed else None)
+        found = shown(case, limits, BRIEF) if failed else shown(case, BRIEF)
         command = replay(report, case) if failed else ""
         found = msgspec.structs.replace(
             found,
