@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from v2_conformance.formats.ci.junit_xml import suite_properties
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.verdict.standing import claim, server_name, standing
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
@@ -32,16 +32,7 @@ def set_properties(item: pytest.Item, case: Case, result: CaseResult | None = No
 
 def add_suite_properties(config: pytest.Config, report: Report) -> None:
     """Add the run's verdict and what it is about to pytest's JUnit XML, if one is written."""
-    values = {
-        "v2_verdict": standing(report).words,
-        "v2_server": server_name(report),
-        "v2_url": visible(report.target.url),
-        "v2_profiles": ", ".join(report.target.profiles),
-        "v2_claim": claim(report),
-        "v2_suite": f"{report.suite.name} {report.suite.version}",
-        "v2_catalogue": report.suite.catalogue,
-    }
     for plugin in config.pluginmanager.get_plugins():
         if hasattr(plugin, "add_global_property"):
-            for name, value in values.items():
+            for name, value in suite_properties(report).items():
                 plugin.add_global_property(name, value)

@@ -36,20 +36,27 @@ def render(report: Report) -> bytes:
     own = {**counts, "skipped": str(skipped), "timestamp": report.started}
     suite = ElementTree.SubElement(root, "testsuite", own)
     properties = ElementTree.SubElement(suite, "properties")
-    for name, value in {
-        "v2_verdict": standing(report).words,
-        "v2_server": server_name(report),
-        "v2_url": report.target.url,
-        "v2_claim": claim(report),
-        "v2_suite": f"{report.suite.name} {report.suite.version}",
-        "v2_catalogue": report.suite.catalogue,
-    }.items():
-        ElementTree.SubElement(properties, "property", {"name": name, "value": visible(value)})
+    for name, value in suite_properties(report).items():
+        ElementTree.SubElement(properties, "property", {"name": name, "value": value})
     for case in cases:
         _add(suite, case)
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
+
+
+def suite_properties(report: Report) -> dict[str, str]:
+    """Return the run's verdict and what it is about, which pytest's JUnit XML has too."""
+    values = {
+        "v2_verdict": standing(report).words,
+        "v2_server": server_name(report),
+        "v2_url": report.target.url,
+        "v2_profiles": ", ".join(report.target.profiles),
+        "v2_claim": claim(report),
+        "v2_suite": f"{report.suite.name} {report.suite.version}",
+        "v2_catalogue": report.suite.catalogue,
+    }
+    return {name: visible(value) for name, value in values.items()}
 
 
 def _add(suite: ElementTree.Element, case: CaseResult) -> None:
