@@ -158,6 +158,7 @@ def browsing(program: str, folder: Path) -> Iterator[Browser]:
 def opened(browser: Browser, page: str, anchor: str = "", **more: Any) -> None:
     """Open a page, at an anchor; one that complains fails the test."""
     browser.open(page + (f"#{anchor}" if anchor else ""), **more)
+    until(browser, "document.getElementById('filter')?.hidden !== true")  # report.html has its list
     assert browser.complaints == []
 
 

@@ -22,7 +22,6 @@ from v2_conformance.formats.shown import Shown
 from v2_conformance.report.document import CaseResult, Report
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
-_SCRIPT = '<script type="{}" id="{}">([^<]*)</script>'
 
 
 def written_page(folder: Path, report: Report, replay: Replay = replay_command) -> str:
@@ -42,33 +41,35 @@ def element_of(case_id: str) -> str:
     return f"document.getElementById({case_anchor(case_id)!r})"
 
 
-def index_of(page: str) -> dict[str, Any]:
-    """The list of cases in a page."""
-    found = re.search(_SCRIPT.format("application/json", "index"), page)
+def lines_of(page: str) -> list[list[str]]:
+    """The lines of the cases in a page: a row of the list, and what is shown once it is opened."""
+    found = re.search('<script type="application/octet-stream" id="packed">([^<]*)</script>', page)
     assert found is not None
-    index: dict[str, Any] = json.loads(found[1])
-    return index
+    return lines_in(found[1])
+
+
+def lines_in(stream: str) -> list[list[str]]:
+    """The lines of a stream in base64."""
+    text = zlib.decompress(base64.b64decode(stream)).decode() if stream else ""
+    return [line.split("\t") for line in text.split("\n") if line]
+
+
+def rows_of(page: str) -> list[dict[str, Any]]:
+    """The list of cases in a page, in its order."""
+    return [json.loads(row) for row, _ in lines_of(page)]
 
 
 def ids_of(page: str) -> list[str]:
     """The ids of the cases in a page, in its order."""
-    return [row[0] for row in index_of(page)["cases"]]
+    return [row["id"] for row in rows_of(page)]
 
 
-def records_of(page: str) -> dict[str, Shown]:
+def shown_in(page: str) -> dict[str, Shown]:
     """By the id of its case, what is shown once it is opened."""
-    found = re.search(_SCRIPT.format("application/octet-stream", "packed"), page)
-    assert found is not None
-    return records_in(found[1], ids_of(page))
-
-
-def records_in(stream: str, ids: list[str]) -> dict[str, Shown]:
-    """What a stream in base64 has of the cases with these ids."""
-    lines = zlib.decompress(base64.b64decode(stream)).split(b"\n") if stream else []
     return {
-        name: msgspec.json.decode(line, type=Shown)
-        for name, line in zip(ids, lines, strict=False)
-        if line
+        json.loads(row)["id"]: msgspec.json.decode(shown, type=Shown)
+        for row, shown in lines_of(page)
+        if shown
     }
 
 

@@ -25,7 +25,7 @@ from v2_conformance.formats.said import said_lines
 from v2_conformance.formats.sections import Message, Section
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import FirstDifference
-from v2_conformance.suite.causes.causes import NotKept, unsurvived
+from v2_conformance.suite.causes.causes import unsurvived
 from v2_conformance.suite.outcomes import FAILED, Purpose
 from v2_conformance.visible_text import is_visible, on_one_line, short, visible
 from v2_conformance.wire.exchange import Exchange
@@ -136,16 +136,13 @@ class Shown(msgspec.Struct, frozen=True):
     """A case, as it is shown once somebody looks at it.
 
     `difference` says where the first wrong element is, what was expected and what came. `said` is
-    what a client said, `survival` what known-good requests after the case showed,
-    `elsewhere` are the cases with the exchanges that it is about, `replay` sends it again.
+    what a client said, `survival` what known-good requests after the case showed.
     """
 
     difference: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     survival: str = ""
-    elsewhere: tuple[str, ...] = ()
     exchanges: tuple[ShownExchange, ...] = ()
-    replay: str = ""
 
 
 class Limits(NamedTuple):
@@ -179,7 +176,6 @@ def shown(case: CaseResult, limits: Limits, canaries: Limits | None = None) -> S
         difference=tuple(_difference(case.difference)),
         said=tuple(said_lines(case)),
         survival=_survival(case),
-        elsewhere=case.cause.cases if isinstance(case.cause, NotKept) else (),
         exchanges=tuple(exchanges),
     )
 

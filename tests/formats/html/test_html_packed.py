@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import msgspec
@@ -9,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.pages import records_in, records_of
+from support.pages import lines_in, shown_in
 from support.reports import case, exchange, report_of
 from support.responses import message_with
 from v2_conformance.formats.html.index import listed
 from v2_conformance.formats.html.packed import packed
 from v2_conformance.formats.html.page import render
+from v2_conformance.formats.shown import Shown
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Body, Exchange
@@ -34,8 +36,9 @@ def test_what_passed_is_packed_without_known_good_requests() -> None:
         case("D2/z", "pass", ""),
         case("D2/y", "pass", "", long, exchange(b"c", b"d", "second \u202e")),
     ]
-    records = records_of(render(report_of(passing), no_replay))
-    assert list(records) == ["D1/x", "D2/y"]
+    records = shown_in(render(report_of(passing), no_replay))
+    assert list(records) == ["D1/x", "D2/z", "D2/y"]
+    assert records["D2/z"] == Shown()
     assert [one.title for one in records["D1/x"].exchanges] == ["first"]
     first, second = records["D2/y"].exchanges
     assert first.messages[1].parts[0].size == 51_200
@@ -52,8 +55,13 @@ def test_packed_records_stay_in_room(sizes: list[int], room: int, noisy: bool) -
     report = report_of(failing)
     stream = packed(report, listed(report), no_replay, room)
     assert len(stream) <= room
-    ids = [each.id for each in failing]
-    assert list(records_in(stream, ids)) == ids[: len(records_in(stream, ids))]
+    lines = lines_in(stream)
+    assert [json.loads(row)["id"] for row, _ in lines] == [
+        each.id for each in failing[: len(lines)]
+    ]
+    shown = [bool(opened) for _, opened in lines]
+    assert shown == sorted(shown, reverse=True)
+    assert len(lines) == len(failing) or not any(shown)
 
 
 def test_failures_get_the_room_before_what_passed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +74,7 @@ def test_failures_get_the_room_before_what_passed(monkeypatch: pytest.MonkeyPatc
     many = [case(f"D1/p{n}", "pass", "", big()) for n in range(300)]
     text = render(report_of([*many, case("D1/late", "fail", "m", big())]), no_replay)
     assert len(text) < 500_000
-    records = records_of(text)
+    records = shown_in(text)
     assert next(iter(records)) == "D1/late"
     assert "".join(part.sha256 for part in records["D1/p0"].exchanges[0].messages[0].parts)
     late, early = (

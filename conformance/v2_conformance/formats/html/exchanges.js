@@ -87,32 +87,26 @@ const Exchanges = (() => {
     return made("div", "replay", made("h4", "", "Replay"), button, text);
   }
 
-  // All that is shown of a case: `name` is its anchor, `link` makes a link to a case.
-  function all(shown, name, link, requestFirst) {
+  // All that is shown of a case: `again` is the command that sends it again, `name` its anchor, and
+  // `elsewhere` are links to the cases whose exchanges it is about.
+  function all(shown, again, name, elsewhere, requestFirst) {
     const [first, ...sides] = shown.difference;
     return [
       first && made("div", "difference", made("p", "", `First differing byte: ${first}`), sides.map(side => made("p", "", made("code", "", side)))),
       shown.said.length && made("h4", "", "What the client said"), list(shown.said, "code"),
       shown.survival && made("p", "small", shown.survival),
-      shown.elsewhere.length && made("p", "", "Exchanges: ", shown.elsewhere.flatMap((id, n) => [n && ", ", link(id)])),
+      elsewhere.length && made("p", "", "Exchanges: ", elsewhere.flatMap((link, n) => [n && ", ", link])),
       shown.exchanges.map((one, n) => exchange(one, n + 1, shown.exchanges.length, requestFirst)),
-      shown.replay && replay(shown.replay, name),
+      again && replay(again, name),
     ].flat().filter(Boolean);
   }
 
-  // The lines of packed.py, once somebody has opened a case.
-  let unpacking = null;
-  async function unpack() {
+  // The lines of packed.py: a case's row and, after a tab, what is shown of it.
+  async function unpacked() {
     const bytes = Uint8Array.from(atob(document.getElementById("packed").textContent), sign => sign.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return (await new Response(stream).text()).split("\n");
+    return bytes.length ? (await new Response(stream).text()).split("\n").map(line => line.split("\t")) : [];
   }
 
-  // What is shown of the case in this place of the page's list; null if that is not here.
-  async function shownAt(place) {
-    const lines = await (unpacking ||= unpack());
-    return lines[place] ? JSON.parse(lines[place]) : null;
-  }
-
-  return { made, coded, all, shownAt };
+  return { made, coded, all, unpacked };
 })();

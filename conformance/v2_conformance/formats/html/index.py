@@ -1,13 +1,12 @@
-"""The cases of a report as the page lists them: compact data of which its script makes the rows."""
+"""The cases of a report as the page lists them: data of which its script makes the rows."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from v2_conformance.formats.html.sources import Source, source
+from v2_conformance.formats.html.sources import source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, WORST_FIRST
 from v2_conformance.formats.shown import in_milliseconds
 from v2_conformance.report.document import CaseResult, Report
@@ -15,14 +14,11 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES
 from v2_conformance.visible_text import short
 
-_ROOM = 1_000_000
-"""The number of bytes of a page for the rows."""
 # A message is shown whole, unless it is absurd, or one of very many.
 _MAX_MESSAGE = 4_000
 _MAX_MESSAGE_OF_MANY = 400
 _MANY = 250
 _MAX_WHY = 1_000
-_OUTCOMES = tuple(Outcome)
 
 
 @dataclass(frozen=True)
@@ -56,54 +52,26 @@ def by_message(cases: Iterable[CaseResult]) -> Counter[str]:
     return Counter(short(case.message, _MAX_MESSAGE_OF_MANY) for case in cases)
 
 
-def index(cases: Listed) -> str:
-    """JSON with a row for each case, in ASCII, safe in a script element.
-
-    `{"outcomes": [[name, sign, label]], "levels": [name], "texts": [text], "sources": [[title, url,
-    place]], "cases": [row]}`. A row is `[id, outcome, level, requirement, time, message, why,
-    cite…]`: numbers are places in the lists, message and why in `texts`, each cite in `sources`.
-    Rows for which there is no room are left out, the last ones.
-    """
+def rows(cases: Listed) -> Iterator[dict[str, object]]:
+    """Yield what the page lists of each case. Its script spells out what is not visible."""
     limit = _MAX_MESSAGE if len(cases.troubled) <= _MANY else _MAX_MESSAGE_OF_MANY
-    places: dict[str, int] = {}
-    sources: dict[Source, int] = {}
-    rows: list[str] = []
-    left = _ROOM
     for case in cases:
-        longest = _MAX_MESSAGE_OF_MANY if case.outcome in SKIPPED else limit
-        message, why = short(case.message, longest), short(case.why, _MAX_WHY)
-        left -= sum(_size(text) for text in (message, why) if text not in places)
-        row = _json(
-            [
-                case.id,
-                _OUTCOMES.index(case.outcome),
-                GRADES.index(case.grade),
-                case.requirement,
-                in_milliseconds(case.duration_ms),
-                places.setdefault(message, len(places)),
-                places.setdefault(why, len(places)),
-                *(sources.setdefault(source(cited), len(sources)) for cited in case.cite),
-            ]
-        )
-        left -= len(row)
-        if left < 0:
-            break
-        rows.append(row)
-    looks = [[str(outcome), LOOKS[outcome].sign, LOOKS[outcome].label] for outcome in _OUTCOMES]
-    head = _json(
-        {"outcomes": looks, "levels": GRADES, "texts": list(places), "sources": list(sources)}
-    )
-    return f'{head[:-1]},"cases":[{",".join(rows)}]}}'
+        look = LOOKS[case.outcome]
+        yield {
+            "id": case.id,
+            "outcome": case.outcome,
+            "sign": look.sign,
+            "label": look.label,
+            "level": case.grade,
+            "requirement": case.requirement,
+            "time": in_milliseconds(case.duration_ms),
+            "message": short(
+                case.message, _MAX_MESSAGE_OF_MANY if case.outcome in SKIPPED else limit
+            ),
+            "why": short(case.why, _MAX_WHY),
+            "cite": [source(cited) for cited in case.cite],
+        }
 
 
 def _urgency(case: CaseResult) -> tuple[int, int]:
     return WORST_FIRST.index(case.outcome), GRADES.index(case.grade)
-
-
-def _size(text: str) -> int:
-    return len(_json(text))
-
-
-def _json(value: object) -> str:
-    """ASCII without "<", which would end a script element."""
-    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,21 +1,24 @@
-"""What the page shows of each case once it is opened: packed into the page, unpacked by its script.
+"""The cases of the page, packed into it and unpacked by its script.
 
-Few people look at most of it, and there is much. So the page has it as one zlib stream in base64
-with a line for each case, in the page's order: a `Shown` in JSON, or nothing.
+The page has them as one zlib stream in base64 with a line for each case, in the page's order: its
+row in the list and, after a tab, what is shown once somebody opens it, a `Shown`; both in JSON.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
 
 import msgspec
 
-from v2_conformance.formats.html.index import Listed
-from v2_conformance.formats.shown import BRIEF, FULL, Limits, Shown, shown
+from v2_conformance.formats.html.index import Listed, rows
+from v2_conformance.formats.shown import BRIEF, FULL, Limits, shown
 from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.suite.causes.causes import NotKept
 
 _MOST_PACKED = 24_000_000  # of bytes that are packed, whatever the room: for time and memory
 _MOST_REPLAY = 6_000
@@ -26,35 +29,46 @@ Replay = Callable[[Report, CaseResult], str]
 
 def packed(report: Report, cases: Listed, replay: Replay, room: int) -> str:
     """The stream in base64, of at most `room` bytes. What passed is shown in brief, and what failed
-    if there is no room for all; the last cases are left out if there is not even that."""
+    if there is no room for all. If there is not even that, the last cases are only listed."""
     room = room // 4 * 3
-    lines: list[bytes] = []
-    for limits in (FULL, BRIEF):
-        lines, left = [], _MOST_PACKED
-        for line in _lines(report, cases, replay, limits):
-            left -= len(line)
-            if left < 0:
-                break
-            lines.append(line)
-        data = zlib.compress(b"".join(lines))
-        if left >= 0 and len(data) <= room:
-            return base64.b64encode(data).decode()
-    # Only its first lines fit.
-    fitting = bisect_right(
-        range(1, len(lines) + 1), room, key=lambda n: len(zlib.compress(b"".join(lines[:n])))
-    )
-    return base64.b64encode(zlib.compress(b"".join(lines[:fitting]))).decode() if fitting else ""
-
-
-def _lines(report: Report, cases: Listed, replay: Replay, limits: Limits) -> Iterator[bytes]:
     ids = {case.id for case in cases}
-    for number, case in enumerate((*cases.troubled, *cases.passed)):
-        failed = number < len(cases.troubled)
-        found = shown(case, limits, BRIEF) if failed else shown(case, BRIEF)
-        command = replay(report, case) if failed else ""
-        found = msgspec.structs.replace(
-            found,
-            elsewhere=tuple(name for name in found.elsewhere if name in ids),
-            replay=command if len(command) <= _MOST_REPLAY else "",
-        )
-        yield msgspec.json.encode(found) + b"\n" if found != Shown() else b"\n"
+    listed: list[bytes] = []
+    for row, case in zip(rows(cases), cases, strict=True):
+        named = case.cause.cases if isinstance(case.cause, NotKept) else ()
+        row["elsewhere"] = [name for name in named if name in ids]
+        command = replay(report, case) if len(listed) < len(cases.troubled) else ""
+        row["replay"] = command if len(command) <= _MOST_REPLAY else ""
+        listed.append(json.dumps(row, separators=(",", ":")).encode())
+    opened: list[bytes] = []
+    for limits in (FULL, BRIEF):
+        opened = _opened(cases, limits)
+        data = _compressed(listed, opened)
+        if len(data) <= room and len(opened) == len(cases.troubled) + len(cases.passed):
+            return base64.b64encode(data).decode()
+    number = len(listed)
+    fitting = bisect_right(
+        range(1, number + len(opened) + 1),
+        room,
+        key=lambda n: len(_compressed(listed[:n], opened[: max(0, n - number)])),
+    )
+    data = _compressed(listed[:fitting], opened[: max(0, fitting - number)])
+    return base64.b64encode(data).decode() if fitting else ""
+
+
+def _opened(cases: Listed, limits: Limits) -> list[bytes]:
+    """Return what the first cases show; all, if that is not too much."""
+    found: list[bytes] = []
+    left = _MOST_PACKED
+    for case in (*cases.troubled, *cases.passed):
+        brief = len(found) >= len(cases.troubled)
+        shows = msgspec.json.encode(shown(case, BRIEF) if brief else shown(case, limits, BRIEF))
+        left -= len(shows)
+        if left < 0:
+            break
+        found.append(shows)
+    return found
+
+
+def _compressed(listed: Sequence[bytes], opened: Sequence[bytes]) -> bytes:
+    lines = map(b"\t".join, zip_longest(listed, opened, fillvalue=b""))
+    return zlib.compress(b"\n".join(lines))

@@ -17,11 +17,10 @@ from functools import cache
 from pathlib import Path
 
 from jinja2 import Template
-from markupsafe import Markup
 
 from v2_conformance import public_address
 from v2_conformance.formats.heat import heat
-from v2_conformance.formats.html.index import Listed, by_message, index, listed
+from v2_conformance.formats.html.index import Listed, by_message, listed
 from v2_conformance.formats.html.packed import Replay, packed
 from v2_conformance.formats.html.sources import Source, source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
@@ -105,8 +104,9 @@ _KEPT_BRACKETS = {"[": "(", "]": ")"}
 def render(report: Report, replay: Replay = replay_command) -> str:
     """The page for a report. `replay` gives the command that sends a case of it again."""
     cases = listed(report)
-    page = _template().render(_content(report, cases), index=Markup(index(cases)))
-    before, element, after = page.rpartition(_PACKED)  # text cannot have the like: it is escaped
+    page = _template().render(_content(report, cases))
+    # Text cannot have the like: it is escaped.
+    before, element, after = page.rpartition(_PACKED)
     room = _PAGE_BYTES - len(page.encode("utf-8", "replace"))
     return f"{before}{element}{packed(report, cases, replay, room)}{after}"
 

@@ -1,5 +1,5 @@
 "use strict";
-(function () {
+(async () => {
   function all(selector, root) { return Array.from((root || document).querySelectorAll(selector)); }
   function byId(name) { return document.getElementById(name); }
   const { made, coded } = Exchanges;
@@ -12,13 +12,13 @@
 
   // The cases: rows are made when they are needed, their bytes when they are opened.
 
-  var data = JSON.parse(byId("index").textContent);
-  var cases = data.cases.map(function (row, place) {
-    var look = data.outcomes[row[1]];
-    return { place: place, id: row[0], outcome: look[0], sign: look[1], label: look[2], level: data.levels[row[2]],
-      requirement: row[3], family: row[3].slice(0, 1), time: row[4], message: data.texts[row[5]],
-      why: data.texts[row[6]], cite: row.slice(7).map(function (at) { return data.sources[at]; }),
-      text: null, element: null, list: null };
+  const lines = await Exchanges.unpacked().catch(() => {
+    all("section.list").forEach(list => list.append(made("p", "card", "This browser is too old for the list of cases.")));
+    return [];
+  });
+  const cases = lines.map(([row, shown]) => {
+    const one = JSON.parse(row);
+    return { ...one, shown, family: one.requirement.slice(0, 1), text: null, element: null, list: null };
   });
   var encoder = new TextEncoder();
 
@@ -73,7 +73,7 @@
     return box;
   }
 
-  async function fill(one) {
+  function fill(one) {
     const box = one.element, requirement = byId("req-" + one.requirement);
     if (box.dataset.filled) return;
     box.dataset.filled = "1";
@@ -84,8 +84,8 @@
       one.list.quiet && one.message && coded("p", "message", one.message), one.why && coded("p", "why", one.why),
       one.cite.map(([title, url, place]) => made("p", "cited dim", "Allowed by: ", url ? to(url, "", title) : title, ", " + place)),
     ].flat().filter(Boolean));
-    const shown = await Exchanges.shownAt(one.place).catch(() => null);
-    if (shown) box.append(...Exchanges.all(shown, box.id, link, byId("index").dataset.client !== undefined));
+    if (one.shown) box.append(...Exchanges.all(JSON.parse(one.shown), one.replay, box.id, one.elsewhere.map(link),
+      "client" in document.body.dataset));
     else if (one.list.sent) box.append(made("p", "small dim", "To see it in a terminal: ",
       made("code", "", `v2-conformance show report.json '${one.id.replace(/'/g, "'\\''")}'`)));
     reveal(box);
