@@ -5,7 +5,7 @@
 
 `Shown` is plain data. It has everything that depends on the meaning of the bytes: the sections of
 each message, which bytes of them are shown, as text or as a hexdump, what is left out, and the
-first wrong byte. What prints it only has to place and color it. Text in it is visible (see
+first wrong byte. Whatever prints it only places and colors it. Text in it is visible (see
 `visible_text`) and of bounded length, but escaped for no format.
 """
 
@@ -31,7 +31,7 @@ from v2_conformance.visible_text import is_visible, on_one_line, short, visible
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 
-COLORS = 5  # of blobs; their titles tell them apart as well
+_COLORS = 5  # of blobs; their titles tell them apart as well
 _WIDTH = 16
 # Around the first wrong byte so much is shown, in bytes before its row and from there on.
 _AROUND = (32, 48)
@@ -61,9 +61,8 @@ _CONNECTIONS = {
 }
 
 Look = Literal["", "hex", "wrong", "pointer", "left-out"]
-
-
-_WRONG: Sequence[Look] = ("", "wrong") * 3  # for the pieces of a text, one by one
+# Of the pieces that wrong bytes cut a text into.
+_IN_TURN: Sequence[Look] = ("", "wrong") * 3
 
 
 class Run(NamedTuple):
@@ -88,8 +87,8 @@ class Run(NamedTuple):
 class Part(msgspec.Struct, frozen=True):
     """A section of a message with `size` bytes: its title, and the text of what is shown of it.
 
-    `look` is the section's kind; a blob's has its number, modulo COLORS. `sha256` is the digest of
-    the whole content if bytes of it are left out.
+    `look` is the section's kind, for a blob with one of five numbers in turn. `sha256` is the
+    digest of the whole content if bytes of it are left out.
     """
 
     title: str
@@ -277,7 +276,7 @@ def _message(
     for section in cut.sections:
         look: str = section.kind
         if look == "blob":
-            look = f"blob{blobs % COLORS}"
+            look = f"blob{blobs % _COLORS}"
             blobs += 1
         wrong = _wrong(section, difference) if judged else None
         parts.append(_part(section, look, limits, wrong))
@@ -387,7 +386,7 @@ def _spans(section: Section, limits: Limits, wrong: Mark | None) -> Iterator[tup
 def _text_runs(section: Section, start: int, end: int, wrong: Mark | None) -> Iterator[Run]:
     cuts = (start, wrong.start, min(wrong.end, end), end) if wrong else (start, end)
     *before, last = (_text(section, a, b) for a, b in pairwise(cuts))
-    yield from map(Run, _WRONG, (*before, last.rstrip("\n") + "\n"))
+    yield from map(Run, _IN_TURN, (*before, last.rstrip("\n") + "\n"))
     if wrong:
         yield Run("pointer", f"▲ {wrong.words}\n")
 
@@ -417,7 +416,7 @@ def _hex_runs(section: Section, start: int, end: int, wrong: Mark | None) -> Ite
     before = len(wrong.words) < digits
     words = f"{wrong.words + ' ▲':>{digits + 1}}" if before else f"{'':{digits}}▲ {wrong.words}"
     yield rows(start, row)
-    yield from map(Run, _WRONG, (line[a:b] for a, b in cuts))
+    yield from map(Run, _IN_TURN, (line[a:b] for a, b in cuts))
     yield Run("pointer", words + "\n")
     yield rows(after, end)
 
