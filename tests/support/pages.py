@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 
 from support.reports import passes, report_of
+from v2_conformance.formats.html.links import case_anchor
 from v2_conformance.formats.html.packed import Replay
-from v2_conformance.formats.html.page import case_anchor, render
+from v2_conformance.formats.html.page import render
 from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.formats.shown import Shown
 from v2_conformance.report.document import CaseResult, Report

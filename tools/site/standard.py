@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import escape
 
 from tools import ROOT
-from v2_conformance.formats.html.page import requirement_anchor
+from v2_conformance.formats.html.links import requirement_anchor
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.sections import Message, Section
 from v2_conformance.formats.shown import hexdump

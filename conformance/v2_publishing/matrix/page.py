@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from v2_conformance.formats.html.page import requirement_anchor
+from v2_conformance.formats.html.links import requirement_anchor
 from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.templates import environment
 from v2_conformance.report.document import NOT_IMPLEMENTED

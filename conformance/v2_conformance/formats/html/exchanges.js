@@ -1,20 +1,12 @@
 "use strict";
 // What a case shows once it is opened: what it expected and got, its bytes, and how to send them again.
-// Everything from a report becomes a text node, with hidden characters spelled out.
+// Everything from a report becomes a text node; its hidden characters are spelled out already.
 const Exchanges = (() => {
-  // What does not print, or reorders what does, is spelled out.
-  function visible(text) {
-    return text.replace(/(?![\n\t])[\p{C}\p{Zl}\p{Zp}]/gu, character => {
-      const code = character.codePointAt(0).toString(16);
-      return code.length < 3 ? "\\x" + code.padStart(2, "0") : "\\u" + code.padStart(4, "0");
-    });
-  }
-
   // An element with these children, elements or texts; those that are empty are left out.
   function made(tag, style, ...children) {
     const element = document.createElement(tag);
     if (style) element.className = style;
-    for (const child of children.flat()) if (child) element.append(child instanceof Node ? child : visible(child));
+    element.append(...children.flat().filter(Boolean));
     return element;
   }
 

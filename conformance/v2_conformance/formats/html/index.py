@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from v2_conformance.formats.html.sources import source
+from v2_conformance.formats.html.links import case_anchor, source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, WORST_FIRST
 from v2_conformance.formats.shown import in_milliseconds
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES
-from v2_conformance.visible_text import short
+from v2_conformance.visible_text import short, visible
 
 # A message is shown whole, unless it is absurd, or one of very many.
 _MAX_MESSAGE = 4_000
@@ -53,23 +53,24 @@ def by_message(cases: Iterable[CaseResult]) -> Counter[str]:
 
 
 def rows(cases: Listed) -> Iterator[dict[str, object]]:
-    """Yield what the page lists of each case. Its script spells out what is not visible."""
+    """Yield what the page lists of each case."""
     limit = _MAX_MESSAGE if len(cases.troubled) <= _MANY else _MAX_MESSAGE_OF_MANY
     for case in cases:
         look = LOOKS[case.outcome]
         yield {
-            "id": case.id,
+            "id": visible(case.id),
+            "anchor": case_anchor(case.id),
             "outcome": case.outcome,
             "sign": look.sign,
             "label": look.label,
             "level": case.grade,
-            "requirement": case.requirement,
+            "requirement": visible(case.requirement),
             "time": in_milliseconds(case.duration_ms),
-            "message": short(
-                case.message, _MAX_MESSAGE_OF_MANY if case.outcome in SKIPPED else limit
+            "message": visible(
+                short(case.message, _MAX_MESSAGE_OF_MANY if case.outcome in SKIPPED else limit)
             ),
-            "why": short(case.why, _MAX_WHY),
-            "cite": [source(cited) for cited in case.cite],
+            "why": visible(short(case.why, _MAX_WHY)),
+            "cite": [tuple(map(visible, source(cited))) for cited in case.cite],
         }
 
 

@@ -7,7 +7,6 @@ row in the list and, after a tab, what is shown once somebody opens it, a `Shown
 from __future__ import annotations
 
 import base64
-import json
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from v2_conformance.formats.html.index import Listed, rows
 from v2_conformance.formats.shown import BRIEF, FULL, Limits, shown
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.causes import NotKept
+from v2_conformance.visible_text import visible
 
 _MOST_PACKED = 24_000_000  # of bytes that are packed, whatever the room: for time and memory
 _MOST_REPLAY = 6_000
@@ -35,10 +35,10 @@ def packed(report: Report, cases: Listed, replay: Replay, room: int) -> str:
     listed: list[bytes] = []
     for row, case in zip(rows(cases), cases, strict=True):
         named = case.cause.cases if isinstance(case.cause, NotKept) else ()
-        row["elsewhere"] = [name for name in named if name in ids]
+        row["elsewhere"] = [visible(name) for name in named if name in ids]
         command = replay(report, case) if len(listed) < len(cases.troubled) else ""
         row["replay"] = command if len(command) <= _MOST_REPLAY else ""
-        listed.append(json.dumps(row, separators=(",", ":")).encode())
+        listed.append(msgspec.json.encode(row))
     opened: list[bytes] = []
     for limits in (FULL, BRIEF):
         opened = _opened(cases, limits)

@@ -21,8 +21,13 @@ from jinja2 import Template
 from v2_conformance import public_address
 from v2_conformance.formats.heat import heat
 from v2_conformance.formats.html.index import Listed, by_message, listed
+from v2_conformance.formats.html.links import (
+    Source,
+    case_anchor,
+    requirement_anchor,
+    source,
+)
 from v2_conformance.formats.html.packed import Replay, packed
-from v2_conformance.formats.html.sources import Source, source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.formats.templates import environment
@@ -97,8 +102,6 @@ _EXPLAINED_OF_A_CLIENT = {
 }
 _PACKED = '<script type="application/octet-stream" id="packed">'
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
-_UNSAFE = re.compile(r"[^A-Za-z0-9/,:._+=-]")
-_KEPT_BRACKETS = {"[": "(", "]": ")"}
 
 
 def render(report: Report, replay: Replay = replay_command) -> str:
@@ -109,16 +112,6 @@ def render(report: Report, replay: Replay = replay_command) -> str:
     before, element, after = page.rpartition(_PACKED)
     room = _PAGE_BYTES - len(page.encode("utf-8", "replace"))
     return f"{before}{element}{packed(report, cases, replay, room)}{after}"
-
-
-def case_anchor(case_id: str) -> str:
-    """The anchor of a case in the page: needs no quoting in a URL, differs for every id."""
-    return "case-" + _safe(case_id)
-
-
-def requirement_anchor(requirement_id: str) -> str:
-    """The anchor of a requirement in the page."""
-    return "req-" + _safe(requirement_id)
 
 
 @cache
@@ -136,15 +129,6 @@ def _template() -> Template:
         short=short,
     )
     return made.get_template("report.html.j2")
-
-
-def _safe(text: str) -> str:
-    def replaced(match: re.Match[str]) -> str:
-        char = match[0]
-        coded = "".join(f"~{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
-        return _KEPT_BRACKETS.get(char, coded)
-
-    return _UNSAFE.sub(replaced, text)
 
 
 @dataclass(frozen=True)

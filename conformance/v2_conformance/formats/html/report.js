@@ -20,29 +20,8 @@
     const one = JSON.parse(row);
     return { ...one, shown, family: one.requirement.slice(0, 1), text: null, element: null, list: null };
   });
-  var encoder = new TextEncoder();
-
-  // As the links of this page and of others write it.
-  function anchor(id) {
-    return "case-" + id.replace(/[^A-Za-z0-9\/,:._+=-]/gu, function (character) {
-      if (character === "[") return "(";
-      if (character === "]") return ")";
-      return Array.from(encoder.encode(character), function (byte) {
-        return "~" + byte.toString(16).padStart(2, "0");
-      }).join("");
-    });
-  }
-
   // A case by its anchor, or by its id as it is shown everywhere.
-  var named = null;
-  function caseNamed(name) {
-    if (!named) {
-      named = new Map();
-      cases.forEach(function (one) { named.set("case-" + one.id, one); });
-      cases.forEach(function (one) { named.set(anchor(one.id), one); });
-    }
-    return named.get(name);
-  }
+  const named = new Map([...cases.map(one => ["case-" + one.id, one]), ...cases.map(one => [one.anchor, one])]);
 
   function mark(one) {
     const sign = made("span", "", one.sign);
@@ -58,7 +37,7 @@
     return link;
   }
 
-  function link(id) { return to("#" + anchor(id), "", made("code", "", id)); }
+  function link(id) { return to("#" + cases.find(one => one.id === id).anchor, "", made("code", "", id)); }
 
   function row(one) {
     if (one.element) return one.element;
@@ -66,7 +45,7 @@
       made("h3", "", made("code", "", one.id)), " ", made("span", "dim small", one.time),
       !one.list.quiet && one.message && coded("span", "message", one.message));
     const box = made("details", "card case", summary);
-    box.id = anchor(one.id);
+    box.id = one.anchor;
     box.dataset.outcome = one.outcome;
     box.addEventListener("toggle", () => { if (box.open) fill(one); });
     one.element = box;
@@ -162,7 +141,7 @@
   function allOf(details) {
     const own = cases.filter(one => one.requirement === details.dataset.requirement);
     details.append(made("ul", "cases", own.map(one =>
-      made("li", "", to("#" + anchor(one.id), "t-" + one.outcome, `${one.sign} ${one.id}`)))));
+      made("li", "", to("#" + one.anchor, "t-" + one.outcome, `${one.sign} ${one.id}`)))));
   }
 
   // Filters.
@@ -233,7 +212,7 @@
     var name = location.hash.slice(1), decoded = name;
     if (!name) return;
     try { decoded = decodeURIComponent(name); } catch (error) { /* as it is */ }
-    var one = caseNamed(name) || caseNamed(decoded), target = one ? rowOf(one) : byId(name) || byId(decoded);
+    var one = named.get(name) || named.get(decoded), target = one ? rowOf(one) : byId(name) || byId(decoded);
     if (!target) return;
     if (target.closest("[hidden]")) clear();
     for (var up = target; up; up = up.parentElement) if (up.tagName === "DETAILS") up.open = true;
