@@ -64,6 +64,12 @@ class HeatRow:
         return self.cells[LEVELS.index(level)]
 
 
+def by_grade(rows: Sequence[RequirementResult]) -> dict[str, Counter[Outcome]]:
+    """Return for each grade that some requirement has how many have which outcome."""
+    counts = {one: Counter(row.outcome for row in rows if row.grade == one) for one in GRADES}
+    return {grade: found for grade, found in counts.items() if found}
+
+
 def heat(requirements: Iterable[RequirementResult]) -> list[HeatRow]:
     """A row for each family with requirements, in the catalogue's order, unknown ones last.
 

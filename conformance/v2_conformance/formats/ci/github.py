@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from v2_conformance.formats.ci.markdown import inert
+from v2_conformance.formats.heat import by_grade
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.registry import PAGE, Check, unchecked
 from v2_conformance.formats.trust import TITLE, cautions
@@ -182,10 +183,8 @@ def _levels(report: Report) -> list[str]:
         return ["No requirement was tested."]
     lines = ["| requirements | " + " | ".join(LOOKS[o].label for o in shown) + " |"]
     lines.append("|---|" + "--:|" * len(shown))
-    for level in GRADES:
-        counts = Counter(row.outcome for row in rows if row.grade == level)
-        if counts:
-            lines.append(f"| {level} | " + " | ".join(str(counts[o]) for o in shown) + " |")
+    for level, counts in by_grade(rows).items():
+        lines.append(f"| {level} | " + " | ".join(str(counts[o]) for o in shown) + " |")
     return lines
 
 

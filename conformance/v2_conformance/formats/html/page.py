@@ -19,7 +19,7 @@ from pathlib import Path
 from jinja2 import Template
 
 from v2_conformance import public_address
-from v2_conformance.formats.heat import heat
+from v2_conformance.formats.heat import by_grade, heat
 from v2_conformance.formats.html.index import Listed, by_message, listed
 from v2_conformance.formats.html.links import (
     Source,
@@ -195,7 +195,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "counts": counts,
         "all_levels": LEVELS,
         "all_grades": GRADES,
-        "levels": _levels(by_level(report)),
+        "levels": by_grade(by_level(report)),
         "level_outcomes": [outcome for outcome in Outcome if outcome in row_outcomes],
         "families": _families(rows),
         "letters": [(key, title) for key, title in _titles(letters).items() if key in letters],
@@ -236,16 +236,6 @@ def _shares(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
             shares.append((outcome, round(start, 3), round(width, 3)))
             start += width
     return shares
-
-
-def _levels(rows: Sequence[RequirementResult]) -> list[tuple[str, Counter[Outcome], int]]:
-    """For each level the requirements that have cases of it by outcome, and their number."""
-    table = []
-    for level in GRADES:
-        counts = Counter(row.outcome for row in rows if row.grade == level)
-        if counts:
-            table.append((level, counts, counts.total()))
-    return table
 
 
 def _families(rows: Iterable[RequirementRow]) -> list[tuple[str, str, list[RequirementRow]]]:
