@@ -6,7 +6,7 @@ const Exchanges = (() => {
   function made(tag, style, ...children) {
     const element = document.createElement(tag);
     if (style) element.className = style;
-    element.append(...children.flat().filter(Boolean));
+    for (const child of children.flat()) if (child) element.append(child);
     return element;
   }
 
