@@ -36,7 +36,7 @@ def main() -> None:
     with embedded_server() as near, delayed(int(near.rpartition(":")[2]), round_trip_s) as url:
         target = make_target(url, profiles=SERVER_PROFILES, timeout=30)
         started = time.perf_counter()
-        server = discover(target, workers=asked)
+        server = discover(target)
         engine = Engine(target, server)
         usual = usual_workers(measured_s(server.asked))
         workers = asked or usual

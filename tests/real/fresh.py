@@ -32,9 +32,9 @@ from expectation import (
 )
 from servers import ServerFailedError
 from v2_conformance.cli.main import main as conformance
-from v2_conformance.report.comparing.trend import version_order
 from v2_conformance.report.files import PACKED_REPORT, load_report
 from v2_conformance.report.verdict.standing import standing
+from v2_publishing.trend import version_order
 
 
 def newest_expectations(expectations: Iterable[Expectation]) -> list[Expectation]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
-import threading
 import time
 import zlib
 from collections.abc import Callable, Mapping
@@ -96,59 +95,6 @@ def test_bytes_behind_the_answer_for_an_absent_model_hide_no_other_model() -> No
     assert found == right
     assert "raw/fixed" in found.absent
     assert "identity/BF16" in found.present
-
-
-class TestFarAway:
-    """All models but the first are asked for at the same time."""
-
-    @pytest.fixture(autouse=True)
-    def _far(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("v2_conformance.runs.discovery.FAR_S", 0.0)
-
-    def test_it_comes_to_the_same_and_is_recorded_in_the_same_order(self) -> None:
-        with ReferenceServer() as server:
-            target = Target(server.url, limits=PATIENT)
-            near, far = discover(target), discover(target, workers=4)
-        assert far == near
-        requests = [[bytes(e.request) for e in one.asked] for one in (near, far)]
-        assert requests[0] == requests[1]
-        assert sum(not e.reused for e in far.asked) > 2
-
-    def test_what_is_absent_is_asked_again_alone(self) -> None:
-        known = {m.model: {"name": m.model} for m in list(contract().values())[:4]}
-        with serving(v2_server(models=known)) as server:
-            target = Target(server.url, limits=PATIENT)
-            near, far = discover(target), discover(target, workers=3)
-        assert far == near
-        assert far.absent
-
-    def test_a_server_of_one_connection_at_a_time_is_found(self) -> None:
-        seat = threading.Lock()
-        script = v2_server(models={m.model: {"name": m.model} for m in contract().values()})
-
-        def one_at_a_time(peer: Peer) -> None:
-            with seat:
-                script(peer)
-
-        with serving(one_at_a_time) as server:
-            assert not discover(Target(server.url, limits=PATIENT), workers=4).absent
-
-    def test_a_server_that_mixes_up_answers_beside_each_other_is_asked_again(self) -> None:
-        others = itertools.cycle([*contract().values()])
-
-        def mixed(peer: Peer) -> None:
-            while True:
-                name = peer.request().split(b" ")[1].decode().removeprefix("/v2/models/")
-                if name == "/v2":
-                    peer.send(http(dumped(METADATA)))
-                else:
-                    wrong = len(server.peers) > 1 and len(peer.requests) == 1
-                    answer = {"name": next(others).model if wrong else name, "versions": ["1"]}
-                    peer.send(http(dumped(answer)))
-
-        with serving(mixed) as server:
-            found = discover(Target(server.url, limits=PATIENT), workers=4)
-        assert not found.absent
 
 
 def test_the_targets_prefix_fields_and_password_go_out() -> None:

@@ -126,22 +126,20 @@ def start(
     expectations: Expectations = NO_EXPECTATIONS,
     outdated: Collection[str] = (),
     ready_within_s: float | None = None,
-    workers: int | None = 1,
     server: Server | None = None,
 ) -> StartedRun:
     """Find the server and begin the record of a run in `directory`, replacing an older one.
 
     A `server` that `find` found need not be found again.
 
-    `ready_within_s` is how long it may take to become ready (see `wait_until_ready`). A server far
-    away is asked for so many models at the same time as there will be `workers`.
+    `ready_within_s` is how long it may take to become ready (see `wait_until_ready`).
     Files of an older run that `outdated` names are removed with its report. Cases that fail as
     `expectations` say are marked as expected in the report; the verdict is the same without them.
     Raises UsageError, UnreachableError and NothingRanError; no case was sent then, and an older
     report is still there unless its folder is what is wrong.
     """
     if server is None:
-        server = find(target, plan, ready_within_s, workers)
+        server = find(target, plan, ready_within_s)
     return begin(
         target,
         plan,
@@ -153,12 +151,12 @@ def start(
     )
 
 
-def find(target: Target, plan: Plan, ready_within_s: float | None, workers: int | None) -> Server:
+def find(target: Target, plan: Plan, ready_within_s: float | None) -> Server:
     """Return the server that a run of `plan` is about. Raises as `start` does."""
     if plan.own:
         check_claims(target)
     wait_until_ready(target, ready_within_s)
-    return discover(target, without_models=plan.own, workers=workers)
+    return discover(target, without_models=plan.own)
 
 
 def begin(

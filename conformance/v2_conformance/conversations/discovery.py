@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass
 
-import msgspec
-
 from v2_conformance.judging.metadata import ServerName, playing, server_name
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import DeployedModel
@@ -16,18 +14,12 @@ SERVER = "/v2"
 """The path of a server's metadata."""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Wanted:
     """A model of the contract, and what the target calls it and its tensors."""
 
     model: ModelContract
     binding: DeployedModel
-
-
-class Look(msgspec.Struct, frozen=True):
-    """GET `path`; the answer is a Response. It is about the model that is `wanted`."""
-
-    path: str
-    wanted: Wanted | None = None
 
 
 @dataclass(frozen=True)
@@ -39,16 +31,17 @@ class Found:
     absent: Mapping[str, str]
 
 
-def discovery(wanted: Iterable[Wanted]) -> Generator[Look, Response, Found]:
-    """Ask for the server's metadata, then for that of each model that is wanted.
+def discovery(wanted: Iterable[Wanted]) -> Generator[str, Response, Found]:
+    """Ask for the server's metadata, then for that of each model that is wanted: yield the path of
+    each GET.
 
     Raises Finding and MessageError if the first answer has no server metadata.
     """
-    server = server_name((yield Look(SERVER)))
+    server = server_name((yield SERVER))
     present: dict[str, DeployedModel] = {}
     absent: dict[str, str] = {}
     for one in wanted:
-        response = yield Look(one.binding.path, one)
+        response = yield one.binding.path
         found = playing(response, one.binding, one.model)
         if isinstance(found, str):
             absent[one.model.role] = found

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
-from urllib.parse import unquote
 
-from v2_conformance.conversations.discovery import SERVER, Look, Wanted, discovery
+from v2_conformance.conversations.discovery import SERVER, Wanted, discovery
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.metadata import (
     MAX_METADATA,
     ServerName,
-    model_metadata,
     plain_body,
-    playing,
     server_name,
 )
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
-from v2_conformance.runs.distance import FAR_S, round_trip_s, usual_workers
 from v2_conformance.runs.patience import Patience
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.runs.targets.unreachable import no_answer, of_status
@@ -53,15 +47,28 @@ class Server:
     asked: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
 
 
-def discover(target: Target, *, without_models: bool = False, workers: int | None = 1) -> Server:
+def discover(target: Target, *, without_models: bool = False) -> Server:
     """Ask the server for its metadata and for that of every model of the claimed profiles.
 
-    If the server is far away, `workers` connections ask at the same time; None for the usual
-    number. Raises UnreachableError if nothing answers or the answer is not from a V2 server, and
+    Raises UnreachableError if nothing answers or the answer is not from a V2 server, and
     NothingRanError if it has none of the models, unless it may be `without_models`.
     """
+    models = models_of_use(target.profiles, target.unsupported)
+    wanted = [Wanted(model, target.binding(role)) for role, model in models.items()]
+
+    def answer(path: str) -> Response:
+        response = session.get(path)
+        if path == SERVER:
+            server_name_of(target, response)  # raises the error that a run would show
+        return response
+
     try:
-        server = _discover(target, workers)
+        with closing(MetadataClient(target)) as session:
+            found = play(discovery(wanted), answer)
+        said, asked = found.server, tuple(session.asked)
+        server = Server(
+            said.name, said.version, said.extensions, found.present, found.absent, asked
+        )
         if not server.present and not without_models:
             raise NothingRanError(no_models(target, server))
         return server
@@ -79,42 +86,6 @@ def discover_server(target: Target) -> str:
     except ConformanceError as error:
         raise type(error)(target.mask.text(str(error))) from None
     return f"{said.name} {said.version}"
-
-
-def _discover(target: Target, workers: int | None) -> Server:
-    models = models_of_use(target.profiles, target.unsupported)
-    wanted = [Wanted(model, target.binding(role)) for role, model in models.items()]
-    early: dict[str, Exchange] = {}
-
-    def answer(look: Look) -> Response:
-        if look.wanted is None:
-            response = session.get(look.path)
-            server_name_of(target, response)  # raises the error that a run would show
-            return response
-        if look.wanted in wanted[1:2]:  # the one before has shown how far away the server is
-            early.update(session.at_once([one.binding.path for one in wanted[1:]], workers))
-        came = early.pop(look.path, None)
-        certain = None if came is None else _certain(came, look.wanted)
-        if came is None or certain is None:
-            return session.get(look.path)
-        session.asked.append(came)
-        return certain
-
-    with closing(MetadataClient(target)) as session:
-        found = play(discovery(wanted), answer)
-        said, asked = found.server, tuple(session.asked)
-        return Server(said.name, said.version, said.extensions, found.present, found.absent, asked)
-
-
-def _certain(came: Exchange, wanted: Wanted) -> Response | None:
-    """Return an answer that came while others were in flight if its model plays the role. Ask again
-    alone for any other.
-    """
-    response = came.response
-    if response is None or isinstance(playing(response, wanted.binding, wanted.model), str):
-        return None
-    named = model_metadata(response).get("name") == unquote(wanted.binding.model)
-    return response if named else None
 
 
 def no_models(target: Target, server: Server) -> str:
@@ -214,36 +185,6 @@ class MetadataClient:
             raise UnreachableError(no_answer(url, exchange, self._target))
         self.asked.append(exchange.for_purpose(Purpose.DISCOVERY))
         return exchange.response
-
-    def at_once(self, paths: Sequence[str], workers: int | None) -> dict[str, Exchange]:
-        """Return the whole answers to GETs of `paths` from a server that is far away, by path.
-
-        Each of the `workers` has its own connection and closes it at the end. If the server serves
-        a connection only after others close, that worker asks for one path, and the others get the
-        rest.
-        """
-        target = self._target
-        away_s = round_trip_s(self.asked)
-        count = usual_workers(away_s) if workers is None else workers
-        if away_s < FAR_S or count < 2:
-            return {}
-        self.close()
-        found: dict[str, Exchange] = {}
-        left = deque(dict.fromkeys(paths))
-
-        def ask(_: int) -> None:
-            with closing(target.transport().connection()) as connection:
-                while left:
-                    with suppress(IndexError):  # another has taken the last one
-                        path = left.popleft()
-                        exchange = connection.exchange(get_request(target.address, path))
-                        if exchange.ending is not Ending.COMPLETE:
-                            return
-                        found[path] = exchange.for_purpose(Purpose.DISCOVERY)
-
-        with ThreadPoolExecutor(count) as pool:
-            list(pool.map(ask, range(count)))
-        return found
 
     @property
     def address(self) -> Address:

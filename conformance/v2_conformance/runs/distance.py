@@ -9,9 +9,6 @@ from v2_conformance.wire.exchange import Exchange
 MOST_WORKERS = 8
 """How many cases run at the same time at most unless the user says so."""
 
-FAR_S = 0.005
-"""The round trip from which on requests spend most of their time on the way."""
-
 _WORTH_A_WORKER_S = 0.010
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import get_args
 
 from v2_conformance.conversations.calibration import calibration
-from v2_conformance.conversations.discovery import Look, Wanted, discovery
+from v2_conformance.conversations.discovery import Wanted, discovery
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import CaseFileError, ReportFileError
@@ -54,9 +54,9 @@ def discovery_edits(known: Setting) -> Iterator[str]:
     """
     target, record = known.report.target, Record(known.report.discovery, known)
 
-    def answer(look: Look) -> Response:
-        asked = Prepared(get_request(known.address, look.path))
-        what = f"the request for {printable(look.path, 120)}"
+    def answer(path: str) -> Response:
+        asked = Prepared(get_request(known.address, path))
+        what = f"the request for {printable(path, 120)}"
         response = record.take(what, (Purpose.DISCOVERY,), asked).response
         if response is None:
             raise RecordedError(f"{what} was not answered")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from v2_conformance.report.comparing.trend import Findings, findings
 from v2_conformance.report.document import OUTDATED, Report, RequirementResult
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import Standing, claim, missing, server_name, standing
 from v2_conformance.report.words import lost, shown_causes
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.visible_text import short
+from v2_publishing.trend import Findings, findings
 
 _SHORT, _LONG = 60, 600
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from v2_conformance.report.comparing.trend import LevelTally, Step, steps, tallies, version_order
 from v2_conformance.visible_text import short
 from v2_publishing.matrix.columns import Column
+from v2_publishing.trend import LevelTally, Step, steps, tallies, version_order
 
 _NAME = 60
 

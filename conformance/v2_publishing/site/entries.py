@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from v2_conformance.report.comparing.trend import version_order
 from v2_conformance.report.document import Report
 from v2_conformance.report.verdict.standing import claim
 from v2_conformance.suite.outcomes import FAILED
@@ -20,6 +19,7 @@ from v2_publishing.matrix.columns import Column, column_of
 from v2_publishing.site.admission import Admitted
 from v2_publishing.site.names import free_slugs, slug
 from v2_publishing.site_index import LevelCount, SiteReport
+from v2_publishing.trend import version_order
 
 _NAME, _WORD, _TEXT, _MOST = 200, 60, 1000, 50
 _EVER = datetime.min.replace(tzinfo=timezone.utc)

@@ -88,7 +88,7 @@ def _start(
     options: RunOptions, target: Target, plan: Plan, recovery: Recovery, reporting: Reporting
 ) -> StartedRun:
     """Begin a run with the contract's models or, if the server has none of them, with others."""
-    server = find(target, plan, options.wait_ready, options.workers)
+    server = find(target, plan, options.wait_ready)
     instead = any_model.asked_instead(options, target, server) if plan.own else None
     if instead is not None:
         asked, limited = instead

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from support.reports import case, report_of
-from v2_conformance.report.comparing.trend import Step, findings, steps, tallies, version_order
 from v2_conformance.report.document import CaseResult, Report
+from v2_publishing.trend import Step, findings, steps, tallies, version_order
 
 
 def of(*cases: CaseResult, version: str = "1", **more: object) -> Report:
