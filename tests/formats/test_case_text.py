@@ -245,7 +245,7 @@ def test_no_match_names_what_is_close(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_replay_writes_into_the_folder_and_prints_the_command(tmp_path: Path, cli: Cli) -> None:
     folder = tmp_path / "r"
     arguments = ["show", str(saved(tmp_path, failing())), "D1", "--replay", str(folder)]
-    assert cli(*arguments, code=0).out == f"sh {folder / 'replay.sh'}\n"
+    assert cli(*arguments, code=0).out == f"python3 {folder / 'replay.py'}\n"
     assert (folder / "body-1.bin").read_bytes().endswith(BLOB)
     (folder / "replay.py").write_text("mine")
     assert "already exists" in cli(*arguments, code=2).err

@@ -16,25 +16,23 @@ import msgspec
 
 from support.reports import passes, report_of
 from v2_conformance.formats.html.links import case_anchor
-from v2_conformance.formats.html.packed import Replay
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.formats.shown import Shown
 from v2_conformance.report.document import CaseResult, Report
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 
 
-def written_page(folder: Path, report: Report, replay: Replay = replay_command) -> str:
-    """The URL of report.html, written into `folder`; `replay` is what `render` takes."""
+def written_page(folder: Path, report: Report) -> str:
+    """The URL of report.html, written into `folder`."""
     file = folder / "report.html"
-    file.write_text(render(report, replay), "utf-8")
+    file.write_text(render(report), "utf-8")
     return file.as_uri()
 
 
-def page_of_cases(folder: Path, *cases: CaseResult, replay: Replay = replay_command) -> str:
+def page_of_cases(folder: Path, *cases: CaseResult) -> str:
     """The URL of a page in which these cases are as they are and all others pass."""
-    return written_page(folder, report_of(passes(*cases)), replay)
+    return written_page(folder, report_of(passes(*cases)))
 
 
 def element_of(case_id: str) -> str:

@@ -39,7 +39,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         complete=False,
     )
     folder = tmp_path_factory.mktemp("page")
-    return written_page(folder, report, lambda _, shown: f"curl {shown.id}")
+    return written_page(folder, report)
 
 
 def look_at_some_cases(browser: Browser) -> None:

@@ -34,7 +34,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         absent={"identity/" + "x" * 300: HOSTILE},
     )
     folder = tmp_path_factory.mktemp("page")
-    return written_page(folder, report, lambda _, shown: f"curl {shown.id} {HOSTILE}")
+    return written_page(folder, report)
 
 
 def test_hostile_text_stays_text(browser: Browser, page: str) -> None:

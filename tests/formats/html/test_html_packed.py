@@ -17,15 +17,10 @@ from v2_conformance.formats.html.index import listed
 from v2_conformance.formats.html.packed import packed
 from v2_conformance.formats.html.page import render
 from v2_conformance.formats.shown import Shown
-from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Body, Exchange
 
 REQUEST = message_with(b"\x01\x02\x03\x04")
-
-
-def no_replay(report: Report, shown: CaseResult) -> str:
-    return ""
 
 
 def test_what_passed_is_packed_without_known_good_requests() -> None:
@@ -36,7 +31,7 @@ def test_what_passed_is_packed_without_known_good_requests() -> None:
         case("D2/z", "pass", ""),
         case("D2/y", "pass", "", long, exchange(b"c", b"d", "second \u202e")),
     ]
-    records = shown_in(render(report_of(passing), no_replay))
+    records = shown_in(render(report_of(passing)))
     assert list(records) == ["D1/x", "D2/z", "D2/y"]
     assert records["D2/z"] == Shown()
     assert [one.title for one in records["D1/x"].exchanges] == ["first"]
@@ -53,7 +48,7 @@ def test_packed_records_stay_in_room(sizes: list[int], room: int, noisy: bool) -
         for n, size in enumerate(sizes)
     ]
     report = report_of(failing)
-    stream = packed(report, listed(report), no_replay, room)
+    stream = packed(report, listed(report), room)
     assert len(stream) <= room
     lines = lines_in(stream)
     assert [json.loads(row)["id"] for row, _ in lines] == [
@@ -72,7 +67,7 @@ def test_failures_get_the_room_before_what_passed(monkeypatch: pytest.MonkeyPatc
         return exchange(message_with(noise(2000)), message_with(noise(2000)))
 
     many = [case(f"D1/p{n}", "pass", "", big()) for n in range(300)]
-    text = render(report_of([*many, case("D1/late", "fail", "m", big())]), no_replay)
+    text = render(report_of([*many, case("D1/late", "fail", "m", big())]))
     assert len(text) < 500_000
     records = shown_in(text)
     assert next(iter(records)) == "D1/late"

@@ -9,25 +9,22 @@ from __future__ import annotations
 import base64
 import zlib
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 
 import msgspec
 
 from v2_conformance.formats.html.index import Listed, rows
+from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.formats.shown import BRIEF, FULL, Limits, shown
-from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.document import Report
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.visible_text import visible
 
 _MOST_PACKED = 24_000_000  # of bytes that are packed, whatever the room: for time and memory
-_MOST_REPLAY = 6_000
-
-Replay = Callable[[Report, CaseResult], str]
-"""The command that sends a case of a report again, "" if there is none."""
 
 
-def packed(report: Report, cases: Listed, replay: Replay, room: int) -> str:
+def packed(report: Report, cases: Listed, room: int) -> str:
     """The stream in base64, of at most `room` bytes. What passed is shown in brief, and what failed
     if there is no room for all. If there is not even that, the last cases are only listed."""
     room = room // 4 * 3
@@ -36,8 +33,7 @@ def packed(report: Report, cases: Listed, replay: Replay, room: int) -> str:
     for row, case in zip(rows(cases), cases, strict=True):
         named = case.cause.cases if isinstance(case.cause, NotKept) else ()
         row["elsewhere"] = [visible(name) for name in named if name in ids]
-        command = replay(report, case) if len(listed) < len(cases.troubled) else ""
-        row["replay"] = command if len(command) <= _MOST_REPLAY else ""
+        row["replay"] = replay_command(report, case) if len(listed) < len(cases.troubled) else ""
         listed.append(msgspec.json.encode(row))
     opened: list[bytes] = []
     for limits in (FULL, BRIEF):

@@ -27,9 +27,8 @@ from v2_conformance.formats.html.links import (
     requirement_anchor,
     source,
 )
-from v2_conformance.formats.html.packed import Replay, packed
+from v2_conformance.formats.html.packed import packed
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
-from v2_conformance.formats.replay.commands import replay_command
 from v2_conformance.formats.templates import environment
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import (
@@ -104,14 +103,14 @@ _PACKED = '<script type="application/octet-stream" id="packed">'
 _REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
 
 
-def render(report: Report, replay: Replay = replay_command) -> str:
-    """The page for a report. `replay` gives the command that sends a case of it again."""
+def render(report: Report) -> str:
+    """The page for a report."""
     cases = listed(report)
     page = _template().render(_content(report, cases))
     # Text cannot have the like: it is escaped.
     before, element, after = page.rpartition(_PACKED)
     room = _PAGE_BYTES - len(page.encode("utf-8", "replace"))
-    return f"{before}{element}{packed(report, cases, replay, room)}{after}"
+    return f"{before}{element}{packed(report, cases, room)}{after}"
 
 
 @cache

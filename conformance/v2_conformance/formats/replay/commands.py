@@ -1,15 +1,11 @@
-"""Commands that send a case's recorded request again: with curl if it can, else a Python script.
+"""A program that sends a case's recorded request again, byte for byte, in the recorded writes.
 
-curl can if it sends the same request line, the same field lines and the same body; their order is
-curl's own, which is the recorded one in the versions that this was tested with. Everything else
-(chunks, slices, broken heads, odd white space) is sent by a script that needs only Python's
-standard library. A case that the server did not survive is sent with the requests that showed it,
-on the same connections.
+It needs only Python's standard library. A case that the server did not survive is sent with the
+requests that showed it, on the same connections.
 """
 
 from __future__ import annotations
 
-import base64
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -21,33 +17,17 @@ from urllib.parse import urlsplit
 
 from v2_conformance.bounded_files import write_whole
 from v2_conformance.errors import ReportFileError, UsageError, unwritable
-from v2_conformance.protocol.names import TOKEN
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.tested import ClientInfo
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.terminal_safe_text import plain
 from v2_conformance.wire.exchange import Exchange
 
-SHELL_SCRIPT = "replay.sh"
-PYTHON_SCRIPT = "replay.py"
+SCRIPT = "replay.py"
 # A comment in the first two lines can name an encoding in which the rest means something else.
-_PYTHON_TOP = "#!/usr/bin/env python3\n# -*- coding: ascii -*-\n"
-
-# A longer command is no longer one to paste.
-_LONGEST = 6000
-_LINE = 76
+_TOP = "#!/usr/bin/env python3\n# -*- coding: ascii -*-\n"
 _MASKED = re.compile(rb"\*{2,}|.*\*{6}.*")
-
 _ORIGIN = re.compile(r"[A-Za-z0-9._~%:\[\]-]+")
-# What curl passes on as it is: no fragment, nothing that a URL must not have.
-_REQUEST_LINE = re.compile(rb"(GET|POST) (/[A-Za-z0-9._~!$&'()*+,;=:@%/?\[\]{}-]*) HTTP/1\.1")
-_FIELD = re.compile(rb"(%s): ([!-~](?:[ -~]*[!-~])?)" % TOKEN.encode())
-# Fields that curl adds to, or does not send as it is told.
-_CURLS_OWN = {b"connection", b"content-length", b"expect", b"host", b"te", b"transfer-encoding",
-              b"upgrade"}  # fmt: skip
-_ADDED = ("User-Agent", "Accept")
-_ADDED_TO_A_BODY = ("Content-Type", "Expect")
-_SHOW_BYTES = "od -v -A d -t x1 -t c"
 
 
 @dataclass(frozen=True)
@@ -65,29 +45,15 @@ class _Step:
     answers: int
 
 
-def replay_command(
-    report: Report,
-    case: CaseResult,
-    *,
-    longest: int = _LONGEST,
-    path: str = "report.json",
-) -> str:
-    """Return what to paste into a POSIX shell to send a case again; printable ASCII and line feeds.
-
-    Complete in itself if it has at most `longest` characters, else a call of `show` for the
-    report at `path`. "" if nothing was sent, or the report does not say where to.
+def replay_command(report: Report, case: CaseResult, path: str = "report.json") -> str:
+    """Return what to paste into a POSIX shell to write what sends a case of the report at `path`
+    again, or to run a scenario again; printable ASCII. "" if nothing was sent, or the report does
+    not say where to.
     """
     if report.target.client is not None:
         return _again(report.target.client, case)
-    steps, origin = _steps(report, case), _origin(report)
-    if not steps or not origin:
+    if not _steps(report, case) or not _origin(report):
         return ""
-    if sum(len(step.body) for step in steps) < longest:
-        comments = _comments(case, steps, origin)
-        command = _inline_curl(steps, origin) or _inline_python(steps, origin)
-        whole = "".join(f"# {line}\n" for line in comments) + command
-        if len(whole) <= longest:
-            return whole
     return show_command(path, case.id)
 
 
@@ -116,7 +82,6 @@ def show_command(path: str, case_id: str) -> str:
 def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
     """Write the request and what sends it into `directory`, and return the command to run.
 
-    The shell script calls curl if that can send the request, else the Python script beside it.
     Raises UsageError if another file would be overwritten, ReportFileError if nothing was sent, it
     cannot be sent again, or the report does not have all of it.
     """
@@ -133,8 +98,8 @@ def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
             write_whole(directory / name, [content])
     except OSError as error:
         raise unwritable(error, f"cannot write into {directory}: {error.strerror}") from error
-    path = str(directory / SHELL_SCRIPT)
-    return shlex.join(["sh", f"./{path}" if path.startswith("-") else path])
+    path = str(directory / SCRIPT)
+    return shlex.join(["python3", f"./{path}" if path.startswith("-") else path])
 
 
 def _may_be_written(path: Path, content: bytes) -> bool:
@@ -171,12 +136,7 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
     ]
     top = "".join(f"# {line}\n" for line in comments)
     bodies = [f"beside({name!r})" if name else 'b""' for name in names]
-    files[PYTHON_SCRIPT] = f"{_PYTHON_TOP}{top}{_program(steps, bodies, origin)}".encode("ascii")
-    url = '"${1:-' + origin + '}"'
-    curl = _curl(steps, url, f"@{names[0]}")
-    send = f"{curl} |\n{_SHOW_BYTES}" if curl else f'exec python3 {PYTHON_SCRIPT} "$@"'
-    enter = 'cd -- "$(dirname -- "$0")" || exit'
-    files[SHELL_SCRIPT] = f"#!/bin/sh\n{top}{enter}\n{send}\n".encode("ascii")
+    files[SCRIPT] = f"{_TOP}{top}{_program(steps, bodies, origin)}".encode("ascii")
     return files
 
 
@@ -213,7 +173,7 @@ def _origin(report: Report) -> str:
 
 
 def _comments(case: CaseResult, steps: Sequence[_Step], origin: str) -> Iterator[str]:
-    """Yield what to know before running it. No quotes: some shells read them even in comments."""
+    """Yield what to know before running it."""
     hidden = list(dict.fromkeys(name for step in steps for name in _hidden(step.head)))
     if hidden:
         yield f"The report hides {', '.join(hidden)}: replace the asterisks with the real text."
@@ -240,74 +200,17 @@ def _unquoted(name: bytes) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "?", name.decode("latin-1"))[:60]
 
 
-def _inline_curl(steps: Sequence[_Step], origin: str) -> str:
-    curl = _curl(steps, shlex.quote(origin), "@-")
-    body = steps[0].body
-    if curl and body:
-        curl = f"printf %s {base64.b64encode(body).decode()} | base64 -d |\n{curl}"
-    return f"{curl} |\n{_SHOW_BYTES}" if curl else ""
-
-
-def _curl(steps: Sequence[_Step], url: str, data: str) -> str:
-    """The curl command that sends the one step's request from `data`; "" if curl cannot.
-
-    `url` is scheme, host and port as a word of the shell.
-    """
-    step = steps[0]
-    line, *fields = step.head[:-4].split(b"\r\n")
-    parsed = _REQUEST_LINE.fullmatch(line)
-    if len(steps) > 1 or step.cuts or parsed is None:
-        return ""
-    given = [match[1] for field in fields if (match := _FIELD.fullmatch(field))]
-    if len(given) != len(fields) or given[:1] != [b"Host"]:
-        return ""
-    if parsed[1] == b"POST":
-        if fields.pop().lower() != b"content-length: %d" % len(step.body):
-            return ""
-        given.pop()
-    elif step.body:
-        return ""
-    lower = {name.lower() for name in given[1:]}
-    if lower & _CURLS_OWN:
-        return ""
-    added = (*_ADDED, *_ADDED_TO_A_BODY) if parsed[1] == b"POST" else _ADDED
-    lines = ["curl -q -sS -i --raw --http1.1 --noproxy '*' --path-as-is -g -m 30"]
-    lines += [f"-H {shlex.quote(field.decode('ascii'))}" for field in fields]
-    lines += [f"-H {name}:" for name in added if name.lower().encode() not in lower]
-    target = url + shlex.quote(parsed[2].decode("ascii"))
-    if parsed[1] == b"POST":
-        data = "''" if not step.body else data
-        lines.append(f"--data-binary {data}")
-    return " \\\n  ".join([*lines, target])
-
-
-def _inline_python(steps: Sequence[_Step], origin: str) -> str:
-    bodies = [_base64(step.body) if step.body else 'b""' for step in steps]
-    return f"python3 - <<'REPLAY'\n{_program(steps, bodies, origin)}REPLAY"
-
-
-def _base64(data: bytes) -> str:
-    text = base64.b64encode(data).decode()
-    lines = "\n".join(f'        "{text[at : at + _LINE]}"' for at in range(0, len(text), _LINE))
-    return f"decoded(\n{lines}\n    )"
-
-
 def _program(steps: Sequence[_Step], bodies: Sequence[str], origin: str) -> str:
     """The script: the sender's own text, and the requests."""
     calls = []
     for step, body in zip(steps, bodies, strict=True):
-        lines = "\n".join(f"        {_literal(line)}" for line in step.head.splitlines(True))
+        lines = "\n".join(f"        {line!r}" for line in step.head.splitlines(True))
         head = f"(\n{lines}\n    )" if step.head else 'b""'
         arguments = f"{head}, {body}, {step.cuts!r}, {step.pause_s!r}, {step.reuse!r}"
         if step.answers > 1:
             arguments += f", {step.answers!r}"
         calls.append(f"    Request({arguments}),\n")
     return f"{_sender()}\n\nreplay({origin!r}, [\n{''.join(calls)}])\n"
-
-
-def _literal(data: bytes) -> str:
-    """A bytes literal that an interactive shell leaves alone as well: some expand `!` anywhere."""
-    return repr(data).replace("!", "\\x21")
 
 
 @cache

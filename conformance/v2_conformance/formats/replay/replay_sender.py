@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import http.client
 import io
@@ -56,10 +55,6 @@ class Keeping(io.RawIOBase):
         count = self.sock.recv_into(buffer)
         self.kept += buffer[:count]
         return count
-
-
-def decoded(text: str) -> bytes:
-    return base64.b64decode(text)
 
 
 def beside(name: str) -> bytes:
