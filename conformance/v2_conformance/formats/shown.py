@@ -22,7 +22,7 @@ import msgspec
 
 from v2_conformance.formats.json_marks import Mark, wrong_in_json
 from v2_conformance.formats.said import said_lines
-from v2_conformance.formats.sections import Message, Section
+from v2_conformance.formats.sections import Message, Name, Section
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
@@ -157,6 +157,8 @@ class Limits(NamedTuple):
 
 FULL = Limits(512, 64, first_of_text=2048)
 BRIEF = Limits(96, 32, first_of_text=1024)
+_LONG = 64 << 10
+_LEFT_OUT = "its bytes are not on this page: `v2-conformance show` prints them"
 WHOLE = Limits(sys.maxsize, 0, first_of_text=sys.maxsize)
 
 
@@ -235,19 +237,18 @@ def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExch
     """Return an exchange with marks in what the server, or the client, said wrongly."""
     of_client = case.said is not None
     judged = exchange.purpose.own and case.outcome in FAILED
-    request = Message("request", bytes(exchange.request), exchange.answers)
-    response = Message("response", bytes(exchange.received), exchange.answers)
+    difference = None if of_client else case.difference
+    notes = []
     if exchange.sent < exchange.request.size:
         share = f"only the first {in_bytes(exchange.sent)} were" if exchange.sent else "nothing was"
-        request.notes.append(f"{share} sent")
-    difference = None if of_client else case.difference
+        notes.append(f"{share} sent")
     return ShownExchange(
         title=_bounded(exchange.note),
         facts=" · ".join(_facts(exchange, of_client)),
         complete=exchange.ending is Ending.COMPLETE,
         messages=(
-            _message(request, limits, judged and of_client, None),
-            _message(response, limits, judged and not of_client, difference),
+            _message("request", exchange, limits, judged and of_client, None, notes),
+            _message("response", exchange, limits, judged and not of_client, difference, ()),
         ),
     )
 
@@ -268,11 +269,21 @@ def _facts(exchange: Exchange, of_client: bool) -> Iterator[str]:
 
 
 def _message(
-    cut: Message, limits: Limits, judged: bool, difference: FirstDifference | None
+    name: Name,
+    exchange: Exchange,
+    limits: Limits,
+    judged: bool,
+    difference: FirstDifference | None,
+    notes: Sequence[str],
 ) -> ShownMessage:
+    body = exchange.request if name == "request" else exchange.received
     parts: list[Part] = []
     ticks: list[Tick] = []
-    blobs, size = 0, len(cut.data)
+    blobs, size = 0, len(body)
+    title = f"{name.capitalize()} · {in_bytes(size) if size else 'nothing'}"
+    if limits is BRIEF and size > _LONG:
+        return ShownMessage(title, size, (*notes, _LEFT_OUT), (), ())
+    cut = Message(name, bytes(body), exchange.answers)
     for section in cut.sections:
         look: str = section.kind
         if look == "blob":
@@ -292,9 +303,9 @@ def _message(
             words += f", {in_bytes(cut.header_cut - size)} behind the end"
         ticks.append(Tick(cut.header_cut, words, look))
     return ShownMessage(
-        title=f"{cut.name.capitalize()} · {in_bytes(size) if size else 'nothing'}",
+        title=title,
         size=size,
-        notes=tuple(map(visible, cut.notes)),
+        notes=tuple(map(visible, (*cut.notes, *notes))),
         parts=tuple(parts),
         ticks=tuple(sorted(ticks)),
     )
