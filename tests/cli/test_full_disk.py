@@ -45,7 +45,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def test_a_record_that_outgrows_the_disk_ends_the_run_and_is_kept(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", "--case", "P*", "--report-dir", "r", largest=300_000)
+    done = run(tmp_path, "run", "--case", "P*", "--report-dir", "r", largest=100_000)
     assert done.returncode == 3
     assert complaint(done) == "v2-conformance: cannot write r/report.jsonl: File too large"
     report = load_report(tmp_path / "r" / "report.jsonl")

@@ -35,7 +35,9 @@ _SHORTEST = 16
 _KEPT_UNPACKED = 64 << 20
 _STEP = 1 << 20
 
-Base64 = Annotated[bytes, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9+/]*={0,2}$"})]
+_DIGITS = "[A-Za-z0-9+/]"
+_PATTERN = f"^({_DIGITS}{{4}})*({_DIGITS}{{3}}=|{_DIGITS}{{2}}==)?$"
+Base64 = Annotated[bytes, Meta(extra_json_schema={"pattern": _PATTERN})]
 """Bytes, in base64 in JSON."""
 Added = tuple[tuple[Count, Base64], ...]
 """Pieces of streams, each with the number of its stream."""
