@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
 
 from v2_conformance.cli import exit_codes
-from v2_conformance.cli.command import command
+from v2_conformance.cli.command import (
+    FILE,
+    SECONDS,
+    SECONDS_OF_A_RUN,
+    Checked,
+    argument,
+    command,
+    option,
+    takes,
+)
 from v2_conformance.cli.ending import masked_errors, naming_the_record
-from v2_conformance.options.others import ClientOptions
+from v2_conformance.cli.options import ReportOptions
+from v2_conformance.runs.targets.numbers import whole_number
 
 _EXAMPLES = {
     "v2-conformance client -- python my_client.py": "Give this command one task after the other.",
@@ -24,7 +38,82 @@ _EXIT_CODES = {
 }
 
 
-@command("client", ClientOptions, examples=_EXAMPLES, exit_codes=_EXIT_CODES)
+@dataclass(frozen=True, kw_only=True)
+class ClientOptions(ReportOptions):
+    """`client`."""
+
+    command: tuple[str, ...] = argument(
+        nargs=-1,
+        type=click.UNPROCESSED,
+        required=True,
+        help="The command that runs the client, after `--`; no shell reads it. It reads a task "
+        "from each line of its standard input and prints a line with its answer. With "
+        "{task}, {url} or {scenario} in it, it is run for each scenario: they stand for a "
+        "JSON file with the task, the base URL and the scenario's id.",
+    )
+    patterns: tuple[str, ...] = option(
+        "--scenario",
+        metavar="PATTERN",
+        multiple=True,
+        help="Run only the scenarios of this requirement, such as K3, or whose id matches this "
+        "pattern, such as 'K3/*'. A run that leaves scenarios out is never conformant. Repeatable.",
+    )
+    profiles: tuple[str, ...] = option(
+        "--profile",
+        metavar="NAME",
+        multiple=True,
+        help="Claim a profile besides client: bf16. Repeatable.",
+    )
+    lacks: tuple[str, ...] = option(
+        "--lacks",
+        metavar="FEATURE",
+        multiple=True,
+        help="A feature that the client does not have, such as column-major or FP64, so that no "
+        "scenario runs that needs it. The report names it. docs/clients.md lists the features. "
+        "Repeatable.",
+    )
+    files: Path | None = option(
+        "--scenarios",
+        metavar="FILE|DIR",
+        type=FILE,
+        help="Run the scenarios in this file or folder instead of the suite's own. Such a run is "
+        "never conformant.",
+    )
+    timeout: float = option(
+        "--timeout",
+        metavar="SECONDS",
+        type=SECONDS,
+        default=10,
+        help="Time limit of the client for each request. The command as a whole has 20 seconds "
+        "more.",
+    )
+    jobs: int = option(
+        "-n",
+        "--jobs",
+        metavar="N",
+        type=Checked(whole_number(least=1, most=64)),
+        default=1,
+        help="Number of scenarios to run at the same time, each with a server and a process of its "
+        "own. The outcome and the order in the report are the same for every N.",
+    )
+    max_time: float | None = option(
+        "--max-time",
+        metavar="SECONDS",
+        type=SECONDS_OF_A_RUN,
+        help="Time limit for the whole run. The scenarios that are left then do not run, and the "
+        "run is incomplete. The same happens if the client hangs in 8 scenarios in a row.  "
+        "[default: 3 seconds for each scenario and 10 minutes more, with the usual --timeout]",
+    )
+    secret_env: tuple[str, ...] = option(
+        "--secret-env",
+        metavar="NAME",
+        multiple=True,
+        help="A value to hide in every report, in this environment variable. Repeatable.",
+    )
+
+
+@command("client", examples=_EXAMPLES, exit_codes=_EXIT_CODES)
+@takes(ClientOptions)
 def client(options: ClientOptions) -> int:
     """Test a client and write a report.
 

@@ -24,13 +24,13 @@ from v2_conformance.conversations.result import CaseFinished, Result
 from v2_conformance.errors import UsageError
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.options.kinds import LONGEST_RUN_S
 from v2_conformance.report.document import Report
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import ClientInfo, Selection
 from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.targets.numbers import LONGEST_RUN_S
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes.base import printable

@@ -69,12 +69,12 @@ def certify(
     Raises UsageError for a wrong target, UnreachableError if no V2 server answers there, and
     NothingRanError if it has none of the models or no case matches: all are ConformanceErrors.
     """
+    from v2_conformance.certifying.servers import plan_of
     from v2_conformance.certifying.whole_run import certify_into
-    from v2_conformance.options.selection import SelectionOptions
 
     return certify_into(
         target,
-        SelectionOptions(patterns=tuple(cases), large=large),
+        plan_of(cases, large=large),
         workers=workers,
         directory=None if report_dir is None else Path(report_dir),
         on_case=on_case,

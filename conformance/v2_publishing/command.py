@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from v2_conformance.cli.command import PROGRAM, command
+import click
+
+from v2_conformance.cli.command import FILE, FOLDER, PROGRAM, command
 from v2_conformance.errors import UsageError
-from v2_conformance.options.reports import PublishOptions
 
 if TYPE_CHECKING:
     from v2_publishing.site.build import Admission
@@ -26,7 +27,6 @@ _LONGEST_URL = 1000
 
 @command(
     "publish",
-    PublishOptions,
     examples={
         "v2-conformance publish site reports": "Make a site of every report in a folder.",
         "v2-conformance publish site site new/report.json": "Add a report to a site.",
@@ -42,7 +42,39 @@ _LONGEST_URL = 1000
         3: "The suite itself failed.",
     },
 )
-def publish(options: PublishOptions) -> int:
+@click.argument(
+    "directory",
+    metavar="DIR",
+    type=FOLDER,
+    help="Folder of the site: a new one, an empty one, or one that has a site.",
+)
+@click.argument(
+    "reports",
+    metavar="REPORT...",
+    type=FILE,
+    nargs=-1,
+    required=True,
+    help="Every report of the site, each a report.json, packed with gzip or not, or a folder of "
+    "such; DIR stands for the reports that it has.",
+)
+@click.option(
+    "--base-url",
+    metavar="URL",
+    help="URL where DIR is published. Snippets for badges then have absolute links.",
+)
+@click.option(
+    "--newest",
+    is_flag=True,
+    help="Of several reports on the same version with the same claims, publish the newest.",
+)
+@click.option(
+    "--outdated",
+    is_flag=True,
+    help="Also publish reports on another version of the catalogue, marked as outdated.",
+)
+def publish(
+    directory: Path, reports: tuple[Path, ...], base_url: str | None, newest: bool, outdated: bool
+) -> int:
     """Make a static site of reports, each of which is judged again.
 
     It has a matrix, a page for each server with its versions, badges, and index.json for programs.
@@ -54,14 +86,14 @@ def publish(options: PublishOptions) -> int:
     from v2_publishing.site.entries import placed
     from v2_publishing.site.folder import opened, replace_site
 
-    base_url = _base_url(options.base_url)
-    with opened(options.directory) as folder:
-        paths = _report_files(options.directory, options.reports)
-        entries, codes = _admitted(folder, paths, Admission(every_case(), options.outdated))
-        kept, more = _one_for_each(entries, newest=options.newest)
+    base_url = _base_url(base_url)
+    with opened(directory) as folder:
+        paths = _report_files(directory, reports)
+        entries, codes = _admitted(folder, paths, Admission(every_case(), outdated))
+        kept, more = _one_for_each(entries, newest=newest)
         if codes or more:
             print(
-                f"{PROGRAM}: nothing was published; {options.directory} is as it was",
+                f"{PROGRAM}: nothing was published; {directory} is as it was",
                 file=sys.stderr,
             )
             return 1 if 1 in codes else UsageError.exit_code
@@ -69,8 +101,8 @@ def publish(options: PublishOptions) -> int:
         built = folder.work / "built"
         built.mkdir()
         files = build(entries, built, base_url)
-        replace_site(folder, built, files, _derived(options.directory, paths))
-    print(options.directory / "index.html")
+        replace_site(folder, built, files, _derived(directory, paths))
+    print(directory / "index.html")
     print(f"{counted(len(entries), 'report')}, {counted(len(files), 'file')}")
     return 0
 

@@ -16,7 +16,6 @@ from v2_conformance.certifying import servers as certifying
 from v2_conformance.certifying.servers import plan_of, start
 from v2_conformance.conversations.result import CaseFinished
 from v2_conformance.errors import CaseFileError, NothingRanError, UnreachableError, UsageError
-from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report
 from v2_conformance.runs.scheduling.deaths import Recovery
@@ -37,24 +36,24 @@ def target() -> Iterator[Target]:
 
 class TestPlan:
     def test_the_suite_is_what_is_planned_and_sent(self) -> None:
-        plan = plan_of(SelectionOptions())
+        plan = plan_of()
         assert plan.own
         assert list(plan.planned) == list(plan.chosen) == suite_cases()
-        assert list(plan_of(SelectionOptions(large=True)).planned) == suite_cases(large=True)
+        assert list(plan_of(large=True).planned) == suite_cases(large=True)
 
     def test_patterns_choose_and_leave_the_plan_alone(self) -> None:
-        plan = plan_of(SelectionOptions(patterns=("P2",)))
+        plan = plan_of(patterns=("P2",))
         assert list(plan.planned) == suite_cases()
         assert {case.requirement for case in plan.chosen} == {"P2"}
         with pytest.raises(NothingRanError, match="the pattern 'P222' matches no case"):
-            plan_of(SelectionOptions(patterns=("P2", "P222")))
+            plan_of(patterns=("P2", "P222"))
 
     def test_given_files_are_not_the_suite(self, tmp_path: Path) -> None:
         with pytest.raises(CaseFileError, match="no such file"):
-            plan_of(SelectionOptions(case_files=tmp_path / "none.yaml"))
+            plan_of(case_files=tmp_path / "none.yaml")
         family = Path(__file__).parents[2] / "cases"
         file = next(path for path in sorted(family.glob("*.yaml")) if "framing" in path.name)
-        plan = plan_of(SelectionOptions(case_files=file))
+        plan = plan_of(case_files=file)
         assert not plan.own
         assert 0 < len(plan.planned) < len(suite_cases())
 
@@ -63,7 +62,7 @@ class TestRun:
     def test_the_report_is_returned_and_written_and_nothing_is_printed(
         self, target: Target, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        plan = plan_of(SelectionOptions(patterns=("P2", "R3/survives*")))
+        plan = plan_of(patterns=("P2", "R3/survives*"))
         events: list[CaseFinished] = []
         report = start(target, plan, tmp_path).finish(workers=2, on_case=events.append)
         assert report == load_report(tmp_path / REPORT)
@@ -80,9 +79,7 @@ class TestRun:
         def recorded(event: CaseFinished) -> None:
             assert f'"id":"{event.result.case.id}"' in (tmp_path / RECORD).read_text()
 
-        start(target, plan_of(SelectionOptions(patterns=("R3/survives*",))), tmp_path).finish(
-            on_case=recorded
-        )
+        start(target, plan_of(patterns=("R3/survives*",)), tmp_path).finish(on_case=recorded)
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
     def test_what_stops_it_leaves_an_incomplete_report(
@@ -91,7 +88,7 @@ class TestRun:
         def stops(event: CaseFinished) -> None:
             raise error
 
-        begun = start(target, plan_of(SelectionOptions(patterns=("P2",))), tmp_path)
+        begun = start(target, plan_of(patterns=("P2",)), tmp_path)
         with pytest.raises(error):
             begun.finish(on_case=stops)
         report = load_report(tmp_path / REPORT)
@@ -102,7 +99,7 @@ class TestRun:
     def test_the_report_says_if_there_was_a_restart_command(
         self, command: str | None, target: Target, tmp_path: Path
     ) -> None:
-        plan = plan_of(SelectionOptions(patterns=("P2",)))
+        plan = plan_of(patterns=("P2",))
         report = start(target, plan, tmp_path, recovery=Recovery(command)).finish()
         assert report.target.restart_command is (command is not None)
 
@@ -112,7 +109,7 @@ class TestRun:
     ) -> None:
         entry = expectation("P2", reason="It is known.", expires=expires)
         known = Expectations("known", (entry,))
-        plan = plan_of(SelectionOptions(patterns=("P2",)))
+        plan = plan_of(patterns=("P2",))
         report = start(target, plan, tmp_path, expectations=known).finish()
         assert all((case.expected is not None) is noted for case in report.cases)
         assert not report.verdict.conformant
@@ -121,9 +118,9 @@ class TestRun:
         (tmp_path / REPORT).write_text("older")
         url = f"http://127.0.0.1:{free_port()}"
         with pytest.raises(UnreachableError):
-            start(make_target(url), plan_of(SelectionOptions()), tmp_path)
+            start(make_target(url), plan_of(), tmp_path)
         with pytest.raises(UsageError, match="no cases for the profile client"):
-            start(make_target(url, profiles=("client",)), plan_of(SelectionOptions()), tmp_path)
+            start(make_target(url, profiles=("client",)), plan_of(), tmp_path)
         assert [path.name for path in tmp_path.iterdir()] == [REPORT]
 
     def test_a_folder_that_cannot_be_written_is_an_error_before_any_case(
@@ -133,7 +130,7 @@ class TestRun:
         monkeypatch.setattr(certifying, "run", lambda *arguments: sent.append(arguments))
         (tmp_path / "file").touch()
         with pytest.raises(UsageError, match="cannot write reports into"):
-            start(target, plan_of(SelectionOptions()), tmp_path / "file")
+            start(target, plan_of(), tmp_path / "file")
         assert not sent
 
 

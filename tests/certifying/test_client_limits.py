@@ -8,7 +8,7 @@ import pytest
 
 from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance.errors import UsageError
-from v2_conformance.options.kinds import LONGEST_RUN_S
+from v2_conformance.runs.targets.numbers import LONGEST_RUN_S
 
 
 def test_a_run_without_time_or_without_end_is_refused_before_its_record_begins(

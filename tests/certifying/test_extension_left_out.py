@@ -18,7 +18,6 @@ from v2_conformance.formats.badge import endpoint
 from v2_conformance.formats.ci.github import annotation_lines
 from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.judging.extension import SHOWN_BY
-from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
@@ -190,7 +189,7 @@ class TestVerifying:
         self, tmp_path: Path
     ) -> None:
         with MutantServer(LEFT_OUT) as server:
-            start(target_of(server.url), plan_of(SelectionOptions()), tmp_path / "own").finish()
+            start(target_of(server.url), plan_of(), tmp_path / "own").finish()
         found, text = said(tmp_path / "own" / "report.json")
         assert found.exit_code == 0, text
         assert "the verdict holds: EXTENSION NOT IMPLEMENTED" in text

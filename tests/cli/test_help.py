@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from support.snapshots import Texts
 from v2_conformance.cli.main import main, program
+from v2_conformance.cli.run.options import FIRST
 from v2_conformance.cli.suite.listings import LISTINGS
 from v2_conformance.kits.registry import KITS
 from v2_conformance.protocol.names import PROFILES
@@ -27,8 +29,8 @@ def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def help_of(capsys: pytest.CaptureFixture[str], *command: str) -> list[str]:
-    assert main([*command, "--help"]) == 0
+def help_of(capsys: pytest.CaptureFixture[str], *command: str, option: str = "--help") -> list[str]:
+    assert main([*command, option]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
     return printed.out.splitlines()
@@ -62,6 +64,32 @@ def test_no_line_is_wider_than_the_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert all(len(line) <= 80 for line in (*help_of(capsys), *help_of(capsys, *name.split())))
+
+
+def options_in(lines: list[str]) -> list[str]:
+    """The long names of the options that a help has."""
+    return re.findall(r"^  (?:-., )?--([a-z][a-z0-9-]*)", "\n".join(lines), re.MULTILINE)
+
+
+def test_help_of_run_has_a_dozen_options_and_help_all_the_rest(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    first, every = (help_of(capsys, "run", option=o) for o in ("--help", "--help-all"))
+    assert options_in(first) == [*(name[2:] for name in FIRST), "help-all", "help"]
+    assert len(FIRST) == 12
+    assert options_in(every)[: len(FIRST) + 2] == options_in(first)
+    options = [one for one in command("run").params if isinstance(one, click.Option)]
+    assert sorted(options_in(every)) == sorted(["help", *(one.opts[-1][2:] for one in options)])
+    assert all(len(line) <= 80 for line in every)
+
+
+def test_pytest_has_at_most_twenty_options_all_named_as_those_of_run() -> None:
+    added: list[str] = []
+    add_options(lambda name, **how: added.append(name.removeprefix("--v2-")))
+    assert len(added) <= 20
+    run = {one.opts[-1].removeprefix("--") for one in command("run").params}
+    assert set(added) <= run
 
 
 def test_examples_are_calls_that_the_command_takes(name: str) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from support.reports import passes, report_of
+from v2_conformance.cli.options import ReportOptions
 from v2_conformance.cli.reporting import Reporting
-from v2_conformance.options.reports import ReportOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import Model
 

@@ -1,6 +1,6 @@
 """A run of the suite from its plan to its report, for whoever shows it: nothing here prints.
 
-plan = plan_of(SelectionOptions(patterns=("H6",)))
+plan = plan_of(["H6"])
 started = start(make_target("http://localhost:8000"), plan, Path("reports"))
 report = started.finish(workers=4)
 """
@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 
 from v2_conformance.conversations.result import CaseFinished
-from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Relations
 from v2_conformance.report.expectations.known import Expectations
@@ -56,19 +55,16 @@ class Plan:
         return ExtensionWatch(self.planned, chosen, server.extensions)
 
 
-def plan_of(options: SelectionOptions) -> Plan:
-    """Return the plan that the options describe: of the suite's own cases, or of a case file's.
+def plan_of(
+    patterns: Sequence[str] = (), *, large: bool = False, case_files: Path | None = None
+) -> Plan:
+    """Return the plan for the cases that match: of the suite's own, or of those in `case_files`.
 
     Raises CaseFileError, NothingRanError and UsageError.
     """
-    own = options.case_files is None
-    if options.case_files is None:
-        cases = suite_cases(large=options.large)
-    else:
-        cases = load_cases(options.case_files, large=True)
-    chosen = select(cases, options.patterns)
-    asked = Selection(tuple(options.patterns), options.large)
-    return Plan(cases, chosen, own, asked)
+    own = case_files is None
+    cases = suite_cases(large=large) if case_files is None else load_cases(case_files, large=True)
+    return Plan(cases, select(cases, patterns), own, Selection(tuple(patterns), large))
 
 
 @dataclass(frozen=True)

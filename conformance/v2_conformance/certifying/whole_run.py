@@ -8,10 +8,9 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from v2_conformance.certifying.seeds import seeded
-from v2_conformance.certifying.servers import plan_of, start
+from v2_conformance.certifying.servers import Plan, start
 from v2_conformance.conversations.result import CaseFinished
 from v2_conformance.formats.registry import file_names, write_formats
-from v2_conformance.options.selection import SelectionOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.runs.targets.make import make_target
@@ -20,7 +19,7 @@ from v2_conformance.runs.targets.target import Target, checked_target
 
 def certify_into(
     target: Target | str,
-    cases: SelectionOptions,
+    plan: Plan,
     *,
     workers: int | None,
     directory: Path | None,
@@ -28,7 +27,7 @@ def certify_into(
 ) -> Report:
     """See v2_conformance.certify. Without a `directory`, the record is in a temporary one."""
     tested = make_target(target) if isinstance(target, str) else checked_target(target)
-    tested, plan = seeded(tested, cases, None), plan_of(cases)
+    tested = seeded(tested)
     with ExitStack() as stack:
         folder = directory or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(sole_run(folder))

@@ -1,10 +1,11 @@
-"""Base of all commands: help in sections, which ends with examples and exit codes, and types of
-values."""
+"""Base of all commands: click's, with examples and exit codes in their help. Types of values."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, field, fields
+from functools import wraps
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,33 +13,45 @@ import click
 
 from v2_conformance.cli.usage import unknown
 from v2_conformance.elsewhere import loaded
-from v2_conformance.options import kinds
-from v2_conformance.options.rows import Placed, Row, rows
+from v2_conformance.protocol.names import LARGEST_SEED
+from v2_conformance.runs.targets.numbers import seconds, seconds_of_a_run, whole_number
 
 PROGRAM = "v2-conformance"
+_ALL = "v2_conformance.help_all"
 _Options = TypeVar("_Options")
 
 
 class Command(click.Command):
-    """A command whose help has its options in sections and ends with examples and exit codes.
+    """A command whose help ends with examples and exit codes.
 
-    `sections` maps the titles of sections to their options; those in none come last. `examples`
-    maps command lines to what they do, `exit_codes` each exit code to what it means.
+    `examples` maps command lines to what they do, `exit_codes` each exit code to what it means.
+    `first` names the options that `--help` shows, in their order; then `--help-all` has the rest.
     """
 
     def __init__(
         self,
         *args: Any,
-        sections: Mapping[str, Sequence[click.Parameter]] | None = None,
         examples: Mapping[str, str] | None = None,
         exit_codes: Mapping[int, str] | None = None,
+        first: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.context_settings = {"help_option_names": ["-h", "--help"], "show_default": True}
-        self.sections = sections or {}
         self.examples = examples or {}
         self.exit_codes = exit_codes or {}
+        self._first = first
+        if first:
+            self.params.append(
+                click.Option(
+                    ["--help-all"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_help_all,
+                    help="Show the rarer options too, and exit.",
+                )
+            )
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """The first line of the help, whole, whatever the `limit`."""
@@ -46,12 +59,17 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options."""
-        placed = [one for section in self.sections.values() for one in section]
-        others = [one for one in self.get_params(ctx) if one not in placed]
-        for title, section in {**self.sections, "Options": others}.items():
-            with formatter.section(title):
-                options = (one for one in section if isinstance(one, click.Option))
-                formatter.write_dl(list(filter(None, (o.get_help_record(ctx) for o in options))))
+        options = {
+            one.opts[-1]: (one.get_help_record(ctx) or ("", ""))
+            for one in self.get_params(ctx)
+            if isinstance(one, click.Option)
+        }
+        shown = [*self._first, "--help-all", "--help"] if self._first else [*options]
+        with formatter.section("Options"):
+            formatter.write_dl([options.pop(name) for name in shown])
+        if options and _ALL in ctx.meta:
+            with formatter.section("Rarer options"):
+                formatter.write_dl([*options.values()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples and the exit codes."""
@@ -107,88 +125,92 @@ class CommandGroup(Command, click.Group):
 
 def command(
     name: str,
-    options: type[_Options],
     *,
     examples: Mapping[str, str] | None = None,
     exit_codes: Mapping[int, str] | None = None,
-) -> Callable[[Callable[[_Options], int]], Command]:
-    """Make a command of a function that takes its options as one value and returns the exit code.
+    first: Sequence[str] = (),
+) -> Callable[[Callable[..., int]], Command]:
+    """Make a command of a function that returns the exit code and has click's decorators.
 
-    The function's docstring is the help, and the rows of `options` are the parameters.
+    Its docstring is the help.
     """
-    sections: dict[str, list[click.Parameter]] = {}
-    parameters: list[click.Parameter] = []
-    for placed in rows(options):
-        row = placed.row
-        if row.on is None or name in row.on:
-            parameter = _argument(placed) if row.name is None else _option(placed)
-            parameters.append(parameter)
-            if row.name is not None and placed.section is not None:
-                sections.setdefault(placed.section, []).append(parameter)
-
-    def made(function: Callable[[_Options], int]) -> Command:
-        return Command(
-            name,
-            params=parameters,
-            callback=lambda **values: function(options(**values)),
-            help=inspect.cleandoc(function.__doc__ or ""),
-            sections=sections,
-            examples=examples,
-            exit_codes=exit_codes,
-        )
-
-    return made
+    return click.command(name, cls=Command, examples=examples, exit_codes=exit_codes, first=first)
 
 
-def _option(placed: Placed) -> click.Option:
-    row = placed.row
-    short = [f"-{row.short}"] if row.short else []
-    names = [placed.member, *short, f"--{row.name}"]
-    values: dict[str, Any] = {"is_flag": True}
-    if not row.is_flag:
-        values = {
-            "type": _type(row),
-            "metavar": None if row.choices else row.metavar,
-            "multiple": row.several,
-        }
-        if placed.default not in (None, ()):
-            values["default"] = placed.default
-    if row.shown is not None:
-        values["show_default"] = False
-    return click.Option(names, help=row.text, **values)
+def takes(options: type[_Options]) -> Callable[[Callable[[_Options], int]], Callable[..., int]]:
+    """Give a function all that was typed as one value: a dataclass of `option` and `argument`.
+
+    So commands share options, and what they call gets typed members. Help has the members of its
+    own class before those of base classes.
+    """
+    classes = [get_annotations(one) for one in options.__mro__]
+    members = sorted(
+        fields(options),  # type: ignore[arg-type]
+        key=lambda member: [member.name in names for names in classes].index(True),
+    )
+
+    def decorated(function: Callable[[_Options], int]) -> Callable[..., int]:
+        @wraps(function)
+        def called(**values: Any) -> int:
+            return function(options(**values))
+
+        for member in reversed(members):
+            called = member.metadata["click"](member.name)(called)
+        return called
+
+    return decorated
 
 
-def _argument(placed: Placed) -> click.Argument:
-    row = placed.row
-    more = {} if row.required or row.several else {"default": placed.default}
-    return click.Argument(
-        [placed.member],
-        help=row.text,
-        type=_type(row),
-        metavar=row.metavar,
-        nargs=-1 if row.several else 1,
-        required=row.required,
-        **more,
+def option(*names: str, default: Any = None, **attributes: Any) -> Any:
+    """Return a member that is an option: `attributes` are those of click.option."""
+    if attributes.get("multiple"):
+        default = ()
+    elif attributes.get("is_flag"):
+        default = False
+    else:
+        attributes["default"] = default
+    return field(
+        default=default,
+        metadata={"click": lambda member: click.option(*names, member, **attributes)},
     )
 
 
-def _type(row: Row) -> Any:
-    if row.choices:
-        return click.Choice(row.choices)
-    known = {
-        kinds.file_path: click.Path(path_type=Path),
-        kinds.folder_path: click.Path(file_okay=False, path_type=Path),
-        kinds.words: click.UNPROCESSED,
-        str: click.STRING,
-    }
-    return known.get(row.kind) or _checked(row.kind)
+def argument(*, default: Any = MISSING, **attributes: Any) -> Any:
+    """Return a member that is a positional argument: `attributes` are those of click.argument."""
+    if default is not MISSING:
+        attributes["default"] = default
+        attributes["required"] = False
+    return field(
+        default=default, metadata={"click": lambda member: click.argument(member, **attributes)}
+    )
 
 
-def _checked(kind: kinds.Kind) -> kinds.Kind:
-    def convert(value: Any) -> Any:
+class Checked(click.ParamType[Any]):
+    """The type of what a `function` makes of text, which raises ValueError with what is wrong."""
+
+    name = "value"
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value. Raises BadParameter."""
         try:
-            return kind(value)
+            return self._function(value)
         except ValueError as error:
-            raise click.BadParameter(str(error)) from None
+            self.fail(str(error), param, ctx)
 
-    return convert
+
+FILE = click.Path(path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+SECONDS = Checked(seconds)
+SECONDS_OF_A_RUN = Checked(seconds_of_a_run)
+SEED = Checked(whole_number(least=0, most=LARGEST_SEED))
+AT_LEAST_ONE = Checked(whole_number(least=1))
+
+
+def _help_all(context: click.Context, option: click.Parameter, given: bool) -> None:
+    if given and not context.resilient_parsing:
+        context.meta[_ALL] = True
+        click.echo(context.get_help())
+        context.exit()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, today
 from v2_conformance.cli import exit_codes
+from v2_conformance.cli.options import ReportOptions
 from v2_conformance.formats.ci.github import publish
 from v2_conformance.formats.registry import Check, unchecked, write_formats
 from v2_conformance.formats.text.terminal import (
@@ -14,7 +15,6 @@ from v2_conformance.formats.text.terminal import (
     print_summary,
     summary_lines,
 )
-from v2_conformance.options.reports import ReportOptions
 from v2_conformance.report.document import Report
 from v2_conformance.report.expectations.known import (
     Expectations,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from v2_conformance.options.targets import TargetOptions
+from v2_conformance.cli.options import SendingOptions
 from v2_conformance.runs.targets.started import OUTPUT, started_server
 from v2_conformance.runs.targets.target import Target
 
 
 def server_under_test(
-    options: TargetOptions, target: Target, directory: Path
+    options: SendingOptions, target: Target, directory: Path
 ) -> AbstractContextManager[None]:
     """Run the server of --start, if there is one, while the block lasts."""
     command = options.start_command

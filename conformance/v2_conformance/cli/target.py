@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from v2_conformance.cli import exit_codes
-from v2_conformance.cli.command import PROGRAM, CommandGroup, command
+from v2_conformance.cli.command import (
+    FILE,
+    PROGRAM,
+    CommandGroup,
+    argument,
+    command,
+    option,
+    takes,
+)
+from v2_conformance.cli.options import AccessOptions, target_of
 from v2_conformance.errors import UsageError
-from v2_conformance.options.rows import Row, rows
-from v2_conformance.options.runs import InitOptions
 
 if TYPE_CHECKING:
     from v2_conformance.runs.matching_models import Matched
@@ -19,9 +27,28 @@ if TYPE_CHECKING:
 _COMMENT = "# "
 
 
+@dataclass(frozen=True, kw_only=True)
+class InitOptions(AccessOptions):
+    """`target init`."""
+
+    url: str = argument(help="Base URL of the server, such as http://localhost:8000.")
+    models: tuple[str, ...] = option(
+        "--model",
+        metavar="NAME",
+        multiple=True,
+        help="Also try this model, for a server that does not list its models. Repeatable.",
+    )
+    output: Path = option(
+        "--output",
+        metavar="FILE",
+        type=FILE,
+        default=Path("target.yaml"),
+        help="Write the target file here. A file that is already there is not replaced.",
+    )
+
+
 @command(
     "init",
-    InitOptions,
     examples={
         "v2-conformance target init http://localhost:8000": (
             "Write target.yaml for the models that this server lists."
@@ -32,6 +59,7 @@ _COMMENT = "# "
     },
     exit_codes={0: "The file was written.", 2: "Wrong usage.", 3: exit_codes.OF_A_RUN[3]},
 )
+@takes(InitOptions)
 def init(options: InitOptions) -> int:
     """Write a target file from what a server says of itself.
 
@@ -41,7 +69,6 @@ def init(options: InitOptions) -> int:
     from v2_conformance.cli.ending import masked_errors
     from v2_conformance.report.files import write_atomically
     from v2_conformance.runs.matching_models import match_models
-    from v2_conformance.runs.targets.make import target_of
     from v2_conformance.terminal_safe_text import defused, for_people, wrapped
 
     output = options.output
@@ -90,12 +117,7 @@ def _file_text(found: Matched, url: str, options: InitOptions) -> str:
     from v2_conformance.runs.matching_models import tensors_differ
     from v2_conformance.suite.causes.base import printable
 
-    document: dict[str, Any] = {"url": url}
-    for placed in rows(type(options)):
-        value = getattr(options, placed.member)
-        if placed.row.member is not None and value != placed.default:
-            _set(document, placed.row.member.split("."), _written(placed.row, value, options))
-    document["models"] = {}
+    document: dict[str, Any] = {"url": url, **_access(options), "models": {}}
     for role, binding in found.present.items():
         name = unquote(binding.model)
         names = {key: list(tensors) for key, tensors in tensors_differ(binding)}
@@ -110,19 +132,21 @@ def _file_text(found: Matched, url: str, options: InitOptions) -> str:
     return "\n".join([*lines, *(_COMMENT + line for line in tail), ""])
 
 
-def _set(document: dict[str, Any], path: list[str], value: Any) -> None:
-    """Set a member of members, such as auth.bearer.env."""
-    for name in path[:-1]:
-        document = document.setdefault(name, {})
-    document[path[-1]] = value
+def _access(options: InitOptions) -> dict[str, Any]:
+    """Return how to get in, as members of the target file. Paths are relative to its folder."""
 
+    def beside(path: Path) -> str:
+        return str(path) if path.is_absolute() else os.path.relpath(path, options.output.parent)
 
-def _written(row: Row, value: Any, options: InitOptions) -> Any:
-    """Return the value of an option as the target file must have it: paths are relative to its
-    folder.
-    """
-    if row.name == "insecure":
-        return False
-    if not isinstance(value, Path) or value.is_absolute():
-        return str(value) if isinstance(value, Path) else value
-    return os.path.relpath(value, options.output.parent)
+    found: dict[str, Any] = {}
+    if options.bearer_env is not None:
+        found["auth"] = {"bearer": {"env": options.bearer_env}}
+    if options.timeout is not None:
+        found["timeout"] = options.timeout
+    if options.cacert is not None:
+        found["verify"] = beside(options.cacert)
+    if options.cert is not None:
+        found["cert"] = beside(options.cert)
+    if options.insecure:
+        found["verify"] = False
+    return found

@@ -1,54 +1,83 @@
-"""Options of the table as options of pytest, and back."""
+"""Options of pytest: those of `run` that make sense there, with --v2- before their names."""
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
+from v2_conformance.protocol.names import LARGEST_SEED
+from v2_conformance.runs.targets.numbers import seconds, seconds_of_a_run, whole_number
 
-from v2_conformance.options.kinds import file_path, folder_path, seconds
-from v2_conformance.options.rows import Row, rows
-from v2_conformance.options.selection import PluginOptions
+if TYPE_CHECKING:
+    import pytest
+
+    from v2_conformance.runs.targets.target import Target
 
 
 def add_options(add: Callable[..., object]) -> None:
     """Call `add`, which is that of a group of pytest's options, for each option of the plugin."""
-    for placed in rows(PluginOptions):
-        row = placed.row
-        if row.pytest is not None:
-            add(f"--v2-{row.name}", help=row.pytest, **_how(row))
+
+    def several(name: str, metavar: str, words: str) -> None:
+        add(name, metavar=metavar, action="append", default=[], help=words)
+
+    def one(name: str, metavar: str, kind: Callable[[str], Any], words: str) -> None:
+        add(name, metavar=metavar, type=_checked(kind), help=words)
+
+    one("--v2-url", "URL", str, "server under test; enables the suite")
+    one("--v2-target", "FILE", _path, "target file (YAML or JSON)")
+    several("--v2-profile", "NAME", "claim this profile besides binary")
+    several("--v2-header", "'NAME: VALUE'", "send this header field with every request")
+    several(
+        "--v2-secret-env", "NAME", "hide the value of this environment variable in every report"
+    )
+    one("--v2-timeout", "SECONDS", seconds, "seconds for one exchange")
+    one("--v2-max-time", "SECONDS", seconds_of_a_run, "seconds for the whole run")
+    one("--v2-wait-ready", "SECONDS", seconds, "seconds for the server to become ready")
+    add("--v2-insecure", action="store_true", help="do not verify TLS certificates")
+    bearer = "bearer authentication with the token in this environment variable"
+    one("--v2-bearer-env", "NAME", str, bearer)
+    one("--v2-cacert", "FILE", _path, "certificate authorities to trust (PEM)")
+    one("--v2-cert", "FILE", _path, "the client's certificate (PEM)")
+    add("--v2-large", action="store_true", help="also send tensors of 64 MiB")
+    drawn = "also send this many requests that are drawn from the seed"
+    one("--v2-generated", "N", whole_number(least=1), drawn)
+    seed = whole_number(least=0, most=LARGEST_SEED)
+    one("--v2-seed", "N", seed, "send the values and ids of the run that printed this seed")
+    one("--v2-expect", "FILE", _path, "known failures, which then xfail")
+    one("--v2-report-dir", "DIR", _path, "write the report files here")
 
 
-def options_of(config: pytest.Config) -> PluginOptions:
-    """The options that were given to pytest."""
-    values = {}
-    for placed in rows(PluginOptions):
-        row = placed.row
-        if row.pytest is not None:
-            given = config.getoption(f"--v2-{row.name}")
-            values[placed.member] = _read(row, given)
-    return PluginOptions(**values)
+def target_of(config: pytest.Config) -> Target:
+    """Return the target that pytest's options describe. Raises UsageError."""
+    from v2_conformance.runs.targets.make import make_target
+
+    given = config.getoption
+    return make_target(
+        given("--v2-url"),
+        target_file=given("--v2-target"),
+        profiles=given("--v2-profile"),
+        headers=given("--v2-header"),
+        bearer_env=given("--v2-bearer-env"),
+        secret_env=given("--v2-secret-env"),
+        timeout=given("--v2-timeout"),
+        max_time=given("--v2-max-time"),
+        cacert=given("--v2-cacert"),
+        cert=given("--v2-cert"),
+        insecure=given("--v2-insecure"),
+    )
 
 
-def _how(row: Row) -> dict[str, Any]:
-    if row.is_flag:
-        return {"action": "store_true"}
-    if row.several:
-        return {"action": "append", "default": [], "metavar": row.metavar}
-    return {"metavar": row.metavar, "type": float if row.kind is seconds else str}
+def _path(text: str) -> Path | None:
+    return Path(text) if text else None
 
 
-def _read(row: Row, given: Any) -> Any:
-    """A value with the type of its member; other programs may have set it to nothing."""
-    if row.several:
-        return tuple(given)
-    if row.kind in (file_path, folder_path):
-        return Path(given) if given else None
-    if isinstance(given, str) and row.kind is not None:
+def _checked(kind: Callable[[str], Any]) -> Callable[[str], Any]:
+    def convert(text: str) -> Any:
         try:
-            return row.kind(given)
+            return kind(text)
         except ValueError as error:
-            raise pytest.UsageError(f"--v2-{row.name}: {error}") from None
-    return given
+            raise ArgumentTypeError(str(error)) from None
+
+    return convert

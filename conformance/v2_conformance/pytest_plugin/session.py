@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gc
 import json
 import tempfile
@@ -29,7 +28,7 @@ from v2_conformance.judging.survival import passed_again
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
 from v2_conformance.pytest_plugin.junit import add_suite_properties
-from v2_conformance.pytest_plugin.options import options_of
+from v2_conformance.pytest_plugin.options import target_of
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import Calibration
 from v2_conformance.report.expectations.known import (
@@ -49,7 +48,6 @@ from v2_conformance.runs.discovery import discover, server_document, server_from
 from v2_conformance.runs.extension_watch import ExtensionWatch
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import in_order
-from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import check_claims
 from v2_conformance.suite.cases import Case, ObservedCase
@@ -72,8 +70,8 @@ class SessionHooks:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._given: dict[str, Any] = getattr(config, "workerinput", {})
-        options = options_of(config)
-        self._options = dataclasses.replace(options, seed=self._given.get(_SEED, options.seed))
+        self._seed = self._given.get(_SEED, config.getoption("--v2-seed"))
+        self._report_dir: Path | None = config.getoption("--v2-report-dir")
         self._engine: Engine | None = None
         self._watch: ExtensionWatch | None = None
         self._record: Record | None = None
@@ -94,12 +92,17 @@ class SessionHooks:
     def engine(self) -> Engine:
         """The engine, made when first needed. Raises ConformanceError for a wrong target."""
         if self._engine is None:
-            target = seeded(target_of(self._options), self._options, self._expectations)
+            target = seeded(
+                target_of(self._config),
+                self._seed,
+                generated=self._config.getoption("--v2-generated"),
+                expected=self._expectations,
+            )
             known = self._given.get(_SERVER)
             usual_s = default_limit_s(len(self._chosen), target.limits.exchange_s)
             self._budget = Budget(self._given.get(_LEFT_S, target.max_time_s or usual_s))
             if not known:
-                wait_until_ready(target, self._options.wait_ready)
+                wait_until_ready(target, self._config.getoption("--v2-wait-ready"))
             server = server_from(json.loads(known)) if known else discover(target)
             self._engine = Engine(
                 target,
@@ -155,9 +158,9 @@ class SessionHooks:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Fail early and in one line where the target is wrong or out of reach."""
         try:
-            plan = plan_of(self._options)
+            plan = plan_of(large=self._config.getoption("--v2-large"))
             self._cases, self._chosen = list(plan.planned), list(plan.chosen)
-            expect = self._options.expectation_file
+            expect = self._config.getoption("--v2-expect")
             self._expectations = load_expectations(expect) if expect else None
             if self._is_worker():
                 self._watch = plan.watch(self.engine().server)
@@ -183,8 +186,8 @@ class SessionHooks:
         """Return where the record is. Without a folder of the user's, the verdict is still for
         pytest's own reports.
         """
-        if self._options.report_dir is not None:
-            return self._options.report_dir
+        if self._report_dir is not None:
+            return self._report_dir
         made = tempfile.TemporaryDirectory(prefix="v2-conformance-")
         return Path(self._resources.enter_context(made))
 
@@ -312,7 +315,7 @@ class SessionHooks:
             return
         stopped = self._interrupted or self._out_of_time or session.shouldstop or session.shouldfail
         self.report = self._record.finish(complete=not stopped)
-        if self._options.report_dir:
+        if self._report_dir:
             record = self._record
             write_formats(record.directory, self.report, check=record.mask.check)
         self._record = None
@@ -341,7 +344,7 @@ class SessionHooks:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the verdict, and tell a CI service of it."""
-        folder = self._options.report_dir
+        folder = self._report_dir
         judged = self._judgement()
         lines = summary_lines(self.report, folder) if self.report and folder else []
         if judged is not None and self._expectations is not None:

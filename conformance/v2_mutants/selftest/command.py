@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from v2_conformance.cli.command import command
-from v2_conformance.options.others import SelftestOptions
+import click
+
+from v2_conformance.cli.command import AT_LEAST_ONE, SEED, command
 
 
 @command(
     "selftest",
-    SelftestOptions,
     exit_codes={
         0: "Every fault fails a case of its own requirement, and every MUST case can fail. With "
         "--any-model: enough faults are noticed.",
@@ -18,19 +18,39 @@ from v2_conformance.options.others import SelftestOptions
         3: "The suite itself failed.",
     },
 )
-def selftest(options: SelftestOptions) -> int:
+@click.option(
+    "-n",
+    "--workers",
+    metavar="N",
+    type=AT_LEAST_ONE,
+    help="Number of processes.  [default: one for each core]",
+)
+@click.option("--full", is_flag=True, help="Run every case against every fault.")
+@click.option(
+    "--seed",
+    metavar="N",
+    type=SEED,
+    help="Send the values of the selftest that printed this seed.  [default: a fresh one]",
+)
+@click.option(
+    "--any-model",
+    is_flag=True,
+    help="Instead, show which faults `run --model` notices, on models that are not identity "
+    "models.",
+)
+def selftest(workers: int | None, full: bool, seed: int | None, any_model: bool) -> int:
     """Check that the suite notices every fault of the reference server and of the plain client.
 
     Takes up to ten minutes on two cores, and far longer with --full.
     """
-    if options.any_model:
+    if any_model:
         from v2_mutants.selftest.relation_faults import (
             enough_noticed,
             relation_lines,
             try_relations,
         )
 
-        trials = try_relations(options.workers)
+        trials = try_relations(workers)
         for line in relation_lines(trials):
             print(line)
         return 0 if enough_noticed(trials) else 1
@@ -38,9 +58,9 @@ def selftest(options: SelftestOptions) -> int:
     from v2_mutants.selftest.servers import run_selftest
     from v2_mutants.selftest.text import selftest_lines
 
-    seed = given_or_fresh(options.seed)
+    seed = given_or_fresh(seed)
     print(f"--seed {seed}", flush=True)
-    result = run_selftest(options.workers, full=options.full, seed=seed)
+    result = run_selftest(workers, full=full, seed=seed)
     for line in selftest_lines(result):
         print(line)
     return 0 if result.passed else 1

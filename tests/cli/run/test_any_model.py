@@ -13,8 +13,8 @@ import pytest
 from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.cli.run.any_model import read_asked
+from v2_conformance.cli.run.options import RunOptions
 from v2_conformance.errors import UsageError
-from v2_conformance.options.runs import AnyModelOptions
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
@@ -54,11 +54,11 @@ def call(*arguments: str, directory: Path) -> int:
 def test_options_that_are_wrong_get_one_line(options: dict[str, list[str]], problem: str) -> None:
     given = {name: tuple(values) for name, values in options.items()}
     with pytest.raises(UsageError, match=problem):
-        read_asked(AnyModelOptions(models=("m",), **given), Target(""))  # type: ignore[arg-type]
+        read_asked(RunOptions(models=("m",), **given), Target(""))  # type: ignore[arg-type]
 
 
-def inputs(*files: str) -> AnyModelOptions:
-    return AnyModelOptions(models=("m",), inputs=files)
+def inputs(*files: str) -> RunOptions:
+    return RunOptions(models=("m",), inputs=files)
 
 
 def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -58,7 +59,7 @@ def met(target: Target) -> tuple[Obstacle | None, str]:
     return exchange.obstacle, message
 
 
-def target_for(url: str, **access: object) -> Target:
+def target_for(url: str, **access: Any) -> Target:
     return make_target(url, timeout=5, **access)
 
 

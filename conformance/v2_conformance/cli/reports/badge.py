@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from v2_conformance.cli.command import command
-from v2_conformance.options.reports import BadgeOptions
+from pathlib import Path
+
+import click
+
+from v2_conformance.cli.command import FILE, FOLDER, command
+from v2_conformance.cli.options import REPORT_HELP
 
 
 @command(
     "badge",
-    BadgeOptions,
     examples={
         "v2-conformance badge reports/report.json docs": (
             "Write docs/badge.svg and docs/badge.json."
         ),
     },
 )
-def badge(options: BadgeOptions) -> int:
+@click.argument("report", type=FILE, help=REPORT_HELP)
+@click.argument("directory", metavar="DIR", type=FOLDER, help="Folder to write the badges to.")
+def badge(report: Path, directory: Path) -> int:
     """Write badge.svg and badge.json of a report.
 
     badge.json is for services, such as shields.io, that draw badges from an endpoint.
@@ -23,6 +28,6 @@ def badge(options: BadgeOptions) -> int:
     from v2_conformance.formats.registry import BADGES, write_formats
     from v2_conformance.report.files import load_report
 
-    for path in write_formats(options.directory, load_report(options.report), BADGES):
+    for path in write_formats(directory, load_report(report), BADGES):
         print(path)
     return 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from v2_conformance.cli.command import command
-from v2_conformance.options.reports import ExpectOptions
+from v2_conformance.cli.command import FILE, argument, command, option, takes
+from v2_conformance.cli.options import REPORT_HELP, GateOptions
 
 if TYPE_CHECKING:
     from v2_conformance.report.document import Report
@@ -15,9 +16,25 @@ if TYPE_CHECKING:
 _STANDARD_OUTPUT = Path("-")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExpectOptions(GateOptions):
+    """`expect`."""
+
+    report: Path = argument(type=FILE, help=REPORT_HELP)
+    file: Path = argument(
+        type=FILE,
+        default=Path("v2-expect.yaml"),
+        help="File of known failures.  [default: v2-expect.yaml]",
+    )
+    write: bool = option(
+        "--write",
+        is_flag=True,
+        help="Write FILE from the report, or bring it up to date. If FILE is '-', print it.",
+    )
+
+
 @command(
     "expect",
-    ExpectOptions,
     examples={
         "v2-conformance expect --write reports/report.json": (
             "Write its failures to v2-expect.yaml."
@@ -32,6 +49,7 @@ _STANDARD_OUTPUT = Path("-")
         4: "No case ran.",
     },
 )
+@takes(ExpectOptions)
 def expect(options: ExpectOptions) -> int:
     """Compare a report with known failures, or write them to a file.
 

@@ -5,16 +5,48 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from v2_conformance.cli.command import command
+from v2_conformance.cli.command import AT_LEAST_ONE, FILE, argument, command, option, takes
+from v2_conformance.cli.options import REPORT_HELP, SendingOptions, target_of
 from v2_conformance.errors import NothingRanError
-from v2_conformance.options.runs import ReplayOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOptions(SendingOptions):
+    """`replay`."""
+
+    report: Path = argument(type=FILE, help=REPORT_HELP)
+    url: str | None = argument(
+        default=None, help="Base URL of the server.  [default: that in the report]"
+    )
+    patterns: tuple[str, ...] = option(
+        "--case",
+        metavar="PATTERN",
+        multiple=True,
+        help="Send only the failed cases of this requirement, such as H6, or those whose id "
+        "matches this pattern, such as 'H6/*'. Repeatable.",
+    )
+    target_file: Path | None = option(
+        "--target",
+        metavar="FILE",
+        type=FILE,
+        help="Read the URL, credentials and model names from this target file; the report has the "
+        "claims.",
+    )
+    workers: int = option(
+        "-n",
+        "--workers",
+        metavar="N",
+        type=AT_LEAST_ONE,
+        default=1,
+        help="Number of cases to run at the same time.",
+    )
 
 
 @command(
     "replay",
-    ReplayOptions,
     examples={
         "v2-conformance replay reports/report.json": "Send what failed again to the same server.",
         "v2-conformance replay reports/report.json http://localhost:8001 --case H6": (
@@ -32,6 +64,7 @@ from v2_conformance.options.runs import ReplayOptions
         4: "Nothing failed in the report.",
     },
 )
+@takes(ReplayOptions)
 def replay(options: ReplayOptions) -> int:
     """Send what failed in a report again, and say whether it is fixed.
 
@@ -47,7 +80,6 @@ def replay(options: ReplayOptions) -> int:
     from v2_conformance.report.files import load_report
     from v2_conformance.runs.scheduling.deaths import Recovery
     from v2_conformance.runs.targets.file import load_target
-    from v2_conformance.runs.targets.make import target_of
     from v2_conformance.suite.library import every_case
     from v2_conformance.terminal_safe_text import wrapped
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
-from v2_conformance.cli.command import command
+import click
+
+from v2_conformance.cli.command import FILE, command
+from v2_conformance.cli.options import REPORT_HELP
 from v2_conformance.errors import UsageError
-from v2_conformance.options.reports import RewriteOptions
 
 
 @command(
     "report",
-    RewriteOptions,
     examples={
         "v2-conformance report reports/report.jsonl": (
             "Turn the record of a killed run into a report."
@@ -21,7 +23,16 @@ from v2_conformance.options.reports import RewriteOptions
         ),
     },
 )
-def report(options: RewriteOptions) -> int:
+@click.argument("path", metavar="REPORT", type=FILE, help=REPORT_HELP)
+@click.option(
+    "--format",
+    "formats",
+    metavar="NAME",
+    multiple=True,
+    help="Write only the file with this name; junit.xml and summary.md (GitHub's) are written only "
+    "if named. A wrong name is answered with all of them. Repeatable.",
+)
+def report(path: Path, formats: tuple[str, ...]) -> int:
     """Write the files that are made of a report, also of the record of a run that was killed.
 
     Writes report.html and the other report files beside REPORT and, if that is a report.jsonl,
@@ -30,19 +41,17 @@ def report(options: RewriteOptions) -> int:
     from v2_conformance.formats.registry import named, write_formats
     from v2_conformance.report.files import read_report, write_report
 
-    if options.report.is_dir():
-        raise UsageError(
-            f"{options.report} is a folder: name the report.json or report.jsonl in it"
-        )
-    formats = named(options.formats)
-    file = read_report(options.report)
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name the report.json or report.jsonl in it")
+    chosen = named(formats)
+    file = read_report(path)
     if not file.is_intact:
         print(
-            f"v2-conformance: {options.report} was edited: its digest does not match",
+            f"v2-conformance: {path} was edited: its digest does not match",
             file=sys.stderr,
         )
     if file.is_record:
-        print(write_report(options.report.parent, file.report))
-    for path in write_formats(options.report.parent, file.report, formats):
-        print(path)
+        print(write_report(path.parent, file.report))
+    for written in write_formats(path.parent, file.report, chosen):
+        print(written)
     return 0

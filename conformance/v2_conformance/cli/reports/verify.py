@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from v2_conformance.cli.command import command
+from pathlib import Path
+
+import click
+
+from v2_conformance.cli.command import FILE, command
+from v2_conformance.cli.options import REPORT_HELP
 from v2_conformance.errors import UsageError
-from v2_conformance.options.reports import VerifyOptions
 
 
 @command(
     "verify",
-    VerifyOptions,
     examples={
         "v2-conformance verify report.json": "Check a published report.",
     },
@@ -21,7 +24,8 @@ from v2_conformance.options.reports import VerifyOptions
         "catalogue made it, or a body in it is cut or withheld.",
     },
 )
-def verify(options: VerifyOptions) -> int:
+@click.argument("report", type=FILE, help=REPORT_HELP)
+def verify(report: Path) -> int:
     """Judge a report again from its recorded bytes, without a server.
 
     Makes each request again and compares it, judges each response again, and derives the plan, the
@@ -31,9 +35,9 @@ def verify(options: VerifyOptions) -> int:
     from v2_conformance.suite.library import every_case
     from v2_conformance.verifying import verification
 
-    if options.report.is_dir():
-        raise UsageError(f"{options.report} is a folder: name the report.json in it")
-    found = verification.verify(options.report, every_case())
+    if report.is_dir():
+        raise UsageError(f"{report} is a folder: name the report.json in it")
+    found = verification.verify(report, every_case())
     for line in verification_lines(found):
         print(line)
     return found.exit_code

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.certifying.relations import Asked
 from v2_conformance.cli.run.contradictions import check_options
+from v2_conformance.cli.run.options import RunOptions
 from v2_conformance.errors import ConformanceError, UsageError
-from v2_conformance.options.runs import AnyModelOptions, RunOptions
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
     ElementError,
@@ -44,7 +44,7 @@ _TO_CERTIFY = (
 _Value = TypeVar("_Value")
 
 
-def read_asked(options: AnyModelOptions, target: Target) -> Asked | None:
+def read_asked(options: RunOptions, target: Target) -> Asked | None:
     """Return what the options ask for, None without --model. Raises UsageError."""
     if not options.models:
         return None
@@ -76,7 +76,7 @@ def asked_instead(
     return Asked(names[:_TRIED], tolerance=_tolerance(options, target), most=_INSTEAD), limited
 
 
-def _tolerance(options: AnyModelOptions, target: Target) -> Tolerance | None:
+def _tolerance(options: RunOptions, target: Target) -> Tolerance | None:
     return Tolerance(options.rtol, target.atol) if options.rtol or target.atol else None
 
 

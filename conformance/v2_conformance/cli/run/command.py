@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from v2_conformance.cli import exit_codes
-from v2_conformance.cli.command import command
-from v2_conformance.options.runs import RunOptions
+from v2_conformance.cli.command import command, takes
+from v2_conformance.cli.run.options import FIRST, RunOptions
 
 _EXAMPLES = {
     "v2-conformance run": "Test the embedded reference server.",
@@ -28,7 +28,8 @@ _EXIT_CODES = {
 }
 
 
-@command("run", RunOptions, examples=_EXAMPLES, exit_codes=_EXIT_CODES)
+@command("run", examples=_EXAMPLES, exit_codes=_EXIT_CODES, first=FIRST)
+@takes(RunOptions)
 def run(options: RunOptions) -> int:
     """Test a server and write a report.
 

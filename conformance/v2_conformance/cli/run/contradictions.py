@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from v2_conformance.cli.run.options import RunOptions
 from v2_conformance.errors import UsageError
-from v2_conformance.options.runs import RunOptions
 
 
 def check_options(options: RunOptions) -> None:

@@ -17,20 +17,20 @@ from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.seeds import seeded
 from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, start
 from v2_conformance.cli.ending import masked_errors, naming_the_record
+from v2_conformance.cli.options import target_of
 from v2_conformance.cli.reporting import Reporting
 from v2_conformance.cli.run import any_model
 from v2_conformance.cli.run.contradictions import check_options
+from v2_conformance.cli.run.options import RunOptions
 from v2_conformance.cli.start import server_under_test
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import NothingRanError
 from v2_conformance.formats.registry import JUNIT, file_names, write_formats
-from v2_conformance.options.runs import RunOptions
 from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.report.document import Report
 from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.verdict.standing import found_no_model
 from v2_conformance.runs.scheduling.deaths import Recovery
-from v2_conformance.runs.targets.make import target_of
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RelationCase
 from v2_conformance.suite.causes.base import counted
@@ -64,8 +64,10 @@ def _serve(options: RunOptions, target: Target, stack: ExitStack) -> None:
 
 def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: ExitStack) -> int:
     reporting = Reporting(options)
-    target = seeded(target, options, reporting.expected)
-    tested = any_model.read_asked(options, target) or plan_of(options)
+    target = seeded(target, options.seed, generated=options.generated, expected=reporting.expected)
+    tested = any_model.read_asked(options, target) or plan_of(
+        options.patterns, large=options.large, case_files=options.case_files
+    )
     _serve(options, target, stack)
     if isinstance(tested, Plan):
         started = _start(options, target, tested, recovery, reporting)

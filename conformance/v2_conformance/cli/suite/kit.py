@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from v2_conformance.cli.command import command
-from v2_conformance.options.others import KitOptions
+from pathlib import Path
+
+import click
+
+from v2_conformance.cli.command import FOLDER, command
 
 
 @command(
     "kit",
-    KitOptions,
     examples={
         "v2-conformance kit triton models": (
             "Write a model repository for Triton into the folder models."
@@ -18,11 +20,22 @@ from v2_conformance.options.others import KitOptions
         ),
     },
 )
-def kit(options: KitOptions) -> int:
+@click.argument(
+    "name",
+    help="The server: kserve, mlserver, onnx (any server of ONNX models), openvino or triton; or "
+    "clients.",
+)
+@click.argument(
+    "directory",
+    metavar="DIR",
+    type=FOLDER,
+    help="New or empty folder. Its README.md will say what to do with the files.",
+)
+def kit(name: str, directory: Path) -> int:
     """Write the models for a real server, or scripts for clients."""
     from v2_conformance.kits.registry import KITS, write_kit
 
-    files = write_kit(options.name, options.directory)
-    print(f"wrote {len(files)} files; next: {options.directory / 'README.md'}")
-    print(f"then: {KITS[options.name].command}")
+    files = write_kit(name, directory)
+    print(f"wrote {len(files)} files; next: {directory / 'README.md'}")
+    print(f"then: {KITS[name].command}")
     return 0

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from v2_conformance.cli.command import command
+import click
+
+from v2_conformance.cli.command import Checked, command
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import UnreachableError
-from v2_conformance.options.others import ServeOptions
+from v2_conformance.runs.targets.numbers import whole_number
 
 
 @command(
     "serve",
-    ServeOptions,
     examples={
         "v2-conformance serve --port 0 --fault response-header-length-short": (
             "Run a broken server on a free port."
@@ -27,18 +28,40 @@ from v2_conformance.options.others import ServeOptions
         3: "Cannot listen on the port.",
     },
 )
-def serve(options: ServeOptions) -> int:
+@click.option(
+    "--port",
+    metavar="PORT",
+    type=Checked(whole_number(least=0, most=2**16 - 1)),
+    default=8000,
+    help="Listen on this port of 127.0.0.1; 0 chooses a free one.",
+)
+@click.option(
+    "--fault",
+    "faults",
+    metavar="NAME",
+    multiple=True,
+    help="Break the server in this way; `v2-conformance list faults` lists the names. Repeatable.",
+)
+@click.option(
+    "--variant",
+    "variants",
+    metavar="NAME",
+    multiple=True,
+    help="Make the server behave in this way, which is also legal; `v2-conformance list variants` "
+    "lists the names. Repeatable.",
+)
+def serve(port: int, faults: tuple[str, ...], variants: tuple[str, ...]) -> int:
     """Run the reference server until it is interrupted.
 
     Its first line of output is `serving on URL`.
     """
-    server = elsewhere("server")(options.faults, variants=options.variants, port=options.port)
+    server = elsewhere("server")(faults, variants=variants, port=port)
     try:
         server.start()
     except OSError as error:
         reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise UnreachableError(
-            f"cannot listen on port {options.port}: {reason}; choose another with --port, or a "
+            f"cannot listen on port {port}: {reason}; choose another with --port, or a "
             "free one with --port 0"
         ) from error
     try:

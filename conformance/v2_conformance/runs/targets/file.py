@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import quote
 
 from v2_conformance.errors import TargetFileError, UsageError
-from v2_conformance.options.kinds import LONGEST_RUN_S, LONGEST_TIMEOUT_S
 from v2_conformance.protocol.content_codings import CODINGS
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.runs.targets.access import basic, bearer, of_environment, of_file
+from v2_conformance.runs.targets.numbers import LONGEST_RUN_S, LONGEST_TIMEOUT_S
 from v2_conformance.runs.targets.target import Target, header_problem, is_authorization, limits_of
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.choosing.claimed import left_out_problem

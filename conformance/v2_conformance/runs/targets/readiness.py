@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from v2_conformance.errors import UnreachableError, UsageError
 from v2_conformance.judging.availability import unavailable
-from v2_conformance.options.kinds import LONGEST_TIMEOUT_S
+from v2_conformance.runs.targets.numbers import LONGEST_TIMEOUT_S
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.runs.targets.unreachable import no_answer
 from v2_conformance.wire.encode.requests import LIVE, get_request

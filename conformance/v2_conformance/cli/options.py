@@ -1,0 +1,131 @@
+"""Options that several commands share, and how they become a target.
+
+Each stands once, as a member of a dataclass that click fills (see `takes`): the arguments of
+`option` are those of click.option, and the member has the type of its value.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from v2_conformance.cli.command import FILE, FOLDER, SECONDS, option
+
+if TYPE_CHECKING:
+    from v2_conformance.runs.targets.target import Target
+
+REPORT_HELP = "A report.json, packed with gzip or not, or the report.jsonl of a run."
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccessOptions:
+    """Access to a server: credentials, certificates and its time limit."""
+
+    bearer_env: str | None = option(
+        "--bearer-env",
+        metavar="NAME",
+        help="Send the token in this environment variable as `Authorization: Bearer …`. It is a "
+        "secret, like all credentials.",
+    )
+    timeout: float | None = option(
+        "--timeout",
+        metavar="SECONDS",
+        type=SECONDS,
+        help="Time limit for one exchange.  [default: 30]",
+    )
+    cacert: Path | None = option(
+        "--cacert",
+        metavar="FILE",
+        type=FILE,
+        help="Trust the certificate authorities in this PEM file.  [default: those of the system, "
+        "or of SSL_CERT_FILE]",
+    )
+    cert: Path | None = option(
+        "--cert",
+        metavar="FILE",
+        type=FILE,
+        help="Present this client certificate, in PEM, with its private key.",
+    )
+    insecure: bool = option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SendingOptions(AccessOptions):
+    """How cases reach a server, and how one that has to be started or dies is handled."""
+
+    headers: tuple[str, ...] = option(
+        "--header",
+        metavar="'NAME: VALUE'",
+        multiple=True,
+        help="Send this header field with every request, such as 'Authorization: Bearer TOKEN'. "
+        "Its value is a secret, which no report shows. Repeatable.",
+    )
+    start_command: str | None = option(
+        "--start",
+        metavar="COMMAND",
+        help="Start the server with this shell command, wait until it is ready (--wait-ready, here "
+        "60 by default), and end it at the end. What it prints is in server.log beside the report.",
+    )
+    wait_ready: float | None = option(
+        "--wait-ready",
+        metavar="SECONDS",
+        type=SECONDS,
+        help="Time limit for the server to become ready (GET /v2/health/ready) before the first "
+        "case, and again after a case has killed it. A restart command that takes longer is ended."
+        "  [default: 30 for a server that can be reached, 120 for --restart-command, else 0]",
+    )
+    restart_command: str | None = option(
+        "--restart-command",
+        metavar="COMMAND",
+        help="Run this shell command to restart the server after a case has killed it.",
+    )
+
+
+def target_of(options: AccessOptions) -> Target:
+    """Return the target that the options describe: they are called as make_target's parameters.
+
+    Raises UsageError.
+    """
+    # Imported here because it is slow to import.
+    from v2_conformance.runs.targets.make import make_target
+
+    names = inspect.signature(make_target).parameters
+    return make_target(**{n: getattr(options, n) for n in names if hasattr(options, n)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateOptions:
+    """The gate of CI."""
+
+    require: Literal["conformant", "robust"] = option(
+        "--require",
+        type=click.Choice(("conformant", "robust")),
+        default="conformant",
+        help="Exit with 0 only if the verdict is this one. If only part of the suite ran: if no "
+        "case failed that would block it. With --expect: if all such failures are known.",
+    )
+    strict: bool = option("--strict", is_flag=True, help="Require robust and no warnings.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(GateOptions):
+    """Handling of a run's report, for servers and clients alike."""
+
+    report_dir: Path = option(
+        "--report-dir",
+        metavar="DIR",
+        type=FOLDER,
+        default=Path("reports"),
+        help="Write report.json, report.html and the other report files to this folder.",
+    )
+    expectation_file: Path | None = option(
+        "--expect",
+        metavar="FILE",
+        type=FILE,
+        help="Compare the results with the known failures in this file (`v2-conformance expect` "
+        "writes it) and exit with 1 only if they differ.",
+    )
