@@ -7,13 +7,12 @@ from typing import Any, Protocol
 
 import pytest
 
+from v2_conformance.certifying.servers import StartedRun
 from v2_conformance.conversations.result import Result
-from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.pytest_plugin.junit import set_properties
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectations.known import Expectation
-from v2_conformance.report.recording.results import case_result, masked_seen
-from v2_conformance.runs.scheduling.engine import Engine
+from v2_conformance.report.recording.results import case_result
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain
@@ -24,8 +23,9 @@ NODE = "v2-conformance"
 class Suite(Protocol):
     """Runs the cases of a session."""
 
-    def engine(self) -> Engine:
-        """Return what talks to the server under test."""
+    @property
+    def started(self) -> StartedRun:
+        """The run that the cases belong to."""
 
     def run(self, case: Case) -> Result:
         """Run one case."""
@@ -37,30 +37,35 @@ class Suite(Protocol):
 class Cases(pytest.Collector):
     """The collector that the cases stand under."""
 
-    def __init__(self, *, suite: Suite, cases: Sequence[Case], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._suite = suite
-        self._cases = cases
+    @classmethod
+    def of(
+        cls, session: pytest.Session, cases: Sequence[Case], suite: Suite | None = None
+    ) -> list[CaseItem]:
+        """Return each case as an item, which `suite` runs, and count them as collected."""
+        parent = cls.from_parent(session, name=NODE, nodeid=NODE)
+        items = [
+            CaseItem.from_parent(
+                parent, name=case.id, nodeid=f"{NODE}::{case.id}", case=case, suite=suite
+            )
+            for case in cases
+        ]
+        report = pytest.CollectReport(NODE, "passed", None, list(items))
+        session.config.hook.pytest_collectreport(report=report)
+        return items
 
     def collect(self) -> list[CaseItem]:
-        """Return each case as an item."""
-        return [
-            CaseItem.from_parent(
-                self, name=case.id, nodeid=f"{NODE}::{case.id}", case=case, suite=self._suite
-            )
-            for case in self._cases
-        ]
+        """Return nothing: `of` makes the items."""
+        return []
 
 
 class CaseItem(pytest.Item):
     """One case as a test."""
 
-    def __init__(self, *, case: Case, suite: Suite, **kwargs: Any) -> None:
+    def __init__(self, *, case: Case, suite: Suite | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.case = case
         self.suite = suite
         self.result: CaseResult | None = None
-        self.seen: tuple[Observation, ...] = ()
         for name, value in (
             ("v2_requirement", case.requirement),
             ("v2_level", case.level),
@@ -79,10 +84,10 @@ class CaseItem(pytest.Item):
         What fails as expected is an xfail. What passes against expectation, or fails in another
         way, is a failure.
         """
-        found = self.suite.run(self.case)
-        target = self.suite.engine().target
-        result = case_result(found, target.profiles, target.mask)
-        self.result, self.seen = result, masked_seen(found.seen(), target.mask)
+        assert self.suite is not None
+        target = self.suite.started.engine.target
+        result = case_result(self.suite.run(self.case), target.profiles, target.mask)
+        self.result = result
         set_properties(self, self.case, result)
         outcome, message = result.outcome, plain(result.message)
         entry, complaint = self.suite.expected(result)

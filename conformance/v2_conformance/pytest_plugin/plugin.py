@@ -1,7 +1,7 @@
 """The pytest plugin: `pytest --v2-url URL` collects the suite's cases as items.
 
 Without --v2-url it does nothing at all, except for tests that ask for the fixture `v2_bench`: they
-test a client (see `bench`). Under xdist one worker runs all cases, beside other tests.
+test a client (see `bench`). Under xdist the cases run at the end, in the controller.
 """
 
 from __future__ import annotations
@@ -42,8 +42,11 @@ def pytest_configure(config: pytest.Config) -> None:
             config.addinivalue_line("markers", f"{name}: v2-conformance, see --markers v2_*")
     for profile in SERVER_PROFILES:
         config.addinivalue_line("markers", f"profile_{profile}: v2-conformance profile")
-    from v2_conformance.pytest_plugin.session import SessionHooks
+    from v2_conformance.pytest_plugin.session import SessionHooks, WorkerHooks
 
+    if hasattr(config, "workerinput"):  # a worker of xdist
+        config.pluginmanager.register(WorkerHooks(config), "v2-conformance-suite")
+        return
     session = SessionHooks(config)
     config.pluginmanager.register(session, "v2-conformance-suite")
     if config.pluginmanager.hasplugin("html") and config.getoption("htmlpath", None):

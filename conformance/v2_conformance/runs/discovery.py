@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from v2_conformance.conversations.discovery import SERVER, Wanted, discovery
 from v2_conformance.conversations.steps import play
@@ -100,28 +99,6 @@ def no_models(target: Target, server: Server) -> str:
         f"{target.public_url} has none of the contract's models ({why}); see `v2-conformance list "
         "models`, `--target` and `--model`"
     )
-
-
-def server_document(server: Server) -> dict[str, Any]:
-    """Return `server` as JSON, without its exchanges: see `server_from`."""
-    return asdict(replace(server, asked=()))
-
-
-def server_from(document: Mapping[str, Any]) -> Server:
-    """Return the Server that `server_document` wrote, read back from JSON."""
-    present = {
-        role: DeployedModel(
-            role,
-            entry["model"],
-            tuple(entry["inputs"]),
-            tuple(entry["outputs"]),
-            entry["version"],
-            entry["pinned"],
-        )
-        for role, entry in document["present"].items()
-    }
-    extensions = tuple(document["extensions"])
-    return Server(document["name"], document["version"], extensions, present, document["absent"])
 
 
 def server_name_of(target: Target, response: Response) -> ServerName:
