@@ -198,6 +198,8 @@ class SessionHooks:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, Any, Any]:
         """Once xdist's workers have run all other tests, run the cases in this process."""
         result = yield
+        if not self._chosen:
+            return result
         items = [item for item in self._items(session) if item.name in self._chosen]
         session.testscollected += len(items)
         for item, following in zip_longest(items, items[1:]):
