@@ -27,8 +27,8 @@ from functools import wraps
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from v2_conformance.child_processes import signal_group
 from v2_conformance.kits.registry import write_kit
+from v2_conformance.runs.targets.started import signal_group
 from v2_conformance.suite.models import contract
 
 READY_WITHIN_S = 180.0

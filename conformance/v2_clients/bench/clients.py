@@ -26,8 +26,8 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from v2_clients.bench.process_groups import end_group, start_group
 from v2_clients.bench.tasks import MOST_OUTPUT
-from v2_conformance.child_processes import end_group, start_group
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.suite.causes.base import printable

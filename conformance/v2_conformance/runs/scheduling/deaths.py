@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from v2_conformance.child_processes import signal_group
 from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import Heard
 from v2_conformance.judging.availability import down, unavailable
@@ -23,6 +22,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.runs.patience import liveness
+from v2_conformance.runs.targets.started import signal_group
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive, left_dead

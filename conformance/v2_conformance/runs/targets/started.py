@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import IO
 
 from v2_conformance.bounded_files import create_new, write_all
-from v2_conformance.child_processes import signal_group
 from v2_conformance.errors import UnreachableError, UsageError, unwritable
 from v2_conformance.redaction import Mask, MaskedStream
 from v2_conformance.runs.targets.readiness import answers, wait_until_ready
@@ -142,3 +141,9 @@ class _Printed:
         self._end = (self._end + masked)[-_LONGEST_END:]
         write_all(self._file.fileno(), masked[: self._room])
         self._room = max(0, self._room - len(masked))
+
+
+def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    """Send a signal to the process group that `process` leads, even if that has ended itself."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

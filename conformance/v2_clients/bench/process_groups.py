@@ -1,4 +1,4 @@
-"""Programs that the suite runs for its user: servers, clients, restart commands."""
+"""The process group of a client, which ends whole: every process that descends from it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from v2_conformance.runs.targets.started import signal_group
+
 _PROC = Path("/proc")
 _SET_CHILD_SUBREAPER = 36  # prctl(2)
 _LONGEST_S = 10.0
@@ -20,12 +22,6 @@ _LONGEST_S = 10.0
 _lock = threading.Lock()
 _groups: set[int] = set()
 _before: set[int] | None = None  # children from before the first group, if orphans are adopted
-
-
-def signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Send a signal to the process group that `process` leads, even if that has ended itself."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
 
 
 def start_group(
