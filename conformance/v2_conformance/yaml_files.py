@@ -68,28 +68,29 @@ class YamlFile:
 
     def written(self, where: tuple[str | int, ...]) -> str:
         """The scalar at `where` as the file has it; "" if there is none."""
-        node = self.node
-        for step in where:
-            if isinstance(node, yaml.MappingNode):
-                node = next((v for k, v in node.value if k.value == str(step)), None)
-            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                node = node.value[step]
+        node, _ = self._found(where)
         return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
 
     def line(self, where: tuple[str | int, ...]) -> int:
         """The line, from 1, of what is at `where`, or of the deepest on the way that exists."""
+        return self._found(where)[1]
+
+    def _found(self, where: tuple[str | int, ...]) -> tuple[Any, int]:
+        """Return the node at `where`, None if it is absent, and the line that `line` returns."""
         node = self.node
         line = node.start_mark.line + 1 if node else 1
         for step in where:
             if isinstance(node, yaml.MappingNode):
-                pair = next(((k, v) for k, v in node.value if k.value == str(step)), None)
-                if pair is None:
-                    return int(line)
-                line, node = pair[0].start_mark.line + 1, pair[1]
+                key, node = next(
+                    ((k, v) for k, v in node.value if k.value == str(step)), (None, None)
+                )
+                if key is None:
+                    return None, line
+                line = key.start_mark.line + 1
             elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
                 node = node.value[step]
                 line = node.start_mark.line + 1
-        return int(line)
+        return node, line
 
 
 def read_yaml(path: Path, error: type[ConformanceError], name: str | None = None) -> YamlFile:
