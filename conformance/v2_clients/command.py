@@ -81,7 +81,6 @@ class ClientOptions(ReportOptions):
     )
     timeout: float = option(
         "--timeout",
-        metavar="SECONDS",
         type=SECONDS,
         default=10,
         help="Time limit of the client for each request. The command as a whole has 20 seconds "
@@ -90,15 +89,13 @@ class ClientOptions(ReportOptions):
     jobs: int = option(
         "-n",
         "--jobs",
-        metavar="N",
-        type=Checked(whole_number(least=1, most=64)),
+        type=Checked("N", whole_number(least=1, most=64)),
         default=1,
         help="Number of scenarios to run at the same time, each with a server and a process of its "
         "own. The outcome and the order in the report are the same for every N.",
     )
     max_time: float | None = option(
         "--max-time",
-        metavar="SECONDS",
         type=SECONDS_OF_A_RUN,
         help="Time limit for the whole run. The scenarios that are left then do not run, and the "
         "run is incomplete. The same happens if the client hangs in 8 scenarios in a row.  "

@@ -186,11 +186,13 @@ def argument(*, default: Any = MISSING, **attributes: Any) -> Any:
 
 
 class Checked(click.ParamType[Any]):
-    """The type of what a `function` makes of text, which raises ValueError with what is wrong."""
+    """The type of what a `function` makes of text, which raises ValueError with what is wrong.
 
-    name = "value"
+    `name` is what help calls the value.
+    """
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
+    def __init__(self, name: str, function: Callable[[Any], Any]) -> None:
+        self.name = name
         self._function = function
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -203,10 +205,10 @@ class Checked(click.ParamType[Any]):
 
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
-SECONDS = Checked(seconds)
-SECONDS_OF_A_RUN = Checked(seconds_of_a_run)
-SEED = Checked(whole_number(least=0, most=LARGEST_SEED))
-AT_LEAST_ONE = Checked(whole_number(least=1))
+SECONDS = Checked("SECONDS", seconds)
+SECONDS_OF_A_RUN = Checked("SECONDS", seconds_of_a_run)
+SEED = Checked("N", whole_number(least=0, most=LARGEST_SEED))
+AT_LEAST_ONE = Checked("N", whole_number(least=1))
 
 
 def _help_all(context: click.Context, option: click.Parameter, given: bool) -> None:

@@ -33,7 +33,6 @@ class AccessOptions:
     )
     timeout: float | None = option(
         "--timeout",
-        metavar="SECONDS",
         type=SECONDS,
         help="Time limit for one exchange.  [default: 30]",
     )
@@ -72,7 +71,6 @@ class SendingOptions(AccessOptions):
     )
     wait_ready: float | None = option(
         "--wait-ready",
-        metavar="SECONDS",
         type=SECONDS,
         help="Time limit for the server to become ready (GET /v2/health/ready) before the first "
         "case, and again after a case has killed it. A restart command that takes longer is ended."

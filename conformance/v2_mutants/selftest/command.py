@@ -21,14 +21,12 @@ from v2_conformance.cli.command import AT_LEAST_ONE, SEED, command
 @click.option(
     "-n",
     "--workers",
-    metavar="N",
     type=AT_LEAST_ONE,
     help="Number of processes.  [default: one for each core]",
 )
 @click.option("--full", is_flag=True, help="Run every case against every fault.")
 @click.option(
     "--seed",
-    metavar="N",
     type=SEED,
     help="Send the values of the selftest that printed this seed.  [default: a fresh one]",
 )

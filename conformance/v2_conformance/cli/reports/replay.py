@@ -38,7 +38,6 @@ class ReplayOptions(SendingOptions):
     workers: int = option(
         "-n",
         "--workers",
-        metavar="N",
         type=AT_LEAST_ONE,
         default=1,
         help="Number of cases to run at the same time.",

@@ -71,7 +71,6 @@ class RunOptions(SendingOptions, ReportOptions):
     )
     max_time: float | None = option(
         "--max-time",
-        metavar="SECONDS",
         type=SECONDS_OF_A_RUN,
         help="Time limit for the whole run. The cases that are left then do not run, and the run "
         "is incomplete.  [default: a tenth of --timeout for each case, and twenty times "
@@ -80,7 +79,6 @@ class RunOptions(SendingOptions, ReportOptions):
     workers: int | None = option(
         "-n",
         "--workers",
-        metavar="N",
         type=AT_LEAST_ONE,
         help="Number of cases to run at the same time. The outcome is the same for every N: cases "
         "that could disturb others run alone, and whatever is not right beside others runs again "
@@ -117,8 +115,7 @@ class RunOptions(SendingOptions, ReportOptions):
     )
     rtol: float = option(
         "--rtol",
-        metavar="R",
-        type=Checked(tolerance),
+        type=Checked("R", tolerance),
         default=0,
         help="Let floats differ by this fraction of their value. The verdict names it.",
     )
@@ -143,14 +140,12 @@ class RunOptions(SendingOptions, ReportOptions):
     )
     generated: int | None = option(
         "--generated",
-        metavar="N",
         type=AT_LEAST_ONE,
         help="Also send N requests that are drawn from the seed, as part of the case M7/generated. "
         "The first that fails is made as small as possible.",
     )
     seed: int | None = option(
         "--seed",
-        metavar="N",
         type=SEED,
         help="Send the values, ids and drawn requests of the run that printed this seed.  "
         "[default: that of --expect, else a fresh one]",

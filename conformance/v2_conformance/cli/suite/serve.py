@@ -30,8 +30,7 @@ from v2_conformance.runs.targets.numbers import whole_number
 )
 @click.option(
     "--port",
-    metavar="PORT",
-    type=Checked(whole_number(least=0, most=2**16 - 1)),
+    type=Checked("PORT", whole_number(least=0, most=2**16 - 1)),
     default=8000,
     help="Listen on this port of 127.0.0.1; 0 chooses a free one.",
 )
