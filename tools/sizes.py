@@ -32,7 +32,7 @@ ROOMS = {
     "base": 600,
 }
 TREES = {
-    "v2_conformance": (CORE, 41_000),
+    "v2_conformance": (CORE, 36_000),
     "v2_clients": (CORE.parent / "v2_clients", 5_500),
     "v2_publishing": (CORE.parent / "v2_publishing", 2_000),
     "v2_mutants": (CORE.parent / "v2_mutants", 10_500),

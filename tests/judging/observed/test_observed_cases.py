@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from support.cases import REJECT, make_case
-from v2_conformance.judging.observed.cases import observe_first_answer, observe_verdict
+from v2_conformance.judging.observed.cases import observe_verdict
 from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ObservedCase
@@ -146,17 +146,6 @@ def test_only_plain_bodies_in_chunks_show_if_a_server_takes_them(
     outcome = Outcome.PASS if cause is None else Outcome.UNSUPPORTED
     found = seen(case, outcome, cause).get("chunked_requests")
     assert (None if found is None else found.wrong) == wrong
-
-
-def test_of_first_answers_that_several_processes_got_a_wrong_one_counts() -> None:
-    wrong, right = (observe_first_answer("mixed", "binary", one) for one in (COUNT, None))
-    (observed,) = (case for case in suite_cases() if case.id == "O19/observed-first-answers")
-    assert isinstance(observed, ObservedCase)
-    for order in ([wrong, right], [right, wrong]):
-        observations = Observations()
-        for one in order:
-            observations.add([one])
-        assert observations.verdict(observed).outcome is Outcome.FAIL
 
 
 def test_a_refusal_another_form_and_cases_that_grade_values_say_nothing_of_others() -> None:

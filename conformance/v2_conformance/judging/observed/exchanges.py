@@ -105,9 +105,7 @@ def _seen(what: Observed, case: SentCase, judged: int, wrong: Sequence[Cause]) -
 
 
 class Observations:
-    """Observations of the cases of a run; the last one added for a case counts, but of the first
-    answers that several processes got from a model, a wrong one.
-    """
+    """Observations of the cases of a run; the last one added for a case counts."""
 
     def __init__(self) -> None:
         self._seen: dict[str, dict[str, Observation]] = {}  # by what was seen, then by case
@@ -115,10 +113,7 @@ class Observations:
     def add(self, seen: Iterable[Observation]) -> None:
         """Add what `observe` found in a case."""
         for one in seen:
-            known = self._seen.setdefault(one.what, {})
-            before = known.get(one.case)
-            if one.what != "first_answers" or before is None or not before.wrong:
-                known[one.case] = one
+            self._seen.setdefault(one.what, {})[one.case] = one
 
     def replace(self, case: str, seen: Iterable[Observation]) -> None:
         """Put what is now found in a case in the place of all that was added for it."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from v2_conformance.conversations.result import Calibrated, Result
-from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import WITHHELD, Mask, Masked
 from v2_conformance.report.cited import cited_documents
@@ -63,11 +62,6 @@ def calibration(found: Calibrated, mask: Mask) -> Calibration:
     """A calibration as report.json has it."""
     exchanges = tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges)
     return Calibration(found.role, found.form, exchanges)
-
-
-def masked_seen(seen: Iterable[Observation], mask: Mask) -> tuple[Observation, ...]:
-    """Return what exchanges show, without the target's secrets."""
-    return tuple(replace(one, first=masked(one.first, mask)) for one in seen)
 
 
 def masked(value: Any, mask: Mask) -> Any:
