@@ -225,6 +225,24 @@ def test_a_request_that_the_report_has_only_the_start_of_is_not_sent(tmp_path: P
     assert not list(tmp_path.iterdir())
 
 
+def test_the_request_before_the_case_is_sent_before_its_own(tmp_path: Path) -> None:
+    before, own, after = (posted(body) for body in (b"before", b"own", b"after"))
+    purposes = (Purpose.BEFORE, Purpose.CASE, Purpose.CANARY_SAME)
+    sent = case(
+        NORMAL,
+        "fail",
+        None,
+        *(
+            exchange(data, b"", "", purpose, reused=purpose is not Purpose.BEFORE)
+            for data, purpose in zip((before, own, after), purposes, strict=True)
+        ),
+    )
+    with serving(taking(len(before), len(own))) as server:
+        printed = paste(write_replay(report(server.url), sent, tmp_path))
+    assert [peer.requests for peer in server.peers] == [[before, own]]
+    assert answers(printed) == [http(b"fine")] * 2
+
+
 def test_where_the_server_did_not_survive_the_requests_after_it_are_sent_as_they_were(
     tmp_path: Path,
 ) -> None:

@@ -23,7 +23,8 @@ from msgspec import Meta
 
 from v2_conformance.errors import ReportFileError
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.wire.exchange import Body, Count
+from v2_conformance.suite.causes.base import Count
+from v2_conformance.wire.exchange import Body
 
 SHORT = 16 << 10
 """Messages of at most this many bytes are short, which nearly all are."""

@@ -16,7 +16,7 @@ from msgspec.structs import force_setattr, replace
 
 from v2_conformance.protocol.names import DRAWS, LARGEST_SEED
 from v2_conformance.report.bodies import Added, Base64
-from v2_conformance.report.document_part import Milliseconds, Part
+from v2_conformance.report.document_part import Part
 from v2_conformance.report.evidence import Calibration, Relations
 from v2_conformance.report.long_said import LongSaid, restored
 from v2_conformance.report.tested import (
@@ -31,7 +31,7 @@ from v2_conformance.suite.causes.causes import Cause, died, difference_in
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Basis, Blocks, Layer, Level, grade
 from v2_conformance.suite.tasks import Said
-from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.exchange import Exchange, Milliseconds
 
 INCOMPLETE = "incomplete run"
 NOTHING_TESTED = "nothing tested"

@@ -12,7 +12,6 @@ REPORT_FORMAT = 3
 
 FieldText = Annotated[str, Meta(pattern="^[ -~]*$")]
 """A part of a header field."""
-Milliseconds = Annotated[float, Meta(ge=0)]
 
 
 class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -15,12 +15,12 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.obstacle import Obstacle
 from v2_conformance.wire.response import Ending, Response
 from v2_conformance.wire.response_reader import read_again
 
-Count = Annotated[int, Meta(ge=0)]
 Milliseconds = Annotated[float, Meta(ge=0)]
 _COMPLETE = Ending.COMPLETE  # before Python 3.12 looking up a member of an Enum is slow
 

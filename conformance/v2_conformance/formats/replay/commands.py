@@ -52,7 +52,7 @@ def replay_command(report: Report, case: CaseResult, path: str = "report.json") 
     """
     if report.target.client is not None:
         return _again(report.target.client, case)
-    if not _steps(report, case) or not _origin(report):
+    if not _steps(case) or not _origin(report):
         return ""
     return show_command(path, case.id)
 
@@ -115,7 +115,7 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
             "a scenario is run again with its client: v2-conformance client --scenario "
             f"{shlex.quote(plain(case.id))} -- COMMAND"
         )
-    steps, origin = _steps(report, case), _origin(report)
+    steps, origin = _steps(case), _origin(report)
     if not steps:
         raise ReportFileError(f"nothing was sent for {plain(case.id)}")
     if not origin:
@@ -141,10 +141,14 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
 
 
 def _to_send(case: CaseResult) -> Sequence[Exchange]:
-    return case.exchanges if case.died else case.exchanges[:1]
+    """Return its own request with what went before it, or all, if the server did not survive."""
+    if case.died:
+        return case.exchanges
+    own = (n for n, exchange in enumerate(case.exchanges, 1) if exchange.purpose.own)
+    return case.exchanges[: next(own, 1)]
 
 
-def _steps(report: Report, case: CaseResult) -> list[_Step]:
+def _steps(case: CaseResult) -> list[_Step]:
     return [
         _step(entry, first=not n) for n, entry in enumerate(_to_send(case)) if len(entry.request)
     ]

@@ -154,17 +154,15 @@ class SocketExchange:
             data = data[count:]
         return True
 
-    def _receive(self) -> bool:
-        """Take what has arrived. Return False if nothing has, or if time is up."""
+    def _receive(self) -> None:
+        """Take what has arrived, if anything has."""
         try:
             data = self._sock.recv(RECEIVE)
         except _BLOCKED:
-            return False
-        now = time.perf_counter()
+            return
         if data and self.first_byte is None:
-            self.first_byte = now
+            self.first_byte = time.perf_counter()
         self.reader.feed(data)
-        return now < self._deadline
 
     def _wait(self, *, write: bool, at_most: float | None = None) -> tuple[bool, bool]:
         left = self._deadline - time.perf_counter()
