@@ -150,6 +150,19 @@ def test_responses_have_bounded_room(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert report.cases[3].outcome is Outcome.PASS  # it was judged by all its bytes
 
 
+def test_each_answer_to_a_long_request_may_be_as_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "ANSWERS", 1000)
+    answers = [http(NOISE, 200, ("Date", str(n))) for n in range(4)]
+    cases = [make_case(case_id=f"D1/case-{n}") for n in range(4)]
+    record = Record(tmp_path, Target("http://h:1"), SERVER, cases)
+    for one, answer in zip(cases, answers, strict=True):
+        came = exchange_of(answer, request=NOISE)  # the same request again
+        record.add(Result(one, Verdict(Outcome.PASS), 0.001, (came,)))
+    assert [one.exchanges[0].omitted for one in record.finish().cases] == [0] * 4
+
+
 # What a forger writes.
 
 

@@ -7,9 +7,11 @@ What all cases rest on, such as calibrations, is never cut, so it has room of it
 
 from __future__ import annotations
 
+import zlib
+
 from msgspec.structs import replace
 
-from v2_conformance.report.bodies import SHORT, PlacedBody, Streams
+from v2_conformance.report.bodies import SHORT, Place, PlacedBody, Streams
 from v2_conformance.wire.exchange import Body, Exchange
 
 UNPACKED = 2048 << 20
@@ -30,14 +32,18 @@ class Room:
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
         self._unpacked, self._packed, self._answers = UNPACKED, PACKED, ANSWERS
+        self._took: dict[Place, int] = {}
 
     def fitted(self, exchange: Exchange) -> Exchange:
         """Return an exchange with all its bytes in the streams, except those that the report has no
         room for.
         """
-        request, asked = self._fitted(exchange.request, self._packed)
-        if len(request) > SHORT:  # tensors of the suite, to which the answer may have as many
-            self._answers += asked
+        request, _ = self._fitted(exchange.request, self._packed)
+        if isinstance(request, PlacedBody) and len(request) > SHORT:
+            # Tensors of the suite, to which each answer may have as many.
+            if request.place not in self._took:  # it stood there before any case
+                self._took[request.place] = len(zlib.compress(bytes(exchange.request)))
+            self._answers += self._took[request.place]
         received, answered = self._fitted(exchange.received, min(self._packed, self._answers))
         if _START < len(received) <= SHORT:
             if len(received) > self._answers:
@@ -59,4 +65,6 @@ class Room:
         taken = self._streams.packed_size - before
         self._unpacked -= len(data)
         self._packed -= taken
+        if taken:
+            self._took[placed.place] = taken
         return placed, taken
