@@ -62,8 +62,8 @@ class CauseBase(
     None or False; True shows nothing.
     """
 
-    HEADER_LENGTH: ClassVar = HEADER_LENGTH
-    EXTENSION: ClassVar = EXTENSION
+    HEADER_LENGTH: ClassVar[str] = HEADER_LENGTH
+    EXTENSION: ClassVar[str] = EXTENSION
 
     stable: ClassVar[tuple[str, ...]] = ()
     """The members that make another failure of a cause of the same kind.
