@@ -108,6 +108,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     """
     file = read_report(path, strictly=True)
     report, here = file.report, this_suite()
+    known = replace(setting_of(report), same_words=report.suite == here)
     edits: list[str] = []
     open_: list[str] = []
     if not file.is_intact:
@@ -118,7 +119,6 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     judged: tuple[Rejudged, ...] = ()
     again = report
     if not foreign:
-        known = replace(setting_of(report), same_words=report.suite == here)
         known, planned = _with_plan(known, cases, edits, open_)
         edits += _version_edits(report.suite.catalogue_version, here.catalogue_version)
         try:
@@ -239,15 +239,15 @@ def _url_edits(report: Report) -> Iterator[str]:
 
 
 def _rejudged(known: Setting) -> tuple[Rejudged, ...]:
-    """Judge every case again, those about all other exchanges last."""
-    cases = known.report.cases
-    observed = [isinstance(known.cases.get(case.id), ObservedCase) for case in cases]
-    first = [rejudge(one, known) for one, last in zip(cases, observed, strict=True) if not last]
-    others = iter(first)
-    return tuple(
-        rejudge(one, known, first) if last else next(others)
-        for one, last in zip(cases, observed, strict=True)
-    )
+    """Judge every case again, each once, with those about all other exchanges last."""
+    found: dict[str, Rejudged] = {}
+    observed = [c for c in known.report.cases if isinstance(known.cases.get(c.id), ObservedCase)]
+    for case in known.report.cases:
+        if case not in observed and case.id not in found:
+            found[case.id] = rejudge(case, known)
+    others = list(found.values())
+    found |= {case.id: rejudge(case, known, others) for case in observed}
+    return tuple(found[case.id] for case in known.report.cases)
 
 
 def _as_judged(recorded: CaseResult, again: Rejudged) -> CaseResult:
