@@ -160,7 +160,7 @@ def test_a_server_that_floods_every_case_fills_no_disk(
     assert {case.outcome for case in flooded} == {Outcome.INCONCLUSIVE}
     assert not any(case.exchanges for case in flooded)
     assert {case.outcome for case in cases if case not in flooded} == {Outcome.FAIL}
-    assert 5 < len(cases) - len(flooded) < 20 < len(cases)
+    assert 0 < len(cases) - len(flooded) < 20 < len(cases)  # an endless one counts as 8 MiB
     assert (tmp_path / REPORT).stat().st_size < 60 * MIB
     assert verify(tmp_path / REPORT, suite_cases()).exit_code == 0
 
