@@ -23,6 +23,7 @@ import msgspec
 from v2_conformance.formats.json_marks import Mark, wrong_in_json
 from v2_conformance.formats.said import said_lines
 from v2_conformance.formats.sections import Message, Name, Section
+from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
@@ -157,7 +158,6 @@ class Limits(NamedTuple):
 
 FULL = Limits(512, 64, first_of_text=2048)
 BRIEF = Limits(96, 32, first_of_text=1024)
-_LONG = 64 << 10
 _LEFT_OUT = "its bytes are not on this page: `v2-conformance show` prints them"
 WHOLE = Limits(sys.maxsize, 0, first_of_text=sys.maxsize)
 
@@ -281,7 +281,7 @@ def _message(
     ticks: list[Tick] = []
     blobs, size = 0, len(body)
     title = f"{name.capitalize()} · {in_bytes(size) if size else 'nothing'}"
-    if limits is BRIEF and size > _LONG:
+    if limits is BRIEF and size > SHORT:
         return ShownMessage(title, size, (*notes, _LEFT_OUT), (), ())
     cut = Message(name, bytes(body), exchange.answers)
     for section in cut.sections:

@@ -36,7 +36,8 @@ def test_what_passed_is_packed_without_known_good_requests() -> None:
     assert records["D2/z"] == Shown()
     assert [one.title for one in records["D1/x"].exchanges] == ["first"]
     first, second = records["D2/y"].exchanges
-    assert first.messages[1].parts[0].size == 51_200
+    assert (first.messages[1].size, first.messages[1].parts) == (51_200, ())
+    assert "`v2-conformance show` prints them" in first.messages[1].notes[0]
     assert second.title == "second \\u202e"
 
 
