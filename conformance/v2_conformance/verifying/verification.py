@@ -240,13 +240,11 @@ def _url_edits(report: Report) -> Iterator[str]:
 
 def _rejudged(known: Setting) -> tuple[Rejudged, ...]:
     """Judge every case again, each once, with those about all other exchanges last."""
-    found: dict[str, Rejudged] = {}
-    observed = [c for c in known.report.cases if isinstance(known.cases.get(c.id), ObservedCase)]
-    for case in known.report.cases:
-        if case not in observed and case.id not in found:
-            found[case.id] = rejudge(case, known)
+    cases = {case.id: case for case in known.report.cases}
+    observed = {name for name in cases if isinstance(known.cases.get(name), ObservedCase)}
+    found = {name: rejudge(case, known) for name, case in cases.items() if name not in observed}
     others = list(found.values())
-    found |= {case.id: rejudge(case, known, others) for case in observed}
+    found |= {name: rejudge(cases[name], known, others) for name in observed}
     return tuple(found[case.id] for case in known.report.cases)
 
 

@@ -45,16 +45,16 @@ class _Step:
     answers: int
 
 
-def replay_command(report: Report, case: CaseResult, path: str = "report.json") -> str:
-    """Return what to paste into a POSIX shell to write what sends a case of the report at `path`
-    again, or to run a scenario again; printable ASCII. "" if nothing was sent, or the report does
-    not say where to.
+def replay_command(report: Report, case: CaseResult) -> str:
+    """Return what to paste into a POSIX shell to write what sends a case of report.json again, or
+    to run a scenario again; printable ASCII. "" if nothing was sent, or the report does not say
+    where to.
     """
     if report.target.client is not None:
         return _again(report.target.client, case)
     if not _steps(case) or not _origin(report):
         return ""
-    return show_command(path, case.id)
+    return show_command("report.json", case.id)
 
 
 def _again(client: ClientInfo, case: CaseResult) -> str:
