@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import stat
-import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -13,86 +12,37 @@ from pathlib import Path
 from v2_conformance.errors import ConformanceError
 
 _PATIENCE_S = 10.0
-"""How long a pipe may say nothing."""
-_LONGEST_S = 60.0
-"""How long it may take to read whole what is no regular file."""
-_PIECE = 1 << 20
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-_NEW |= getattr(os, "O_BINARY", 0)
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def read_bounded(
     path: Path, most: int, error: type[ConformanceError], *, regular: bool = False
 ) -> bytes:
-    """All bytes of a file, of which there may be `most`. Unless it has to be `regular`, because
-    nobody named it, it may be a pipe or a device.
+    """Return all bytes of a file, of which there may be `most`. Unless it has to be `regular`,
+    because nobody named it, it may be a pipe or a device.
 
-    Raises `error`, in one line, if it cannot be read, has more, or does not come to an end.
+    Raises `error`, in one line, if it cannot be read or has more.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
+        # Opening a named pipe waits for who writes to it, unless told not to block.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if regular and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise error(f"cannot read {path}: it is not a regular file")
+            if not select.select([file], [], [], _PATIENCE_S)[0]:
+                raise error(f"cannot read {path}: nothing came out of it")
+            os.set_blocking(file.fileno(), True)
+            data = file.read(most + 1)
+    except IsADirectoryError as problem:
+        hint = "; name the report.json in it" if (path / "report.json").is_file() else ""
+        raise error(f"cannot read {path}: it is a folder{hint}") from problem
     except OSError as problem:
-        raise error(_unreadable(path, problem)) from problem
+        raise error(f"cannot read {path}: {problem.strerror}") from problem
     except ValueError as problem:  # a NUL in its name
         raise error(f"cannot read {path}: {problem}") from problem
-    try:
-        if regular and not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise error(f"cannot read {path}: it is not a regular file")
-        return _read(descriptor, path, most, error)
-    except OSError as problem:
-        raise error(_unreadable(path, problem)) from problem
-    finally:
-        os.close(descriptor)
-
-
-def _unreadable(path: Path, problem: OSError) -> str:
-    if isinstance(problem, IsADirectoryError):
-        hint = "; name the report.json in it" if (path / "report.json").is_file() else ""
-        return f"cannot read {path}: it is a folder{hint}"
-    return f"cannot read {path}: {problem.strerror}"
-
-
-def _read(descriptor: int, path: Path, most: int, error: type[ConformanceError]) -> bytes:
-    too_long = error(f"cannot read {path}: it has more than {_in_words(most)}")
-    if os.fstat(descriptor).st_size > most:
-        raise too_long
-    data = bytearray()
-    deadline = time.monotonic() + _LONGEST_S
-    while True:
-        try:
-            # A file in /proc says that it is empty, and so does a device: only reading tells.
-            piece = os.read(descriptor, min(_PIECE, most + 1 - len(data)))
-        except BlockingIOError:
-            piece = None
-        if piece == b"" and (data or not _is_pipe_without_writer(descriptor)):
-            return bytes(data)
-        if piece:
-            data += piece
-        elif time.monotonic() > deadline or not _more_comes(descriptor):
-            raise error(f"cannot read {path}: nothing more came out of it, and it did not end")
-        if len(data) > most:
-            raise too_long
-
-
-def _more_comes(descriptor: int) -> bool:
-    """Return True if there is something to read, or an end, before patience runs out."""
-    return bool(select.select([descriptor], [], [], _PATIENCE_S)[0])
-
-
-def _is_pipe_without_writer(descriptor: int) -> bool:
-    """Return True if it is a pipe that nobody has opened to write to yet: its end is no end
-    then."""
-    if not hasattr(select, "poll"):
-        return False
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    # After a writer has gone it says that it hung up, and a file is always readable.
-    return not poll.poll(0)
-
-
-def _in_words(size: int) -> str:
-    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+    if len(data) > most:
+        size = f"{most >> 20} MiB" if most >= 1 << 20 else f"{most >> 10} KiB"
+        raise error(f"cannot read {path}: it has more than {size}")
+    return data
 
 
 def create_new(path: Path) -> int:

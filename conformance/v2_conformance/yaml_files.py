@@ -1,8 +1,18 @@
-"""YAML files that people write, read so that each problem has its line."""
+"""YAML files that people write, read so that each problem has its line.
+
+YAML has more than such a file needs, and readers disagree about it: 010 may be 8 or 10, `no` may be
+false. Here a file has what JSON has: mappings whose keys are text, lists, text, decimal numbers,
+true, false and null, besides anchors and merged mappings (<<). Anything else is text, which the
+schema then refuses in the place of a number. A few hundred bytes can also stand for gigabytes
+(aliases of aliases) or end the interpreter (nesting). So the size of a file, its depth and its
+number of values, aliases counted, are bounded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import math
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,11 +24,16 @@ from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import ConformanceError
 from v2_conformance.resources import fits, schema
 from v2_conformance.suggestions import did_you_mean
-from v2_conformance.yaml_bounds import YamlBoundsError, check_events, check_nodes
 
+_MOST_BYTES = 1 << 20
+_MOST_VALUES = 300_000
+_DEEPEST = 64
+_MOST_DIRECTIVES = 8
 _LONGEST = 160
-_MOST_BYTES = 8 << 20
 _MOST_ERRORS = 1000
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,3999})")
+_FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]*([eE][-+][0-9]+)?)")
+_WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
 _KINDS = {
     "object": "a mapping",
     "array": "a list",
@@ -28,76 +43,38 @@ _KINDS = {
     "boolean": "true or false",
     "null": "nothing",
 }
-_TYPES = (  # a boolean is an int, too
-    (dict, "object"),
-    (list, "array"),
-    (str, "string"),
-    (bool, "boolean"),
-    (int, "integer"),
-    (float, "number"),
-    (type(None), "null"),
-)
+_TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer",
+          float: "number", type(None): "null"}  # fmt: skip
 
 # The C parser reads a file ten times faster; a PyYAML without libyaml lacks it.
-_YAML_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-def _without_dates() -> Any:
-    """A loader to which a date is text, as it is in JSON."""
-    resolvers = {
-        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
-        for first, pairs in _YAML_LOADER.yaml_implicit_resolvers.items()
-    }
-    return type("Loader", (_YAML_LOADER,), {"yaml_implicit_resolvers": resolvers})
-
-
-_LOADER = _without_dates()
-_TEXT, _SEQUENCE, _MAPPING = (f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
 class YamlFile:
-    """A file's `document`, with every key of a mapping as text, and the node that it was made of.
-
-    `name` is what messages call the file.
-    """
+    """A file's `document`, and the lines of its members; `name` is what messages call the file."""
 
     name: str
     document: Any
-    node: Any
+    lines: dict[int, list[int] | dict[str, int]]
+    """For each list and mapping, by its `id`, the lines of what is in it."""
 
-    def written(self, where: tuple[str | int, ...]) -> str:
-        """The scalar at `where` as the file has it; "" if there is none."""
-        node, _ = self._found(where)
-        return str(node.value) if isinstance(node, yaml.ScalarNode) else ""
-
-    def line(self, where: tuple[str | int, ...]) -> int:
-        """The line, from 1, of what is at `where`, or of the deepest on the way that exists."""
-        return self._found(where)[1]
-
-    def _found(self, where: tuple[str | int, ...]) -> tuple[Any, int]:
-        """Return the node at `where`, None if it is absent, and the line that `line` returns."""
-        node = self.node
-        line = node.start_mark.line + 1 if node else 1
+    def line(self, where: Sequence[Any]) -> int:
+        """Return the line, from 1, of what is at `where`, or of the deepest on the way there."""
+        value: Any = self.document
+        line = 1
         for step in where:
-            if isinstance(node, yaml.MappingNode):
-                key, node = next(
-                    ((k, v) for k, v in node.value if k.value == str(step)), (None, None)
-                )
-                if key is None:
-                    return None, line
-                line = key.start_mark.line + 1
-            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                node = node.value[step]
-                line = node.start_mark.line + 1
-        return node, line
+            if not isinstance(value, dict | list):
+                break
+            if isinstance(value, dict) and step not in value:
+                break
+            lines: Any = self.lines[id(value)]
+            value, line = value[step], lines[step]
+        return line
 
 
 def read_yaml(path: Path, error: type[ConformanceError], name: str | None = None) -> YamlFile:
-    """Read a file (YAML, and so JSON). Raises `error`, with the line, if it cannot be read.
-
-    So does what would take too much memory or time, or is read in different ways: see yaml_bounds.
-    """
+    """Read a file (YAML, and so JSON). Raises `error`, with the line, if it cannot be read."""
     name = name or str(path)
     data = read_bounded(path, _MOST_BYTES, error)
     try:
@@ -106,38 +83,129 @@ def read_yaml(path: Path, error: type[ConformanceError], name: str | None = None
         line = data.count(b"\n", 0, problem.start) + 1
         raise error(f"{name}:{line}: not YAML: it is not UTF-8 text") from problem
     try:
-        _check_events(text)
-        loader = _LOADER(text)
-        try:
-            node = loader.get_single_node()
-            if node is not None:
-                check_nodes(node)
-            document = _document(loader, node) if node else None
-        finally:
-            loader.dispose()
-    except (yaml.YAMLError, ValueError) as problem:
-        mark = getattr(problem, "problem_mark", None)
+        reader = _Reader(text)
+        return YamlFile(name, reader.document(), reader.lines)
+    except yaml.MarkedYAMLError as problem:
+        mark: Any = problem.problem_mark
         # What the end of the file cuts off is said to be on the line after the last.
         line = min(mark.line + 1, max(1, len(text.splitlines()))) if mark else 1
-        words = getattr(problem, "problem", None) or str(problem).splitlines()[0]
-        if not isinstance(problem, YamlBoundsError):
-            words = f"not YAML: {words}"
-        raise error(f"{name}:{line}: {words}") from problem
-    return YamlFile(name, document, node)
+        words = "" if isinstance(problem, _RefusedError) else "not YAML: "
+        raise error(f"{name}:{line}: {words}{problem.problem}") from problem
+    except yaml.YAMLError as problem:  # characters that YAML does not allow
+        raise error(f"{name}:1: not YAML: {str(problem).splitlines()[0]}") from problem
 
 
 def yaml_document(data: bytes) -> Any:
-    """Return the document of a file that is known to be right."""
-    loader = _LOADER(data)
-    return _document(loader, loader.get_single_node())
+    """Return the document of one of the suite's own files."""
+    return _Reader(data.decode()).document()
 
 
-def _check_events(text: str) -> None:
-    loader = _LOADER(text)
-    try:
-        check_events(loader, text)
-    finally:
-        loader.dispose()
+class _Reader:
+    """Makes a document of the events of a parser."""
+
+    def __init__(self, text: str) -> None:
+        if text.startswith("%") + text.count("\n%") > _MOST_DIRECTIVES:
+            raise _RefusedError(problem="it has too many directives")
+        self.lines: dict[int, list[int] | dict[str, int]] = {}
+        self._events: Iterator[Any] = yaml.parse(text, _LOADER)
+        self._anchors: dict[str, tuple[Any, int]] = {}  # what they stand for, and its values
+        self._values = 0
+
+    def document(self) -> Any:
+        """Return the only document, None if there is none."""
+        next(self._events)  # the stream's start
+        if isinstance(next(self._events), yaml.StreamEndEvent):
+            return None
+        document = self._value(next(self._events), 0)
+        next(self._events)  # the document's end
+        event = next(self._events)
+        if not isinstance(event, yaml.StreamEndEvent):
+            raise _problem("it has more than one document", event)
+        return document
+
+    def _value(self, event: Any, depth: int) -> Any:
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self._anchors:
+                raise _problem(f"not YAML: *{event.anchor} has no value before it", event)
+            value, count = self._anchors[event.anchor]
+            self._count(count, event)
+            return value
+        if event.tag is not None and event.tag != "!":
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")[:80]
+            raise _problem(f"the tag {tag} is not allowed; remove it", event)
+        if depth > _DEEPEST:
+            raise _problem(f"it is nested more than {_DEEPEST} levels deep", event)
+        before = self._values
+        self._count(1, event)
+        if isinstance(event, yaml.ScalarEvent):
+            value = _scalar(event)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            value = self._list(depth)
+        else:
+            value = self._mapping(depth)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (value, self._values - before)
+        return value
+
+    def _list(self, depth: int) -> list[Any]:
+        values: list[Any] = []
+        lines = self.lines[id(values)] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            lines.append(event.start_mark.line + 1)
+            values.append(self._value(event, depth + 1))
+        return values
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        own: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        lines = self.lines[id(own)] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = getattr(event, "value", None)
+            if key is None:
+                raise _problem("a key is not plain text", event)
+            if key in lines:
+                raise _problem(f"the key {key[:80]!r} occurs twice", event)
+            lines[key] = event.start_mark.line + 1
+            value = self._value(next(self._events), depth + 1)
+            if key != "<<" or not event.implicit[0]:
+                own[key] = value
+                continue
+            for one in reversed(value if isinstance(value, list) else [value]):
+                if not isinstance(one, dict):
+                    raise _problem("<< merges mappings alone", event)
+                merged.update(one)
+        for key, value in merged.items():
+            lines.setdefault(key, lines["<<"])
+            own.setdefault(key, value)
+        return own
+
+    def _count(self, count: int, event: Any) -> None:
+        self._values += count
+        if self._values > _MOST_VALUES:
+            raise _problem(f"it has more than {_MOST_VALUES} values, aliases counted", event)
+
+
+class _RefusedError(yaml.MarkedYAMLError):
+    """A file that is YAML, and is not read."""
+
+
+def _problem(words: str, event: Any) -> _RefusedError:
+    return _RefusedError(problem=words, problem_mark=event.start_mark)
+
+
+def _scalar(event: Any) -> Any:
+    text: str = event.value
+    if not event.implicit[0]:  # in quotes, or a block
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        if math.isinf(float(text)):
+            raise _problem(f"{text[:40]} is too large a number", event)
+        return float(text)
+    return text
 
 
 def check_yaml(
@@ -166,7 +234,10 @@ def check_yaml(
     member = ".".join(str(step) for step in where[unnamed:]) or "the file"
     words = wrong.message if len(wrong.message) < _LONGEST else wrong.message[:_LONGEST] + "…"
     if wrong.validator == "type":
-        words = f"expected {_expected(wrong.validator_value)}, got {_kind(wrong.instance)}"
+        given: str | Sequence[str] = wrong.validator_value
+        types = [given] if isinstance(given, str) else given
+        expected = " or ".join(_KINDS[type_name] for type_name in types)
+        words = f"expected {expected}, got {_KINDS[_TYPES[type(wrong.instance)]]}"
     elif where and where[0] in private:
         words = f"does not fit the schema ({wrong.validator})"
     elif wrong.validator == "additionalProperties":
@@ -180,47 +251,11 @@ def check_yaml(
     raise error(f"{file.name}:{file.line(where)}: {member}: {words}")
 
 
-def _expected(types: str | Sequence[str]) -> str:
-    """JSON types of a schema in words; they are no secret, and neither is that of a value."""
-    return " or ".join(_KINDS[name] for name in ([types] if isinstance(types, str) else types))
-
-
-def _kind(value: object) -> str:
-    for kind, name in _TYPES:
-        if isinstance(value, kind):
-            return _KINDS[name]
-    return "something else"
-
-
 def _telling(validator: str) -> int:
-    """Return how much a broken rule says of what was meant: a wrong name says more than its
-    absence."""
+    """Return how much a broken rule shows of what was meant: a wrong name more than its absence."""
     return {"type": 0, "additionalProperties": 2}.get(validator, 1)
 
 
-def _document(loader: Any, node: Any) -> Any:
-    """Return the value of a node, with every mapping's keys as text: YAML reads 0 as a number, JSON
-    Schema cannot.
-
-    PyYAML's constructor does the same for a single value. For whole files it takes twice the time.
-    """
-    tag, value = node.tag, node.value
-    if tag == _TEXT and isinstance(value, str):
-        return value
-    if tag == _MAPPING and isinstance(node, yaml.MappingNode):
-        if any(key.tag != _TEXT for key, _ in value):
-            loader.flatten_mapping(node)  # <<
-        keys = [_document(loader, key) for key, _ in node.value]
-        items = (_document(loader, item) for _, item in node.value)
-        keyed = dict(zip(map(as_text, keys), items, strict=True))
-        if len(keyed) != len(set(keys)):
-            raise ValueError("two keys of a mapping are the same as text")
-        return keyed
-    if tag == _SEQUENCE and isinstance(node, yaml.SequenceNode):
-        return [_document(loader, item) for item in value]
-    return loader.construct_object(node, deep=True)
-
-
 def as_text(value: object) -> str:
-    """A scalar as the file has it, or close to it."""
+    """Return a scalar as the file has it, or close to it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -19,8 +19,6 @@ from v2_conformance.suite.entries.axes import expand, load_entries, own_entries
 from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.yaml_bounds import is_decimal
-from v2_conformance.yaml_files import YamlFile, as_text
 
 _EXACT = {"outcome": "success", "outputs": "any"}
 _NOT_CASES = {
@@ -50,7 +48,7 @@ def load_cases(directory: Path | None = None, *, large: bool = False) -> list[Ca
     files = [directory] if directory.is_file() else files
     if not files:
         raise CaseFileError(f"{directory}: it has no case files (*.yaml)")
-    with_last = _with_last(load_entries(files, "case", _case, _check_labels))
+    with_last = _with_last(load_entries(files, "case", _case))
     return asked_for(with_last, large=large)
 
 
@@ -71,18 +69,6 @@ def make_case(entry: Mapping[str, Any]) -> Case:
     """The case of one entry without axes that is valid by its schema. Raises CaseFileError."""
     (case,) = expand(entry, "case", _case)
     return case
-
-
-def _check_labels(file: YamlFile, index: int, entry: Mapping[str, Any]) -> None:
-    """Raise CaseFileError for a number in a list of an axis whose label would be another text."""
-    for axis, values in entry.get("axes", {}).items():
-        for number, value in enumerate(values if isinstance(values, list) else ()):
-            at = ("cases", index, "axes", axis, number)
-            if isinstance(value, int | float) and not is_decimal(file.written(at)):
-                raise CaseFileError(
-                    f"{file.name}:{file.line(at)}: axes.{axis}: {file.written(at)} is read as "
-                    f"another number, {as_text(value)}; put it in quotes"
-                )
 
 
 def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
