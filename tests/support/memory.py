@@ -38,10 +38,9 @@ from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.wire.encode.requests import prepare
 from v2_conformance.wire.exchange import Body, Exchange, milliseconds, unsent
-from v2_conformance.wire.http1.request import asks_to_close
 from v2_conformance.wire.response import Ending, Limits
 from v2_conformance.wire.response_reader import ResponseReader, asks_for_no_body
-from v2_conformance.wire.transport import Parting, Request
+from v2_conformance.wire.transport import Parting, Request, asks_to_close
 from v2_mutants.servers import mutated
 
 _LEAVES = (Parting.LEAVES, Parting.RESETS)

@@ -19,8 +19,8 @@ from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request as ReceivedRequest
 from v2_conformance.reference.server import ReferenceServer
+from v2_conformance.wire.connection import Http1Connection
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.http1.connection import Http1Connection
 from v2_conformance.wire.response import Ending, Limits, Response
 from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transport import Head, Request

@@ -19,8 +19,8 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.wire.connection import Http1Transport
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.http1.connection import Http1Transport
 from v2_conformance.wire.response import Ending, Response
 from v2_conformance.wire.sockets import SocketAddress
 from v2_conformance.wire.transport import Request, Transport

@@ -20,9 +20,8 @@ from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, model_path
 from v2_conformance.wire.encode.requests import get_request, prepare
-from v2_conformance.wire.http1.request import write_head
 from v2_conformance.wire.response import Response
-from v2_conformance.wire.transport import Connection, Head, Request
+from v2_conformance.wire.transport import Connection, Head, Request, write_head
 
 _MOST_MODELS = 300
 _LONGEST_NAME = 200

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.obstacle import Obstacle
 from v2_conformance.wire.response import Ending, Response
 from v2_conformance.wire.response_reader import read_again
 
@@ -171,8 +170,8 @@ class Exchange(
         return partial if partial.status >= 400 else None
 
     @cached_property
-    def obstacle(self) -> Obstacle | None:
-        """What TLS says of a connection that failed; not recorded."""
+    def hint(self) -> str | None:
+        """What helps if there was no connection, or another protocol, as a clause; not recorded."""
         return None
 
     @property

@@ -1,7 +1,6 @@
-"""All that the engine knows about HTTP: a Connection takes a Request and returns a Exchange.
+"""What is known of HTTP outside `connection`: a Connection takes a Request and returns an Exchange.
 
-`http1` is the transport. Another one is a module beside it with a Transport and a Connection, and
-the engine does not change for it.
+The tests have another Transport, to a server in memory.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ import msgspec
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.exchange import Exchange
 
+_LONGEST_HEAD = 64 * 1024
+
 
 class Head(msgspec.Struct, frozen=True):
     """A request's head; `fields` are in HTTP/1.1's order, including Host and framing."""
@@ -21,6 +22,13 @@ class Head(msgspec.Struct, frozen=True):
     method: str
     target: str
     fields: tuple[tuple[str, str], ...] = ()
+
+
+def write_head(head: Head) -> bytes:
+    """Return the request line, the fields exactly as given, and the empty line."""
+    lines = [f"{head.method} {head.target} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in head.fields]
+    return "\r\n".join([*lines, "", ""]).encode()
 
 
 class Parting(str, Enum):
@@ -70,6 +78,20 @@ class Request(msgspec.Struct, frozen=True):
     def size(self) -> int:
         """Bytes of the whole request in HTTP/1.1."""
         return sum(len(piece) for piece in self.http1)
+
+
+def asks_to_close(request: Buffer) -> bool:
+    """Return True if a server must close the connection after it has answered a request."""
+    start = bytes(request[:_LONGEST_HEAD]).lstrip(b"\r\n")  # RFC 9112, section 2.2
+    end = start.find(b"\r\n\r\n")
+    head = start[: end if end >= 0 else None].lower()
+    if b"\r\nconnection:" not in head:
+        return not head.partition(b"\r\n")[0].endswith(b"http/1.1")
+    first, *fields = head.split(b"\r\n")
+    named = (field.partition(b":") for field in fields)
+    values = b",".join(value for name, _, value in named if name == b"connection")
+    options = {option.strip(b" \t") for option in values.split(b",")}
+    return b"close" in options or not first.endswith(b"http/1.1")
 
 
 class Connection(Protocol):

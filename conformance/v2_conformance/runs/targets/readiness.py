@@ -59,7 +59,7 @@ def wait_until_ready(
             pause(min(_BETWEEN_S, left))
     finally:
         connection.close()
-    if exchange.obstacle is not None:
+    if exchange.hint is not None:
         raise UnreachableError(no_answer(target.public_url, exchange, target))
     got = "no answer" if exchange.response is None else f"status {exchange.response.status}"
     raise UnreachableError(

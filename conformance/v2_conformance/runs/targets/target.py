@@ -17,8 +17,8 @@ from v2_conformance.runs.targets.access import tls_context
 from v2_conformance.suite.choosing.claimed import claims_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
+from v2_conformance.wire.connection import Http1Transport
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
-from v2_conformance.wire.http1.connection import Http1Transport
 from v2_conformance.wire.response import Limits
 from v2_conformance.wire.sockets import SocketAddress
 

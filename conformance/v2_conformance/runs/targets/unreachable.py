@@ -11,8 +11,8 @@ from v2_conformance.judging.metadata import status_words
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.obstacle import Obstacle
 from v2_conformance.wire.response import Ending, Response
+from v2_conformance.wire.sockets import ONLY_TLS
 
 _SHOWN = 200
 _LONGEST_URL = 300
@@ -24,8 +24,8 @@ _SAYS_HTTPS = re.compile(rb"HTTPS (?:port|server)|SSL-enabled server port", re.I
 
 def no_answer(url: str, exchange: Exchange, target: Target) -> str:
     """Return why an exchange with `url` brought no response."""
-    if exchange.obstacle is not None:
-        return f"{url} cannot be reached: {of_obstacle(exchange.obstacle, target)}"
+    if exchange.hint is not None:
+        return f"{url} cannot be reached: {exchange.hint}"
     detail = printable(exchange.detail, _SHOWN)
     if exchange.ending is Ending.TIMEOUT and exchange.sent:
         return (
@@ -46,35 +46,6 @@ def no_answer(url: str, exchange: Exchange, target: Target) -> str:
             "give it one with --cert"
         )
     return f"{url} gave no answer that can be read: {detail}"
-
-
-def of_obstacle(obstacle: Obstacle, target: Target) -> str:
-    """Return what TLS says of a failed connection, as a clause, and what helps."""
-    host = printable(urlsplit(target.url).hostname or "", 100)
-    if obstacle is Obstacle.CERTIFICATE_REQUIRED and target.cert is not None:
-        obstacle = Obstacle.CERTIFICATE_REFUSED
-    return {
-        Obstacle.UNKNOWN_AUTHORITY: "its certificate was not issued by an authority that this "
-        "machine trusts; name the file of its authority with --cacert FILE or SSL_CERT_FILE, or "
-        "use --insecure to skip certificate checks",
-        Obstacle.EXPIRED: "its certificate has expired; have it renewed, or use --insecure to "
-        "skip certificate checks",
-        Obstacle.NOT_YET_VALID: "its certificate is not valid yet; set the clock of this machine, "
-        "or use --insecure to skip certificate checks",
-        Obstacle.WRONG_NAME: f"its certificate is not for {host}; use a name in the URL that the "
-        "certificate is for, or --insecure to skip certificate checks",
-        Obstacle.NO_TLS: "this port does not speak TLS; the URL must begin with http://, or name "
-        "the port of HTTPS",
-        Obstacle.ONLY_HTTP2: "this port speaks HTTP/2 alone, as a gRPC port does; give the URL of "
-        "the server's HTTP/1.1 port",
-        Obstacle.ONLY_TLS: "this port speaks TLS; the URL must begin with https://",
-        Obstacle.CERTIFICATE_REQUIRED: "it wants a client certificate; give it one with --cert "
-        "FILE",
-        Obstacle.CERTIFICATE_REFUSED: "it does not accept the client certificate that it got; "
-        "name another with --cert FILE",
-        Obstacle.NO_AGREEMENT: "it ended the TLS handshake; it may want a client certificate "
-        "(--cert FILE), another version of TLS or another host name in the URL",
-    }[obstacle]
 
 
 def of_status(where: str, response: Response, target: Target) -> str:
@@ -106,7 +77,7 @@ def of_status(where: str, response: Response, target: Target) -> str:
             "behind a gateway that chooses by name --header 'Host: NAME' must name the server"
         )
     if status == 400 and _SAYS_HTTPS.search(bytes(response.body[:4096])):
-        return f"{got}: {of_obstacle(Obstacle.ONLY_TLS, target)}"
+        return f"{got}: {ONLY_TLS}"
     return f"{got}, not with V2 server metadata; is this the base URL of a V2 server?"
 
 

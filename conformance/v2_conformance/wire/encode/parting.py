@@ -10,8 +10,7 @@ import msgspec
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.case_data import from_hex, integer, mapping, one_of, text
-from v2_conformance.wire.http1.request import write_head
-from v2_conformance.wire.transport import Parting, Request
+from v2_conformance.wire.transport import Parting, Request, write_head
 
 _MEMBERS = ("claims", "chunk_size", "chunk_end", "sends", "then", "times")
 _MOST_TIMES = 64

@@ -40,10 +40,9 @@ from v2_conformance.wire.encode.inputs import (
 )
 from v2_conformance.wire.encode.message_fields import message_fields
 from v2_conformance.wire.encode.parting import part
-from v2_conformance.wire.http1.request import write_head
 from v2_conformance.wire.spelling.coding import encode_spelled
 from v2_conformance.wire.spelling.http import HttpSpelling, Place, pipelined
-from v2_conformance.wire.transport import Head, Request
+from v2_conformance.wire.transport import Head, Request, write_head
 
 LIVE = "/v2/health/live"
 """The path that says whether a server is alive."""

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.variations import Variation
-from v2_conformance.wire.http1.request import write_head
-from v2_conformance.wire.transport import Head, Request
+from v2_conformance.wire.transport import Head, Request, write_head
 
 _CONTENT_TYPE = "Content-Type"
 # Seconds to wait for 100 (RFC 9110, section 10.1.1, gives no number), between the two writes of a

@@ -9,24 +9,37 @@ from __future__ import annotations
 import contextlib
 import re
 import socket
+import ssl
 import struct
 import time
 from dataclasses import dataclass
+from functools import cached_property
 
+from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Body, Exchange, milliseconds, unsent
-from v2_conformance.wire.http1.exchange import RECEIVE, SocketExchange
-from v2_conformance.wire.http1.request import asks_to_close
-from v2_conformance.wire.obstacle import obstacle_of
 from v2_conformance.wire.response import Ending, Limits
-from v2_conformance.wire.sockets import SocketAddress, connected, ready, reason_of
+from v2_conformance.wire.response_reader import ResponseReader, asks_for_no_body
+from v2_conformance.wire.sockets import (
+    SocketAddress,
+    connected,
+    hint_in,
+    hint_of,
+    ready,
+    reason_of,
+)
 from v2_conformance.wire.tls import TlsSocket
-from v2_conformance.wire.transport import Connection, Parting, Request
+from v2_conformance.wire.transport import Connection, Parting, Request, asks_to_close
 
+_RECEIVE = 256 * 1024  # the most bytes that are read at once
 _MOMENT_S = 1.0
 # Servers may send it unasked when they close an idle connection (RFC 9110, section 15.5.9).
 _IDLE_TOO_LONG = re.compile(rb"HTTP/1\.[01] 408 ")
 _NO_LINGER = struct.pack("ii", 1, 0)
+
+
+_BLOCKED = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
 
 
 @dataclass(frozen=True)
@@ -95,7 +108,7 @@ class Http1Connection:
         limit = usual if request.limit_s is None else min(request.limit_s, usual)
         deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         data = request.data
-        current = SocketExchange(sock, self._limits, deadline, data, request.answers)
+        current = _SocketExchange(sock, self._limits, deadline, data, request.answers)
         ending, detail = current.run(request)
         ended = time.perf_counter()
         if ending is Ending.LEFT:
@@ -121,7 +134,7 @@ class Http1Connection:
             purpose=Purpose.CASE,
             note="",
             request=Body(data),
-            received=Body(bytes(reader.raw) if len(reader.raw) < RECEIVE else reader.raw),
+            received=Body(bytes(reader.raw) if len(reader.raw) < _RECEIVE else reader.raw),
             ending=ending,
             detail=detail,
             sent=current.sent,
@@ -137,9 +150,7 @@ class Http1Connection:
             answers=request.answers,
         )
         # They are here already; else they would be read again from the bytes.
-        vars(made).update(
-            partial=reader.response() if reader.in_body else None, obstacle=current.obstacle
-        )
+        vars(made).update(partial=reader.response() if reader.in_body else None, hint=current.hint)
         return made
 
     def _connected(self) -> socket.socket:
@@ -168,7 +179,7 @@ class Http1Connection:
         if self._socket is None:
             return 0
         try:
-            data = self._socket.recv(RECEIVE, socket.MSG_PEEK)
+            data = self._socket.recv(_RECEIVE, socket.MSG_PEEK)
         except OSError:
             return 0
         return 0 if _IDLE_TOO_LONG.match(data) else len(data)
@@ -181,5 +192,149 @@ def _refused(request: Request, error: OSError | UnicodeError) -> Exchange:
     """Return the exchange of a request for which there is no connection."""
     ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
     made = unsent(request.data, ending, reason_of(error), request.answers)
-    vars(made)["obstacle"] = obstacle_of(error)
+    vars(made)["hint"] = hint_of(error)
     return made
+
+
+class _SocketExchange:
+    """The state of one exchange on one socket."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        limits: Limits,
+        deadline: float,
+        request: Buffer,
+        answers: int,
+    ) -> None:
+        self._sock = sock
+        self._answers = answers
+        self._bodiless = asks_for_no_body(request)
+        self._limits = limits
+        self._deadline = deadline
+        self._limit = limits.response_to(len(request))
+        self.sent = 0
+        self.first_byte: float | None = None
+        self._failed: OSError | None = None
+
+    @property
+    def hint(self) -> str | None:
+        """What TLS says of a connection that failed, or what the server speaks instead of HTTP/1.1,
+        and what helps.
+        """
+        if self._failed is not None:
+            return hint_of(self._failed)
+        return hint_in(bytes(self.reader.raw[:9]))
+
+    @cached_property
+    def reader(self) -> ResponseReader:
+        """The reader of the response. It is made after the request is sent, while the
+        server works.
+        """
+        return ResponseReader(self._limits, self._answers, bodiless=self._bodiless)
+
+    def forget(self) -> None:
+        """Keep nothing that arrived: a client that leaves reads nothing, and it is a matter of
+        chance what arrives while it still sends.
+        """
+        self.__dict__.pop("reader", None)
+        self.first_byte = None
+
+    def run(self, request: Request) -> tuple[Ending, str]:
+        """Write the request and read the response; return how it ended, and more about
+        that in words.
+        """
+        pieces, pause_s, parting = request.http1, request.pause_s, request.parting
+        detail = ""
+        try:
+            for number, piece in enumerate(pieces):
+                if number and pause_s and self._is_answered_within(pause_s):
+                    self._receive()
+                    if self._ended():
+                        break
+                if not self._send(memoryview(piece)):
+                    break
+        except TimeoutError:
+            return Ending.TIMEOUT, "the server stopped reading the request"
+        except OSError as error:
+            self._failed = error
+            detail = reason_of(error)  # a server may answer, close, and leave the rest unread
+        if parting in _READS_NOTHING:
+            return Ending.LEFT, detail
+        if parting is Parting.HALF_CLOSES:
+            with contextlib.suppress(OSError):
+                self._sock.shutdown(socket.SHUT_WR)
+        if request.unread_s:
+            time.sleep(request.unread_s)
+            self._deadline += request.unread_s
+        try:
+            while not self._ended():
+                if not self._wait(write=False)[0]:
+                    return Ending.TIMEOUT, "no complete response in time"
+                self._receive()
+        except OSError as error:
+            if not self.reader.answered_first:
+                self._failed = error
+                return Ending.RESET, reason_of(error)
+            self.reader.feed(b"")  # it answered one of two requests, which is all that it had to
+        if self.reader.error:
+            return self.reader.error_ending, self.reader.error
+        if self.reader.done:
+            return Ending.COMPLETE, ""
+        if self.reader.cost > self._limit:
+            return Ending.TOO_LARGE, (
+                f"the response is longer than {self._limit} bytes, or comes in too many chunks"
+            )
+        # A reset that was met while sending is found here as an ordinary end.
+        reset = self._failed is not None and self.reader.in_body
+        ending = Ending.RESET if reset else Ending.CLOSED
+        return ending, detail or "the server closed the connection"
+
+    def _is_answered_within(self, pause_s: float) -> bool:
+        """Pause between two writes, at most until something comes. The server gets that time back:
+        nobody waited for it.
+        """
+        began = time.perf_counter()
+        readable, _ = self._wait(write=False, at_most=pause_s)
+        self._deadline += time.perf_counter() - began
+        return readable
+
+    def _ended(self) -> bool:
+        reader = self.reader
+        return reader.done or reader.eof or bool(reader.error) or reader.cost > self._limit
+
+    def _send(self, data: memoryview) -> bool:
+        """Send all of `data`; return False if the response ended first."""
+        while data:
+            try:
+                count = self._sock.send(data)
+            except _BLOCKED:
+                readable, writable = self._wait(write=True)
+                if not (readable or writable):
+                    raise TimeoutError from None
+                if readable:
+                    self._receive()
+                    if self._ended():
+                        return False
+                continue
+            self.sent += count
+            data = data[count:]
+        return True
+
+    def _receive(self) -> None:
+        """Take what has arrived, if anything has."""
+        try:
+            data = self._sock.recv(_RECEIVE)
+        except _BLOCKED:
+            return
+        if data and self.first_byte is None:
+            self.first_byte = time.perf_counter()
+        self.reader.feed(data)
+
+    def _wait(self, *, write: bool, at_most: float | None = None) -> tuple[bool, bool]:
+        left = self._deadline - time.perf_counter()
+        if at_most is not None:
+            left = min(left, at_most)
+        if left <= 0:
+            return False, False
+        return ready(self._sock, write=write, timeout=left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from v2_conformance.wire.http1.request import asks_to_close
+from v2_conformance.wire.transport import asks_to_close
 
 
 @pytest.mark.parametrize(

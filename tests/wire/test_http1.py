@@ -24,7 +24,7 @@ from support.servers import (
     serving,
     steps,
 )
-from v2_conformance.wire.http1.connection import Http1Connection
+from v2_conformance.wire.connection import Http1Connection
 from v2_conformance.wire.response import Ending, Limits
 from v2_conformance.wire.sockets import SocketAddress
 
