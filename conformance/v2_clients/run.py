@@ -28,8 +28,8 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import ClientInfo, Selection
-from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.patience import Budget, default_limit_s
 from v2_conformance.runs.targets.numbers import LONGEST_RUN_S
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase

@@ -18,9 +18,8 @@ from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.patience import liveness
+from v2_conformance.runs.patience import Budget, liveness
 from v2_conformance.runs.scheduling import deaths
 from v2_conformance.runs.scheduling.deaths import Recovery, restart
 from v2_conformance.runs.scheduling.engine import Engine

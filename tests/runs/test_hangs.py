@@ -17,9 +17,8 @@ from support.servers import Peer, Scripted, served, serving
 from v2_conformance.cli.main import main
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.hangs import Hangs
+from v2_conformance.runs.patience import Budget, Hangs, default_limit_s
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.causes.kinds import (
@@ -166,7 +165,7 @@ def test_after_two_hangs_the_time_limit_shrinks_until_many_cases_got_an_answer()
 def test_a_run_that_waits_no_longer_says_so_and_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("v2_conformance.runs.hangs._FLOOR_S", 0.02)
+    monkeypatch.setattr("v2_conformance.runs.patience._FLOOR_S", 0.02)
     with answering(rejecting_nothing) as server:
         arguments = ["--timeout", "1", "--case", "S6", "--case", "S2", "--case", "R3/observed"]
         arguments += ["--require", "robust", "--report-dir", str(tmp_path)]

@@ -14,9 +14,9 @@ from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Relations
-from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.learning import LearnedServer, learn_again
+from v2_conformance.runs.patience import Budget, default_limit_s
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run

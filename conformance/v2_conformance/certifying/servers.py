@@ -19,19 +19,18 @@ from v2_conformance.report.evidence import Relations
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import EVERYTHING, Selection
-from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import Server, discover
-from v2_conformance.runs.distance import round_trip_s, usual_workers
-from v2_conformance.runs.extension_watch import ExtensionWatch
+from v2_conformance.runs.patience import Budget, default_limit_s
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.runs.scheduling.running import run
+from v2_conformance.runs.scheduling.running import ExtensionWatch, run
 from v2_conformance.runs.targets.readiness import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.choosing.selection import select
 from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.wire.exchange import Exchange
 
 NO_EXPECTATIONS = Expectations("")
 
@@ -189,3 +188,22 @@ def begin(
 def today() -> date:
     """The day, in UTC, by which expectations expire."""
     return datetime.now(timezone.utc).date()
+
+
+MOST_WORKERS = 8
+"""How many cases run at the same time at most unless the user says so."""
+
+_WORTH_A_WORKER_S = 0.010
+
+
+def round_trip_s(asked: Sequence[Exchange]) -> float:
+    """Return the server's response time to the plainest request on a kept connection, as discovery
+    measured it; 0 if it did not.
+    """
+    kept = [e.duration_ms for e in asked if e.reused]
+    return min(kept or [e.duration_ms for e in asked], default=0.0) / 1000
+
+
+def usual_workers(round_trip_s: float) -> int:
+    """Return how many cases to run at once against a server that far away: one for each 10 ms."""
+    return max(1, min(MOST_WORKERS, int(round_trip_s / _WORTH_A_WORKER_S)))

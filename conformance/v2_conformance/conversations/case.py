@@ -37,7 +37,7 @@ from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.kinds import RoundedBesideOthers
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
-from v2_conformance.wire.encode.parting import times
+from v2_conformance.wire.encode.delivery import times
 from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
 from v2_conformance.wire.exchange import Exchange
 

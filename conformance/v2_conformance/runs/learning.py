@@ -23,9 +23,8 @@ from v2_conformance.judging.relations.learning import (
 from v2_conformance.judging.relations.plan import bindings_of
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import ElementError
-from v2_conformance.runs.budget import Budget, default_limit_s
 from v2_conformance.runs.discovery import MetadataClient, Server, server_name_of
-from v2_conformance.runs.patience import Patience
+from v2_conformance.runs.patience import Budget, Patience, default_limit_s
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.causes.base import printable

@@ -23,8 +23,7 @@ from v2_conformance.judging.availability import hung, unavailable
 from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.survival import stale
 from v2_conformance.runs.canary import Canary
-from v2_conformance.runs.hangs import Hangs
-from v2_conformance.runs.patience import Patience
+from v2_conformance.runs.patience import Hangs, Patience
 from v2_conformance.suite.cases import ROUNDS, GetCase, RequestCase
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.requests import Prepared, get_request

@@ -1,20 +1,46 @@
-"""Resends a request while the server says that it cannot serve right now.
+"""How long a run waits: for a server that is busy, for one that hangs, and in all."""
 
-A gateway answers 502 when the server behind it has closed a connection that it kept; a server that
-limits rates answers 429. Neither is an answer to the request, and neither is a death.
-"""
+# Theory
+# ------
+#
+# A server may need no time, a time-out, or for ever. Three bounds keep a run of thousands of cases
+# finite and blame no server that is only slow.
+#
+# `Patience`: 429, 502, 503 and 504 are no answers to the request. A gateway sends 502 when the
+# server behind it has closed a connection that it kept, a server that limits rates sends 429. So
+# the request is sent again, at once and then as Retry-After says, for no longer than one answer
+# may take. After three times in vain nobody waits any more.
+#
+# `Hangs`: a server that leaves one malformed request without an answer often leaves hundreds. After
+# two, the next of their kind get less time. What is then not answered is no failure, because the
+# server had less time than promised; and known-good requests show how much it needs at least.
+#
+# `Budget`: the time of the whole run. What is not sent when it is spent makes the run incomplete.
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from v2_conformance.judging.availability import asks_to_wait, retry_after_s, unavailable
+from msgspec.structs import replace
+
+from v2_conformance.judging.availability import (
+    asks_to_wait,
+    kept_waiting,
+    retry_after_s,
+    unavailable,
+)
+from v2_conformance.judging.survival import time_needed_s
+from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.cases import RequestCase
+from v2_conformance.suite.causes.kinds import Hung, TimedOutEarly
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import LIVE, get_request
 from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Limits
 from v2_conformance.wire.transport import Connection, Request
 
 # A gateway may hold several connections that the server has closed, each good for one 502.
@@ -121,3 +147,87 @@ def liveness(connection: Connection, address: Address) -> Exchange:
             break
         exchange = connection.exchange(request, fresh=True)
     return exchange
+
+
+_ONE = 1.0
+_MOST = 3.0
+_EARLY = 0.2  # a missing answer in a shorter time-out
+_FADE = 0.01  # with each case that gets an answer
+_FLOOR_S = 0.25
+_HASTE = 5  # the slowest known-good answer of a busy machine is no measure of the others
+
+
+class Hangs:
+    """Recent hangs among negative cases, and among all others, of those that run alone.
+
+    After two, the next of their kind gets a shorter time-out, but never less than four times what
+    known-good requests needed at most. A missing answer is then not a failure, since the server had
+    less time than promised. A hang is forgotten after a hundred cases of its kind that get an
+    answer.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._recent = {True: 0.0, False: 0.0}
+
+    def hurried(self, negative: bool, request: Request, known_good_s: float) -> Request:
+        """Return `request`, which a server may refuse if `negative`, with its time-out;
+        `known_good_s` is how long known-good ones took."""
+        if self._recent[negative] <= _ONE:
+            return request
+        pauses_s = request.pause_s * len(request.http1)
+        needed = time_needed_s(request.size, pauses_s, known_good_s / _HASTE)
+        limit = max(_FLOOR_S, needed)
+        if limit >= self._limits.exchange_s:
+            return request
+        return replace(request, limit_s=limit)
+
+    def note(self, case: RequestCase, verdict: Verdict, came: Iterable[Exchange] = ()) -> None:
+        """Count the result of a case that was sent, and for which this `came`."""
+        cause = verdict.cause
+        early = isinstance(cause, TimedOutEarly)
+        hung = isinstance(cause, Hung) or any(kept_waiting(one) for one in came)
+        change = _ONE if hung else _EARLY if early else -_FADE
+        self._count(case.negative, change)
+
+    def note_before(self) -> None:
+        """Count a request before a case that got no answer: most of them are to be refused."""
+        self._count(True, _ONE)
+
+    def _count(self, negative: bool, change: float) -> None:
+        self._recent[negative] = min(max(self._recent[negative] + change, 0.0), _MOST)
+
+
+_LEAST_S = 600.0
+# A tenth of the time-out for each case, which few need; plus room for some that time out.
+_SHARE_OF_TIMEOUT = 0.1
+_TIMEOUTS = 20
+
+
+def default_limit_s(cases: int, timeout_s: float) -> float:
+    """Return the default time limit of a run of so many cases: far more than slow servers need."""
+    return max(_LEAST_S, (cases * _SHARE_OF_TIMEOUT + _TIMEOUTS) * timeout_s)
+
+
+@dataclass
+class Budget:
+    """Time limit of a run, counted from construction. Once it is spent, no more cases are sent.
+
+    `clock` is for tests.
+    """
+
+    limit_s: float
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._end = self.clock() + self.limit_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left, 0 if the budget is spent."""
+        return max(0.0, self._end - self.clock())
+
+    @property
+    def spent(self) -> bool:
+        """True if no time is left."""
+        return self.left_s <= 0

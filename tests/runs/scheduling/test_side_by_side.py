@@ -14,6 +14,7 @@ from support.cases import make_case
 from support.long_tests import sample
 from support.runs import chosen, outcomes, restarting_on_request, said
 from support.servers import Start, free_port
+from v2_conformance.certifying.servers import usual_workers
 from v2_conformance.conversations.result import Result
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
@@ -21,7 +22,6 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.distance import usual_workers
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run

@@ -19,9 +19,8 @@ from v2_conformance.conversations.steps import Heard
 from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.survival import survived, time_needed_s
 from v2_conformance.redaction import Mask
-from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.canary import TIMES, Canary
-from v2_conformance.runs.patience import liveness
+from v2_conformance.runs.patience import Budget, liveness
 from v2_conformance.runs.targets.started import signal_group
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase

@@ -29,13 +29,11 @@ from v2_conformance.judging.survival import (
     surplus,
 )
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.runs.budget import Budget
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.generated import run_generated
-from v2_conformance.runs.hangs import Hangs
 from v2_conformance.runs.live import Live
-from v2_conformance.runs.patience import Patience
+from v2_conformance.runs.patience import Budget, Hangs, Patience
 from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
 from v2_conformance.runs.targets.target import Target

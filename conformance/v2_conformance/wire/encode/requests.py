@@ -27,8 +27,8 @@ from v2_conformance.wire.case_data import (
     refuse,
     text,
 )
-from v2_conformance.wire.encode.coded_body import code_body
-from v2_conformance.wire.encode.delivery import make_request, read_delivery
+from v2_conformance.wire.encode.coded_body import code_body, encode_spelled
+from v2_conformance.wire.encode.delivery import make_request, part, read_delivery
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel, Tolerance
 from v2_conformance.wire.encode.document import check_document, encode_document
 from v2_conformance.wire.encode.inputs import (
@@ -39,8 +39,6 @@ from v2_conformance.wire.encode.inputs import (
     encode_inputs,
 )
 from v2_conformance.wire.encode.message_fields import message_fields
-from v2_conformance.wire.encode.parting import part
-from v2_conformance.wire.spelling.coding import encode_spelled
 from v2_conformance.wire.spelling.http import HttpSpelling, Place, pipelined
 from v2_conformance.wire.transport import Head, Request, write_head
 
