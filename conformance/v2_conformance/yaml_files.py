@@ -221,12 +221,22 @@ def check_yaml(
     Its message names the member that is wrong, without the first `unnamed` steps to it. It quotes
     no value of a `private` member, which may be a secret.
     """
-    if fits(name, file.document):
-        return
-    found = islice(schema(name).iter_errors(file.document), _MOST_ERRORS)
+    found = misfit(name, file.document, unnamed, private)
+    if found is not None:
+        where, words = found
+        raise error(f"{file.name}:{file.line(where)}: {words}")
+
+
+def misfit(
+    name: str, document: Any, unnamed: int = 0, private: Collection[str] = ()
+) -> tuple[Sequence[str | int], str] | None:
+    """Return what does not fit schemas/NAME.schema.json, and why in words, None if all fits."""
+    if fits(name, document):
+        return None
+    found = islice(schema(name).iter_errors(document), _MOST_ERRORS)
     errors = sorted(found, key=lambda e: len(e.absolute_path))
     if not errors:
-        return
+        return None
     wrong = errors[0]
     while wrong.context:  # the branch that came furthest says what is really wrong
         wrong = max(wrong.context, key=lambda e: (len(e.absolute_path), _telling(e.validator)))
@@ -240,6 +250,8 @@ def check_yaml(
         words = f"expected {expected}, got {_KINDS[_TYPES[type(wrong.instance)]]}"
     elif where and where[0] in private:
         words = f"does not fit the schema ({wrong.validator})"
+    elif wrong.validator == "pattern" and "title" in wrong.schema:
+        words = f"expected {wrong.schema['title']}, got {wrong.instance[:_LONGEST]!r}"
     elif wrong.validator == "additionalProperties":
         known = wrong.schema.get("properties", {})
         extra = next((name for name in wrong.instance if name not in known), None)
@@ -248,12 +260,12 @@ def check_yaml(
             words = f"there is no member {extra[:_LONGEST]!r}: " + did_you_mean(
                 extra, known, f"there are {', '.join(known)}"
             )
-    raise error(f"{file.name}:{file.line(where)}: {member}: {words}")
+    return where, f"{member}: {words}"
 
 
 def _telling(validator: str) -> int:
     """Return how much a broken rule shows of what was meant: a wrong name more than its absence."""
-    return {"type": 0, "additionalProperties": 2}.get(validator, 1)
+    return {"pattern": 0, "type": 0, "additionalProperties": 2}.get(validator, 1)
 
 
 def as_text(value: object) -> str:

@@ -21,6 +21,7 @@ from v2_conformance.suite.requirements import Level
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
 from v2_conformance.wire.response import Ending
+from v2_conformance.yaml_files import misfit
 
 ADDRESS = Address("host:1")
 REJECT = {"outcome": "reject"}
@@ -116,8 +117,23 @@ def failure(
     return found.cause
 
 
-def refusal(case: RequestCase | GetCase) -> str:
-    """Why `case` cannot be encoded, without its id."""
+def misfit_of(case: RequestCase) -> str | None:
+    """What in a case's request does not fit the schema of cases, None if all of it does."""
+    entry = {
+        "id": "D1/x",
+        "why": "A case of the tests.",
+        "model": case.model,
+        "expect": case.expect,
+    }
+    found = misfit("case", {"family": "D", "cases": [{**entry, "request": case.request}]}, 2)
+    return None if found is None else found[1]
+
+
+def refusal(case: RequestCase) -> str:
+    """Why `case` cannot be encoded, without its id: it does not fit its schema or a model."""
+    wrong = misfit_of(case)
+    if wrong is not None:
+        return wrong
     with pytest.raises(CaseFileError) as error:
         prepared(case)
     message = str(error.value)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from itertools import pairwise
 from typing import Any
 
+from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Part
-from v2_conformance.wire.case_data import integer, mapping, text
-from v2_conformance.wire.encode.delivery import cuts, read_delivery
+from v2_conformance.wire.encode.delivery import cut_body, read_delivery
 from v2_conformance.wire.spelling.http import NAMES, chunked
 
 CASES = {**NAMES, "usual": NAMES["given"]}
 """Ways to write the letters of a field's name, by `field_case` of a script."""
 _SPACES = {"usual": (" ", ""), "none": ("", ""), "much": (" \t  ", " \t")}
 _SIZES = {"usual": "{:x}", "capitals": "{:X}", "padded": "{:08x}"}
-_SPELLING = ("chunk_digits", "chunk_extension", "more_fields", "phrase", "space", "trailers")
 _CLOSING = ("closes", "resets")
 
 
@@ -30,19 +28,19 @@ def framed(
     """Return head and body in the writes in which they are sent, and whether the connection ends
     then.
     """
-    spelling = mapping(script.get("spelling", {}), "`spelling`", _SPELLING)
-    delivery = read_delivery(script.get("delivery", "whole"))
+    spelling = script.get("spelling", {})
+    kind, how = read_delivery(script.get("delivery", "whole"))
     old = script.get("version") == "1.0"
     by_close = script.get("framing") == "close"
     closes = old or by_close or script.get("then") in _CLOSING
-    if delivery.chunked:
+    if kind == "chunks":
         fields.append(("Transfer-Encoding", "chunked"))
     elif not by_close:
-        claimed = integer(script.get("claims", len(body)), "`claims`", least=0)
+        claimed = script.get("claims", len(body))
         fields.append(("Content-Length", str(claimed)))
     if closes and not old:
         fields.append(("Connection", "close"))
-    more = integer(spelling.get("more_fields", 0), "`spelling.more_fields`", least=0, most=100)
+    more = spelling.get("more_fields", 0)
     fields = [*((f"X-Gateway-{n}", f"{n:02d}" * 40) for n in range(more)), *fields]
     spell = CASES[script.get("field_case", "usual")]
     before, after = _SPACES[spelling.get("space", "usual")]
@@ -50,17 +48,13 @@ def framed(
     line = f"HTTP/{'1.0' if old else '1.1'} {status} {phrase}"
     lines = [line, *(f"{spell(name)}:{before}{value}{after}" for name, value in fields), "", ""]
     head = _interim(script) + "\r\n".join(lines).encode("latin-1", "replace")
-    pieces = [body]
-    if delivery.kind != "whole":
-        places = cuts(delivery.how, f"`delivery.{delivery.kind}`", parts, len(body))
-        edges = pairwise([0, *places, len(body)])
-        pieces = [body[a:b] for a, b in edges if b > a]
-    if delivery.chunked:
+    pieces: Sequence[Buffer] = () if kind == "whole" else cut_body(body, how, parts)
+    if kind == "chunks":
         size = _SIZES[spelling.get("chunk_digits", "usual")]
-        extension = text(spelling.get("chunk_extension", ""), "`spelling.chunk_extension`")
-        trailers = mapping(spelling.get("trailers", {}), "`spelling.trailers`")
-        pieces = [*chunked(pieces, size, extension, trailers.items())]
-    writes = [head + body] if delivery.kind == "whole" else [head, *pieces]
+        extension = spelling.get("chunk_extension", "")
+        trailers = spelling.get("trailers", {})
+        pieces = chunked(pieces, size, extension, trailers.items())
+    writes = [head + body] if kind == "whole" else [head, *map(bytes, pieces)]
     return _cut(writes, len(head), script), closes
 
 
@@ -75,8 +69,8 @@ def _cut(writes: list[bytes], head: int, script: Mapping[str, Any]) -> tuple[byt
     elif sends == "nothing":
         left = 0
     else:
-        left = head + integer(sends, "`sends`", least=-head)
-    left = min(left, total - integer(script.get("lacks", 0), "`lacks`", least=0, most=total))
+        left = head + sends
+    left = min(left, total - script.get("lacks", 0))
     found = []
     for data in writes:
         if left > 0:

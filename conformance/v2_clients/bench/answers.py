@@ -19,17 +19,16 @@ from v2_clients.bench.tasks import Asked, asked_of
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CODINGS, CodingError, acceptable
 from v2_conformance.protocol.datatypes import ElementError, check_blob, to_json
-from v2_conformance.protocol.message import Tensor, compose
+from v2_conformance.protocol.message import Tensor, compose, dump_json
 from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.models import TensorSpec
-from v2_conformance.wire.case_data import from_hex, integer, mapping, text, write_json
+from v2_conformance.wire.encode import from_hex
 from v2_conformance.wire.encode.inputs import EncodedInput, encode_one, input_entries
 from v2_conformance.wire.encode.json_changes import change_json
 from v2_conformance.wire.encode.message_fields import message_fields
 from v2_conformance.wire.encode.requests import appended
 
 _PAUSE_S = 0.002
-_JSON_MEMBERS = ("before", "after", "indent", "text", "change")
 _IDENTITY_LIES = ("values", "elements")
 
 
@@ -103,11 +102,11 @@ def make_answer(asked: Asked, script: Mapping[str, Any], wanted: Wishes | None =
     if wanted is None:
         wanted = of_the_task(asked)
     failed = "error" in script
-    status = integer(script.get("status", 400 if failed else 200), "`status`", least=200, most=599)
+    status = script.get("status", 400 if failed else 200)
     outputs = [] if failed else _outputs(asked, script, wanted)
     document = _document(asked, outputs, wanted)
     if failed:
-        document = {"error": text(script["error"], "`error`")}
+        document = {"error": script["error"]}
     instead = _instead(script)
     written = _json(document, script) if instead is None else instead
     blobs = [(o.tensor.name, o.blob) for o in outputs if o.blob is not None]
@@ -172,10 +171,10 @@ def _listed(asked: Asked, wanted: Wishes) -> Sequence[int]:
     return list(held)
 
 
-def _output(asked: Asked, position: int, entry: object, wanted: Wishes) -> EncodedInput:
-    given = dict(mapping(entry, f"`outputs[{position}]`"))
+def _output(asked: Asked, position: int, entry: Mapping[str, Any], wanted: Wishes) -> EncodedInput:
+    given = dict(entry)
     held = asked.outputs
-    place = integer(given.pop("tensor", position), "`tensor`", least=0)
+    place = given.pop("tensor", position)
     same = held.get(place)
     values = any(name in given for name in _IDENTITY_LIES)
     try:
@@ -188,8 +187,8 @@ def _output(asked: Asked, position: int, entry: object, wanted: Wishes) -> Encod
                 given["values"] = {"hex": bytes(same.blob)}
         invented = same is None or (values and "datatype" in given)
         datatype = given["datatype"] if invented else same and same.datatype
-        name = text(given["name"], "`name`")
-        spec = TensorSpec(name, text(datatype, "`datatype`"), ())
+        name = given["name"]
+        spec = TensorSpec(name, str(datatype), ())
         if given.get("form") is None:
             given["form"] = "binary" if _is_binary(asked, name, wanted) else "json"
             if given["form"] == "json" and not _has_json(spec, given, same):
@@ -229,31 +228,32 @@ def _document(asked: Asked, outputs: Sequence[EncodedInput], wanted: Wishes) -> 
 
 def _json(document: Mapping[str, Any], script: Mapping[str, Any]) -> bytes:
     """Return the bytes of the JSON, as `json` of the script says."""
-
-    given = mapping(script.get("json", {}), "`json`", _JSON_MEMBERS)
+    given = script.get("json", {})
     if "text" in given:
-        return text(given["text"], "`json.text`").encode()
-    indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
+        return str(given["text"]).encode()
+    indent = given.get("indent")
     if "change" in given:
         body = change_json(document, given["change"], indent=indent)
     else:
-        body = write_json(document, indent=indent)
-    before, after = (text(given.get(name, ""), f"`json.{name}`") for name in ("before", "after"))
-    return before.encode() + body + after.encode()
+        body = dump_json(document, indent)
+    before, after = (str(given.get(name, "")).encode() for name in ("before", "after"))
+    return before + body + after
 
 
 def _instead(script: Mapping[str, Any]) -> bytes | None:
     """Return what is sent in place of the body, None if nothing is."""
-    body = mapping(script.get("body", {}), "`body`", ("drop", "append", "text", "hex"))
+    body = script.get("body", {})
     if "text" in body:
-        return text(body["text"], "`body.text`").encode()
-    return from_hex(body["hex"], "`body.hex`") if "hex" in body else None
+        return str(body["text"]).encode()
+    return from_hex(body["hex"]) if "hex" in body else None
 
 
 def _tampered(body: bytes, script: Mapping[str, Any]) -> bytes:
-    change = mapping(script.get("body", {}), "`body`")
+    change = script.get("body", {})
     body += appended(change.get("append", ""))
-    dropped = integer(change.get("drop", 0), "`body.drop`", least=0, most=len(body))
+    dropped = change.get("drop", 0)
+    if dropped > len(body):
+        raise CaseFileError(f"`body.drop`: the body has {len(body)} bytes")
     return body[: len(body) - dropped]
 
 
@@ -261,7 +261,7 @@ def _coding(script: Mapping[str, Any], wanted: Wishes) -> str | None:
     """Return the content coding of the answer."""
     if "encoding" not in script:
         return None
-    first, *named = text(script["encoding"], "`encoding`").split(" ")
+    first, *named = script["encoding"].split(" ")
     if first != "accepted":
         return str(script["encoding"])
     if wanted.accept_encoding is None:

@@ -14,7 +14,6 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.suite.tasks import Task, TaskInput, TaskOutput, TaskRequest
-from v2_conformance.wire.case_data import array, integer, mapping, one_of, text
 from v2_conformance.wire.encode.inputs import check_tensor, encode_one, input_entries
 
 USUAL_TIMEOUT_S = 10.0
@@ -23,7 +22,6 @@ USUAL_TIMEOUT_S = 10.0
 MOST_OUTPUT = 32 * 1024 * 1024
 """Bytes that a client may print for a scenario."""
 
-_LAYOUTS = ("row-major", "column-major", "big-endian")
 _OF_THE_TASK = ("form", "layout", "from", "parameters")
 
 
@@ -84,15 +82,15 @@ def model_of(request: Mapping[str, Any]) -> ModelContract:
     """Return the model of a request: the contract's, or one made of its inputs. Raises
     CaseFileError.
     """
-    role = text(request.get("model"), "`model`")
+    role = request["model"]
     if role in contract():
         return contract()[role]
     inputs = []
     for entry in input_entries(request):
-        given = mapping(entry, "`inputs`")
-        datatype = one_of(given.get("datatype"), "`datatype`", tuple(DATATYPES))
-        dims = (-1,) * len(array(given.get("shape"), "`shape`"))
-        inputs.append(TensorSpec(text(given.get("name"), "`name`"), datatype, dims))
+        if not {"name", "datatype", "shape"} <= entry.keys() or entry["datatype"] not in DATATYPES:
+            raise CaseFileError("an input of a model of its own needs `name`, `datatype`, `shape`")
+        dims = (-1,) * len(entry["shape"])
+        inputs.append(TensorSpec(entry["name"], entry["datatype"], dims))
     outputs = tuple(
         TensorSpec(f"OUTPUT{place}", spec.datatype, spec.dims) for place, spec in enumerate(inputs)
     )
@@ -112,23 +110,19 @@ def _asked(request: Mapping[str, Any]) -> Asked:
     model = model_of(request)
     inputs, tensors, index = [], [], []
     for position, entry in enumerate(input_entries(request)):
-        given = mapping(entry, f"`inputs[{position}]`")
-        place = integer(
-            given.get("tensor", position), "`tensor`", least=0, most=len(model.inputs) - 1
-        )
-        try:
-            made, tensor = _input(given, model, place)
-        except CaseFileError as error:
-            raise CaseFileError(f"`inputs[{position}]`: {error}") from error
+        place = entry.get("tensor", position)
+        if place >= len(model.inputs):
+            raise CaseFileError(f"`inputs[{position}]`: the model has no input {place}")
+        made, tensor = _input(entry, model, place)
         inputs.append(made)
         tensors.append(tensor)
         index.append(place)
     task = TaskRequest(
-        model=text(request.get("called", model.model), "`called`"),
+        model=request.get("called", model.model),
         version=request.get("version"),
         id=request.get("id"),
-        parameters=dict(mapping(request.get("parameters", {}), "`parameters`")),
-        headers=dict(mapping(request.get("headers", {}), "`headers`")),
+        parameters=dict(request.get("parameters", {})),
+        headers=dict(request.get("headers", {})),
         request_compression=request.get("request_compression"),
         response_compression=request.get("response_compression"),
         binary_data_output=request.get("binary_data_output"),
@@ -150,16 +144,15 @@ def _input(given: Mapping[str, Any], model: ModelContract, place: int) -> tuple[
     check_tensor(held)
     blob = bytes(held.blob)
     true = from_values("BF16", to_values("FP32", blob)) if rounds else blob
-    layout = one_of(given.get("layout", "row-major"), "`layout`", _LAYOUTS)
     made = TaskInput(
         name=held.name,
         datatype=spec.datatype,
         shape=held.shape,
         data=blob,
         form="json" if given.get("form", "binary") == "json" else "binary",
-        layout=layout,  # type: ignore[arg-type]
+        layout=given.get("layout", "row-major"),
         of="float32" if rounds else None,
-        parameters=dict(mapping(given.get("parameters", {}), "`parameters`")),
+        parameters=dict(given.get("parameters", {})),
     )
     return made, Tensor(held.name, spec.datatype, held.shape, true)
 
@@ -169,10 +162,10 @@ def _outputs(request: Mapping[str, Any], model: ModelContract) -> tuple[TaskOutp
         return None
     found = []
     for position, entry in enumerate(input_entries({"inputs": request["outputs"]})):
-        given = mapping(entry, f"`outputs[{position}]`")
-        most = len(model.outputs) - 1
-        place = integer(given.get("tensor", position), "`tensor`", least=0, most=most)
-        name = text(given.get("name", model.outputs[place].name), "`name`")
-        parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
-        found.append(TaskOutput(name=name, form=given.get("form"), parameters=parameters))
+        place = entry.get("tensor", position)
+        if place >= len(model.outputs):
+            raise CaseFileError(f"`outputs[{position}]`: the model has no output {place}")
+        name = entry.get("name", model.outputs[place].name)
+        parameters = dict(entry.get("parameters", {}))
+        found.append(TaskOutput(name=name, form=entry.get("form"), parameters=parameters))
     return tuple(found)

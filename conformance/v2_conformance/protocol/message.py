@@ -104,9 +104,13 @@ def json_object(body: bytes, *, strict: bool = True) -> tuple[dict[str, Any], in
     return document, end
 
 
-def dump_json(document: object) -> bytes:
-    """Compact UTF-8 JSON, non-ASCII characters as they are: P10 tells bytes from characters."""
-    return COMPACT.encode(document).encode()
+def dump_json(document: object, indent: int | None = None) -> bytes:
+    """Return UTF-8 JSON, compact unless `indent` is given, non-ASCII characters as they are: P10
+    tells bytes from characters.
+    """
+    if indent is None:
+        return COMPACT.encode(document).encode()
+    return json.dumps(document, ensure_ascii=False, indent=indent).encode()
 
 
 def compose(

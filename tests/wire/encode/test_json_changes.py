@@ -45,12 +45,6 @@ def test_later_mutations_see_earlier_ones() -> None:
         ({"at": "outputs", "remove": True}, "there is no 'outputs'"),
         ({"at": "inputs.2", "repeat": 2}, "there is no 'inputs.2'"),
         ({"at": "id", "repeat": 2}, "not an element of an array"),
-        ({"at": "id"}, "expected one of"),
-        ({"at": "id", "to": 1, "text": "1"}, "expected one of"),
-        ({"at": "id", "nest": 0}, "at least 1"),
-        ({"at": "id", "hex": "2"}, "hexadecimal"),
-        ({"at": "id", "put": 1}, "unknown member"),
-        ({"to": 1}, "expected text"),
     ],
 )
 def test_a_mutation_of_nothing_is_an_error(change: dict[str, Any], words: str) -> None:
@@ -59,7 +53,7 @@ def test_a_mutation_of_nothing_is_an_error(change: dict[str, Any], words: str) -
 
 
 def test_people_read_what_was_changed() -> None:
-    changes = [
+    changes: list[dict[str, Any]] = [
         {"at": "inputs.0.shape", "remove": True},
         {"at": "", "nest": 1},
         {"at": "id", "to": "a" * 99},
@@ -72,7 +66,7 @@ def test_people_read_what_was_changed() -> None:
 
 
 def test_changes_are_told_in_json() -> None:
-    changes = [
+    changes: list[dict[str, Any]] = [
         {"at": "a", "to": None},
         {"at": "b", "to": [True]},
         {"at": "c", "text": "1e39"},

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from support.cases import make_case, prepared
+from support.cases import make_case, misfit_of, prepared
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.message import parse_json
 from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_SIZE, HEADER_LENGTH
@@ -69,8 +69,10 @@ REQUESTS = some(
 
 def sent(request: Entry) -> Prepared:
     """Return the request that is sent. What is refused is none of a property's business."""
+    case = make_case({"outcome": "reject"}, **request)
+    assume(misfit_of(case) is None)
     try:
-        return prepared(make_case({"outcome": "reject"}, **request))
+        return prepared(case)
     except CaseFileError:
         assume(False)
         raise
@@ -186,21 +188,20 @@ def test_what_a_request_says_is_sent_or_refused(said: Entry) -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "words"),
+    "request_",
     [
-        ({"inputs": [{"shape": [1], "form": "json", "blob": "00"}]}, "form json has no blob"),
-        ({"inputs": [{"shape": [1], "form": "json", "size": {"add": 1}}]}, "form json has no blob"),
-        ({"inputs": [{"shape": [1], "values": [1], "elements": 2}]}, "the 1 that `values` has"),
-        ({"inputs": [], "raw": True, "id": "1"}, "`id` would not be sent"),
-        ({"inputs": [], "encoded": {"drop": 1}}, "`encoded` would not be sent"),
-        ({"inputs": [], "path": "/x", "version": "1"}, "`version` would not be sent"),
-        ({"inputs": [], "json": {"text": "", "after": "x"}}, "`after` would not be sent"),
-        ({"inputs": [], "outputs": [{"name": "x", "tensor": 0}]}, "`tensor` would not be sent"),
+        {"inputs": [{"shape": [1], "form": "json", "blob": "00"}]},
+        {"inputs": [{"shape": [1], "form": "json", "size": {"add": 1}}]},
+        {"inputs": [{"shape": [1], "values": [1], "elements": 2}]},
+        {"inputs": [], "raw": True, "id": "1"},
+        {"inputs": [], "encoded": {"drop": 1}},
+        {"inputs": [], "path": "/x", "version": "1"},
+        {"inputs": [], "json": {"text": "", "after": "x"}},
+        {"inputs": [], "outputs": [{"name": "x", "tensor": 0}]},
     ],
 )
-def test_what_would_be_dropped_is_refused(request_: Entry, words: str) -> None:
-    with pytest.raises(CaseFileError, match=words):
-        prepared(make_case({"outcome": "reject"}, **request_))
+def test_what_would_be_dropped_is_refused(request_: Entry) -> None:
+    assert misfit_of(make_case({"outcome": "reject"}, **request_))
 
 
 def test_empty_parameters_are_sent() -> None:

@@ -18,7 +18,7 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.own_files import own_document
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.yaml_files import YamlFile, as_text, check_yaml, read_yaml
+from v2_conformance.yaml_files import as_text, check_yaml, misfit, read_yaml
 
 _AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
 # Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
@@ -46,22 +46,27 @@ def load_entries(
     files: Sequence[Path],
     kind: Kind,
     make: Make[Made],
-    check: Callable[[YamlFile, int, Mapping[str, Any]], None] = lambda *entry: None,
 ) -> list[Made]:
-    """Return the cases of all entries of `files`, in their order; `check` looks at each entry
-    first.
+    """Return the cases of all entries of `files`, in their order.
 
     Raises CaseFileError, with file and line, for whatever is not valid and unique.
     """
+
+    def checked(requirement: str, entry: Mapping[str, Any], labels: str) -> Made:
+        document = {"family": entry["id"][0], f"{kind}s": [entry]}
+        wrong = misfit(kind, document, unnamed=2)
+        if wrong is not None:
+            raise CaseFileError(f"{entry['id']}{labels}: {wrong[1]}")
+        return make(requirement, entry, labels)
+
     found: dict[str, Made] = {}
     for path in files:
         file = read_yaml(path, CaseFileError, path.name)
         check_yaml(file, kind, CaseFileError, unnamed=2)
         for index, entry in enumerate(file.document[f"{kind}s"]):
             where = f"{path.name}:{file.line((f'{kind}s', index))}"
-            check(file, index, entry)
             try:
-                for case in expand(entry, kind, make):
+                for case in expand(entry, kind, checked):
                     if case.id in found:
                         raise CaseFileError(f"the {kind} id {case.id} occurs twice")
                     found[case.id] = case

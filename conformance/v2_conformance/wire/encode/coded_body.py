@@ -13,13 +13,12 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.variations import Variation
-from v2_conformance.wire.case_data import from_hex, integer, only_member
+from v2_conformance.wire.encode import from_hex
 
 _STEP = 1 << 20
-_MOST_ADDED = 1 << 32
 
 
-def code_body(name: str, body: Buffer, tampering: object) -> bytes:
+def code_body(name: str, body: Buffer, tampering: Any) -> bytes:
     """Return the bytes to send for `body` with the Content-Encoding `name`.
 
     `tampering` is `encoded` of a case's request, None if it has none. In a coding that is unknown
@@ -34,18 +33,18 @@ def code_body(name: str, body: Buffer, tampering: object) -> bytes:
         return content_codings.store(coding, body)
     if tampering is None:
         return content_codings.encode(coding, body)
-    kind, value = only_member(tampering, "`encoded`", ("drop", "flip", "hex", "bomb", "blanks"))
+    kind, value = next(iter(tampering.items()))
     if kind == "hex":
-        return from_hex(value, "`encoded.hex`")
+        return from_hex(value)
     if kind in ("bomb", "blanks"):
-        count = integer(value, f"`encoded.{kind}`", least=0, most=_MOST_ADDED)
-        return _bomb(coding, bytes(body), b" " if kind == "blanks" else b"\0", count)
+        return _bomb(coding, bytes(body), b" " if kind == "blanks" else b"\0", value)
     encoded = content_codings.encode(coding, body)
+    if value > len(encoded):
+        raise CaseFileError(f"`encoded.{kind}`: the encoded body has {len(encoded)} bytes")
+    at = len(encoded) - value
     if kind == "flip":
-        at = len(encoded) - integer(value, "`encoded.flip`", least=1, most=len(encoded))
         return encoded[:at] + bytes([encoded[at] ^ 0xFF]) + encoded[at + 1 :]
-    dropped = integer(value, "`encoded.drop`", least=0, most=len(encoded))
-    return encoded[: len(encoded) - dropped]
+    return encoded[:at]
 
 
 @lru_cache(maxsize=4)

@@ -7,14 +7,14 @@ from functools import lru_cache
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.message import dump_json
+from v2_conformance.protocol.names import BINARY_DATA
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.variations import variation
-from v2_conformance.wire.case_data import array, integer, mapping, refuse, text, write_json
 from v2_conformance.wire.encode.inputs import Described, EncodedInput
-from v2_conformance.wire.encode.json_changes import change_json, changed_json
+from v2_conformance.wire.encode.json_changes import change_json
 from v2_conformance.wire.spelling.json import write_spelled
 
-_MEMBERS = ("before", "after", "indent", "text", "change", "fill_to")
 _FIRST = ("id", "parameters")  # members of the document, before `inputs`
 
 
@@ -31,39 +31,26 @@ def encode_document(
     `model` is its name without percent-encoding, `rest` the length of what follows the JSON.
     """
     request = case.request
-    given = mapping(request.get("json", {}), "`json`", _MEMBERS)
+    given = request.get("json", {})
     if "text" in given:
-        refuse(given, set(_MEMBERS) - {"text"}, "`json.text` is all of the JSON")
-        return text(given["text"], "`json.text`").encode()
+        return str(given["text"]).encode()
     spelled = [v for v in map(variation, case.variations) if v.kind == "json"]
-    indent = integer(given["indent"], "`json.indent`") if "indent" in given else None
-    if spelled:
-        refuse(given, ("change", "indent"), "a variation writes the JSON")
+    indent = given.get("indent")
+    if spelled and not {"change", "indent"}.isdisjoint(given):
+        raise CaseFileError("`json`: no change or indent with a variation that writes the JSON")
     if "change" in given:
         body = change_json(_document(request, inputs, outputs), given["change"], indent=indent)
     elif spelled:
         body = write_spelled(_document(request, inputs, outputs), spelled, model)
     elif indent is not None:
-        body = write_json(_document(request, inputs, outputs), indent=indent)
+        body = dump_json(_document(request, inputs, outputs), indent)
     else:
         body = _compact(request, inputs, outputs)
-    if "before" in given:
-        body = text(given["before"], "`json.before`").encode() + body
-    if "after" in given:
-        body += text(given["after"], "`json.after`").encode()
+    before, after = (str(given.get(name, "")).encode() for name in ("before", "after"))
+    body = before + body + after
     if "fill_to" in given:
-        piece = integer(given["fill_to"], "`json.fill_to`", least=1)
-        body = body[:-1] + b" " * (-(len(body) + rest) % piece) + body[-1:]
+        body = body[:-1] + b" " * (-(len(body) + rest) % given["fill_to"]) + body[-1:]
     return body
-
-
-def check_document(
-    request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
-) -> None:
-    """Raise CaseFileError if a change of the JSON cannot be made, without making its bytes."""
-    change = mapping(request.get("json", {}), "`json`", _MEMBERS).get("change")
-    if change is not None:
-        changed_json(_document(request, inputs, outputs), change)
 
 
 def _document(
@@ -79,7 +66,7 @@ def _document(
 def _compact(
     request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
 ) -> bytes:
-    """Return the document as `write_json` writes it, with texts cached that other
+    """Return the document as `dump_json` writes it, with texts cached that other
     requests share.
     """
     described = None
@@ -88,7 +75,7 @@ def _compact(
     pieces = [b"{"]
     for name in _FIRST:
         if name in request:
-            pieces.append(b'"%b":%b,' % (name.encode(), write_json(request[name])))
+            pieces.append(b'"%b":%b,' % (name.encode(), dump_json(request[name])))
     pieces.append(b'"inputs":[')
     for position, item in enumerate(inputs):
         if position:
@@ -105,39 +92,26 @@ def _compact(
     return b"".join(pieces)
 
 
-def _outputs(given: object, names: Sequence[str]) -> list[Described]:
+def _outputs(given: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Described]:
     outputs = []
-    for position, entry in enumerate(array(given, "`outputs`")):
-        try:
-            outputs.append(_output(entry, names))
-        except CaseFileError as error:
-            raise CaseFileError(f"`outputs[{position}]`: {error}") from error
+    for entry in given:
+        if entry.get("tensor", 0) >= len(names):
+            raise CaseFileError(f"`outputs`: the model has no output {entry['tensor']}")
+        name = entry["name"] if "name" in entry else names[entry["tensor"]]
+        if "parameters" not in entry and type(entry.get("binary_data")) is bool:
+            outputs.append(_usual(name, binary=entry["binary_data"]))
+            continue
+        output = {"name": name}
+        flag = {BINARY_DATA: entry[BINARY_DATA]} if BINARY_DATA in entry else {}
+        parameters = {**entry.get("parameters", {}), **flag}
+        if parameters or "parameters" in entry:
+            output["parameters"] = parameters
+        outputs.append(Described(output))
     return outputs
-
-
-def _output(entry: object, names: Sequence[str]) -> Described:
-    given = mapping(entry, "the entry", ("tensor", "name", "binary_data", "parameters"))
-    if "name" in given:
-        refuse(given, ("tensor",), "`name` is sent in its place")
-        name = text(given["name"], "`name`")
-    else:
-        most = len(names) - 1
-        name = names[integer(given.get("tensor"), "`tensor`", least=0, most=most)]
-    binary = given.get("binary_data")
-    if "parameters" not in given and type(binary) is bool:
-        return _usual(name, binary=binary)
-    output: dict[str, Any] = {"name": name}
-    parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
-    if "binary_data" in given:
-        refuse(parameters, ("binary_data",), "the output has one of its own")
-        parameters["binary_data"] = given["binary_data"]
-    if parameters or "parameters" in given:
-        output["parameters"] = parameters
-    return Described(output)
 
 
 @lru_cache(maxsize=256)
 def _usual(name: str, *, binary: bool) -> Described:
     """Return the parts that hundreds of cases of a run share."""
     entry = {"name": name, "parameters": {"binary_data": binary}}
-    return Described(entry, write_json(entry))
+    return Described(entry, dump_json(entry))

@@ -21,42 +21,17 @@ from v2_conformance.protocol.datatypes import (
     encode_bytes,
     from_json,
 )
-from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.message import Tensor, dump_json
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
 from v2_conformance.suite.values.draws import Draw
 from v2_conformance.suite.values.patterns import value_pattern
-from v2_conformance.wire.case_data import (
-    array,
-    from_hex,
-    integer,
-    mapping,
-    one_of,
-    only_member,
-    refuse,
-    text,
-    unexpected,
-    write_json,
-)
+from v2_conformance.wire.encode import from_hex
 from v2_conformance.wire.encode.json_data import JsonData, json_data
 
 IN_JSON = frozenset({"json", "nested", "both"})
 """The forms of inputs whose `data` the JSON has."""
 
-_FORMS = ("binary", "json", "nested", "both", "neither")
-_MEMBERS = (
-    "tensor",
-    "name",
-    "datatype",
-    "shape",
-    "values",
-    "form",
-    "size",
-    "blob",
-    "parameters",
-    "elements",
-    "special",
-)
 _APART = 7
 _FEW = 16  # dimensions
 SAMPLE = "sample"
@@ -72,8 +47,8 @@ class Described(msgspec.Struct, frozen=True):
     text: bytes | None = None
 
     def write(self) -> bytes:
-        """Return the text, as `write_json` writes it. Raises CaseFileError."""
-        return write_json(self.entry) if self.text is None else self.text
+        """Return the text, as `dump_json` writes it. Raises CaseFileError."""
+        return dump_json(self.entry) if self.text is None else self.text
 
 
 class EncodedInput(msgspec.Struct, frozen=True):  # made faster than a frozen dataclass
@@ -100,20 +75,18 @@ class EncodedInput(msgspec.Struct, frozen=True):  # made faster than a frozen da
 
 
 def input_entries(request: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the entries of `inputs`, with the short form for several tensors expanded.
-
-    Raises CaseFileError.
+    """Return the entries of `inputs`, with the short form for several tensors expanded. Raises
+    CaseFileError.
     """
-    inputs = request.get("inputs")
-    if not isinstance(inputs, dict):
-        return array(inputs, "`inputs`")
-    short = mapping(inputs, "`inputs`", ("tensors", "each", "except"))
-    tensors = array(short.get("tensors"), "`inputs.tensors`")
-    each = mapping(short.get("each"), "`inputs.each`")
-    changed = mapping(short.get("except", {}), "`inputs.except`", list(map(str, tensors)))
+    inputs = request["inputs"]
+    if isinstance(inputs, list):
+        return inputs
+    changed = inputs.get("except", {})
+    if not changed.keys() <= set(map(str, inputs["tensors"])):
+        raise CaseFileError("`inputs.except`: it changes an input that is not in `tensors`")
     return [
-        {"tensor": tensor, **each, **mapping(changed.get(str(tensor), {}), "`inputs.except`")}
-        for tensor in tensors
+        {"tensor": tensor, **inputs["each"], **changed.get(str(tensor), {})}
+        for tensor in inputs["tensors"]
     ]
 
 
@@ -146,7 +119,7 @@ def encode_inputs(
     for position, entry in enumerate(input_entries(request)):
         try:
             encoded.append(_encode(position, entry, model, names, chosen))
-        except CaseFileError as error:
+        except (CaseFileError, ElementError) as error:
             raise CaseFileError(f"`inputs[{position}]`: {error}") from error
     return encoded
 
@@ -161,30 +134,30 @@ def encode_one(entry: Mapping[str, Any], model: ModelContract, spec: TensorSpec)
 
 
 def _encode(
-    position: int, entry: object, model: ModelContract, names: Sequence[str], chosen: Values
+    position: int,
+    given: Mapping[str, Any],
+    model: ModelContract,
+    names: Sequence[str],
+    chosen: Values,
 ) -> EncodedInput:
-    given = mapping(entry, "the entry", _MEMBERS)
-    index = integer(given.get("tensor", position), "`tensor`", least=0, most=len(model.inputs) - 1)
+    index = given.get("tensor", position)
+    if not 0 <= index < len(model.inputs):
+        raise CaseFileError(f"`tensor`: the model has no input {index}")
     true_datatype = model.inputs[index].datatype
-    datatype = text(given.get("datatype", true_datatype), "`datatype`")
-    shape = array(given.get("shape"), "`shape`")
-    apart = chosen
-    if model.stands_in_for and index:  # tensors of one datatype must differ, so that a mix-up shows
+    datatype, shape = given.get("datatype", true_datatype), given["shape"]
+    sampled = given.get("values") == SAMPLE
+    if sampled:
+        blob = _sampled(given, model, index, chosen.skip)
+    elif model.stands_in_for and index:  # tensors of one datatype must differ, to show a mix-up
         apart = msgspec.structs.replace(chosen, skip=chosen.skip + _APART * index)
-    tensor = Tensor(
-        text(given.get("name", names[index]), "`name`"),
-        datatype,
-        tuple(shape),
-        _sampled(given, model, index, chosen.skip)
-        if given.get("values") == SAMPLE
-        else _blob(given, true_datatype, shape, apart),
-    )
-    form = one_of(given.get("form", "binary"), "`form`", _FORMS)
-    sent: Buffer | None = None
-    if form not in ("binary", "both"):
-        refuse(given, ("blob", "size"), f"an input in the form {form} has no blob")
+        blob = _blob(given, true_datatype, shape, apart)
     else:
-        sent = from_hex(given["blob"], "`blob`") if "blob" in given else tensor.blob
+        blob = _blob(given, true_datatype, shape, chosen)
+    tensor = Tensor(given.get("name", names[index]), datatype, tuple(shape), blob)
+    form = given.get("form", "binary")
+    sent: Buffer | None = None
+    if form in ("binary", "both"):
+        sent = from_hex(given["blob"]) if "blob" in given else blob
     usual = "parameters" not in given and "size" not in given and len(shape) <= _FEW
     if usual and _is_shape(shape):
         described = _usual(tensor.name, tensor.shape, datatype, None if sent is None else len(sent))
@@ -192,8 +165,10 @@ def _encode(
         described = _described(given, tensor, shape, sent)
     data = None
     if form in IN_JSON:
-        held = msgspec.structs.replace(tensor, datatype=true_datatype)  # what `values` are of
-        data = _data(held, nested=form == "nested", shared=given.get("values") == SAMPLE)
+        nested = form == "nested"
+        if nested:
+            check_tensor(Tensor(tensor.name, true_datatype, tensor.shape, blob))
+        data = json_data(true_datatype, tensor.shape, blob, nested=nested, shared=sampled)
     pattern_given = isinstance(given.get("values", ""), str) and "elements" not in given
     filled = pattern_given and datatype == true_datatype
     return EncodedInput(described, tensor, index, sent, filled, data)
@@ -203,10 +178,9 @@ def _described(
     given: Mapping[str, Any], tensor: Tensor, shape: Sequence[Any], sent: Buffer | None
 ) -> Described:
     entry: dict[str, Any] = {"name": tensor.name, "shape": shape, "datatype": tensor.datatype}
-    parameters = dict(mapping(given.get("parameters", {}), "`parameters`"))
+    parameters = dict(given.get("parameters", {}))
     if sent is not None:
-        refuse(parameters, (BINARY_DATA_SIZE,), "`size` says what it is")
-        size = declared_size(given["size"], len(sent)) if "size" in given else len(sent)
+        size = declared_size(given.get("size", {"add": 0}), len(sent))
         parameters[BINARY_DATA_SIZE] = size
     if parameters or "parameters" in given:
         entry["parameters"] = parameters
@@ -219,30 +193,30 @@ def _usual(name: str, shape: Shape, datatype: str, size: int | None) -> Describe
     entry: dict[str, Any] = {"name": name, "shape": list(shape), "datatype": datatype}
     if size is not None:
         entry["parameters"] = {BINARY_DATA_SIZE: size}
-    return Described(entry, write_json(entry))
+    return Described(entry, dump_json(entry))
 
 
 def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], chosen: Values) -> bytes:
     """Return the tensor's true value."""
     values = given.get("values", "counting")
-    if isinstance(values, list) and given.get("elements", len(values)) != len(values):
-        raise unexpected("`elements`", f"the {len(values)} that `values` has", given["elements"])
-    if isinstance(values, dict):
-        refuse(given, ("elements",), "`values` has all elements")
-    if isinstance(values, dict):
-        return _begun(mapping(values, "`values`", ("hex", "then")), datatype, shape, chosen)
     if isinstance(values, list):
-        try:
-            return from_json(datatype, (len(values),), values)
-        except ElementError as error:
-            raise CaseFileError(f"`values`: {error}") from error
-    name = text(values, "`values`")
-    if "elements" in given:
-        count = integer(given["elements"], "`elements`", least=0, most=_MOST_ELEMENTS)
-        return chosen.of(name, datatype, count)
+        return from_json(datatype, (len(values),), values)
+    if isinstance(values, dict) and "then" not in values:
+        return from_hex(values["hex"])
+    count = given["elements"] if "elements" in given else _filled(shape)
+    if isinstance(values, str):
+        return chosen.of(values, datatype, count)
+    start, rest = from_hex(values["hex"]), chosen.of(values["then"], datatype, count)
+    if DATATYPES[datatype].size is not None:
+        return start + rest[len(start) :]
+    return start + encode_bytes(decode_bytes(rest)[len(decode_bytes(start)) :])
+
+
+def _filled(shape: Sequence[Any]) -> int:
+    """Return the number of elements that fill a shape."""
     if not _is_shape(shape) or (count := element_count(shape)) > _MOST_ELEMENTS:
-        raise unexpected("`shape`", "a shape that can be filled, or else `elements`", shape)
-    return chosen.of(name, datatype, count)
+        raise CaseFileError("`shape`: it cannot be filled; give `elements`")
+    return count
 
 
 def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: int) -> bytes:
@@ -255,32 +229,12 @@ def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: i
     blob = model.samples[skip % len(model.samples)][index].blob
     if "elements" not in given:
         return blob
-    count = integer(given["elements"], "`elements`", least=0, most=_MOST_ELEMENTS)
-    if not blob:
-        raise CaseFileError("`elements`: the sample has no elements to repeat")
+    count: int = given["elements"]
     size = DATATYPES[model.inputs[index].datatype].size
     if size is None:
         elements = decode_bytes(blob)
         return encode_bytes([elements[i % len(elements)] for i in range(count)])
     return (blob * (count * size // len(blob) + 1))[: count * size]
-
-
-def _begun(values: Mapping[str, Any], datatype: str, shape: Sequence[Any], chosen: Values) -> bytes:
-    """Return the elements in `hex`, with those of the pattern `then` for the missing ones."""
-    start = from_hex(values.get("hex"), "`values.hex`")
-    if "then" not in values:
-        return start
-    if not _is_shape(shape):
-        raise unexpected("`shape`", "a shape that can be filled", shape)
-    name = text(values["then"], "`values.then`")
-    rest = chosen.of(name, datatype, element_count(shape))
-    if DATATYPES[datatype].size is not None:
-        return start + rest[len(start) :]
-    try:
-        first = decode_bytes(start)
-    except ElementError as error:
-        raise CaseFileError(f"`values.hex`: {error}") from error
-    return start + encode_bytes(decode_bytes(rest)[len(first) :])
 
 
 def _is_shape(shape: Sequence[Any]) -> bool:
@@ -290,26 +244,12 @@ def _is_shape(shape: Sequence[Any]) -> bool:
     return True
 
 
-def declared_size(given: object, true: int) -> Any:
+def declared_size(given: Mapping[str, Any], true: int) -> Any:
     """Return the binary_data_size to declare for a blob of `true` bytes, tampered with as given."""
-    kind, value = only_member(given, "`size`", ("add", "times", "value"))
+    ((kind, value),) = given.items()
     if kind == "value":
         return value
-    number = integer(value, f"`size.{kind}`")
-    return true * number if kind == "times" else true + number
-
-
-def _data(tensor: Tensor, *, nested: bool, shared: bool) -> JsonData:
-    """Return `data` of the tensor's JSON. A `shared` tensor, which may be long, is used by many
-    cases.
-    """
-    try:
-        if nested:
-            check_tensor(tensor)
-        _check_datatype(tensor)
-        return json_data(tensor.datatype, tensor.shape, tensor.blob, nested=nested, shared=shared)
-    except ElementError as error:
-        raise CaseFileError(f"it has no JSON form: {error}") from error
+    return true * value if kind == "times" else true + value
 
 
 def declared_part(tensor: Tensor) -> Tensor | None:
@@ -332,12 +272,6 @@ def declared_part(tensor: Tensor) -> Tensor | None:
 
 def check_tensor(tensor: Tensor) -> None:
     """Raise CaseFileError or ElementError unless the tensor's value is one of its shape."""
-    _check_datatype(tensor)
-    if not _is_shape(tensor.shape):
-        raise unexpected("`shape`", "a list of sizes", list(tensor.shape))
+    if tensor.datatype not in DATATYPES or not _is_shape(tensor.shape):
+        raise CaseFileError(f"{tensor.name} is no tensor: its datatype or shape cannot be")
     check_blob(tensor.datatype, tensor.shape, tensor.blob)
-
-
-def _check_datatype(tensor: Tensor) -> None:
-    if tensor.datatype not in DATATYPES:
-        raise unexpected("`datatype`", "one that the protocol has", tensor.datatype)

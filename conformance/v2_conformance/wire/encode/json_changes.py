@@ -8,39 +8,34 @@ element of an array. Later changes see what earlier ones did.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.wire.case_data import array, from_hex, integer, mapping, text, utf8, write_json
+from v2_conformance.protocol.message import dump_json
+from v2_conformance.wire.encode import from_hex
 
 _KINDS = ("to", "text", "hex", "long", "digits", "remove", "repeat", "nest")
-_MOST = 1 << 20
 _MOST_COPIES = 1000
 # A noncharacter, which no case sends, marks where a literal goes.
 _MARK = "\ufdd1"
 
-
-def change_json(document: Mapping[str, Any], changes: object, *, indent: int | None) -> bytes:
-    """Return `document` with all `changes`, written as `write_json` does. Raises CaseFileError."""
-    changed, literals = changed_json(document, changes)
-    written = write_json(changed, indent=indent)
-    # Backwards, because a literal can contain the marks of earlier ones.
-    for number, literal in reversed(list(enumerate(literals))):
-        written = written.replace(write_json(_marked(number)), literal)
-    return written
+Changes = Sequence[Mapping[str, Any]]
 
 
-def changed_json(document: Mapping[str, Any], changes: object) -> tuple[Any, list[bytes]]:
-    """Return a copy of `document` with all `changes`, and the literals that its marks stand for.
-
-    Raises CaseFileError for a place that is not there.
+def change_json(document: Mapping[str, Any], changes: Changes, *, indent: int | None) -> bytes:
+    """Return `document` with all `changes`, written as `dump_json` does. Raises CaseFileError for
+    a place that is not there.
     """
     root = {"": _copy(document)}
     literals: list[bytes] = []
-    for change in array(changes, "`json.change`"):
-        _change(root, mapping(change, "`json.change`", ("at", *_KINDS)), literals)
-    return root[""], literals
+    for change in changes:
+        _change(root, change, literals)
+    written = dump_json(root[""], indent)
+    # Backwards, because a literal can contain the marks of earlier ones.
+    for number, literal in reversed(list(enumerate(literals))):
+        written = written.replace(dump_json(_marked(number)), literal)
+    return written
 
 
 def _copy(value: Any) -> Any:
@@ -52,9 +47,9 @@ def _copy(value: Any) -> Any:
     return value
 
 
-def change_words(changes: object) -> str:
+def change_words(changes: Changes) -> str:
     """Return the changes for people: which places, and how."""
-    return ", ".join(_words(change) for change in array(changes, "`json.change`"))
+    return ", ".join(_words(change) for change in changes)
 
 
 def _words(change: Mapping[str, Any]) -> str:
@@ -72,46 +67,34 @@ def _words(change: Mapping[str, Any]) -> str:
 
 
 def _change(root: dict[str, Any], change: Mapping[str, Any], literals: list[bytes]) -> None:
-    place = text(change.get("at"), "`json.change.at`")
-    kinds = [kind for kind in _KINDS if kind in change]
-    if len(kinds) != 1:
-        raise CaseFileError(f"`json.change` at {place!r}: expected one of {', '.join(_KINDS)}")
-    kind, value = kinds[0], change[kinds[0]]
-    what = f"`json.change.{kind}`"
+    place = change["at"]
+    ((kind, value),) = ((kind, value) for kind, value in change.items() if kind != "at")
     holder, key = _find(root, place)
     new = key not in holder if isinstance(holder, dict) else key == len(holder)
     if new and kind in ("remove", "repeat", "nest"):
-        raise CaseFileError(f"{what}: there is no {place!r}")
+        raise CaseFileError(f"`json.change.{kind}`: there is no {place!r}")
     if kind == "remove":
         del holder[key]
     elif kind == "repeat":
         if not isinstance(holder, list):
-            raise CaseFileError(f"{what}: {place!r} is not an element of an array")
-        times = integer(value, what, least=1, most=_MOST)
+            raise CaseFileError(f"`json.change.{kind}`: {place!r} is not an element of an array")
         # Copies, so that a later change can tell them apart, unless they are too many for that.
-        few = times <= _MOST_COPIES
-        again = [_copy(holder[key]) if few else holder[key] for _ in range(times - 1)]
+        few = value <= _MOST_COPIES
+        again = [_copy(holder[key]) if few else holder[key] for _ in range(value - 1)]
         holder[key + 1 : key + 1] = again
     elif kind == "to":
         _put(holder, key, value)
     elif kind == "long":
-        _put(holder, key, "x" * integer(value, what, least=1, most=_MOST))
+        _put(holder, key, "x" * value)
     else:
         if kind == "nest":
-            depth = integer(value, what, least=1, most=_MOST)
-            literal = b"[" * depth + write_json(holder[key]) + b"]" * depth
+            literal = b"[" * value + dump_json(holder[key]) + b"]" * value
+        elif kind == "digits":
+            literal = b"1" * value
         else:
-            literal = _literal(kind, value, what)
+            literal = from_hex(value) if kind == "hex" else value.encode()
         _put(holder, key, _marked(len(literals)))
         literals.append(literal)
-
-
-def _literal(kind: str, value: object, what: str) -> bytes:
-    if kind == "hex":
-        return from_hex(value, what)
-    if kind == "digits":
-        return b"1" * integer(value, what, least=1, most=_MOST)
-    return utf8(text(value, what), what)
 
 
 def _find(root: dict[str, Any], place: str) -> tuple[Any, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from v2_conformance.protocol.datatypes import DATATYPES, Buffer, ElementError, Shape, to_json
-from v2_conformance.wire.case_data import write_json
+from v2_conformance.protocol.message import dump_json
 
 _SHORT = 4096
 """Bytes of the blobs whose data is kept, and beyond which it is looked at whether they repeat."""
@@ -91,9 +91,9 @@ def _repeated(datatype: str, blob: bytes) -> JsonData | None:
 
 
 def _written(datatype: str, values: Any) -> bytes:
-    """Return the values as `write_json` writes them, only faster; no two JSON libraries agree on
+    """Return the values as `dump_json` writes them, only faster; no two JSON libraries agree on
     floats.
     """
     if DATATYPES[datatype].kind == "float":
-        return write_json(values)
+        return dump_json(values)
     return msgspec.json.encode(values)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
-from v2_conformance.wire.case_data import array, mapping, refuse, text, unexpected
 
 _LENGTH = re.compile(r"\$\{(length|blobs|body)([+-]\d+)?(?::([a-z]+))?\}")
 _TRUE_LENGTH = "${length}"
@@ -42,31 +42,19 @@ def message_fields(
     fields: list[tuple[str, str]] = []
     content_type = given.get("content_type", OCTET_STREAM if binary else JSON_TYPE)
     if content_type is not None:
-        fields.append(("Content-Type", text(content_type, "`content_type`")))
-    fields += _header_lengths(given.get("header_length", {} if binary else "absent"), length, blobs)
+        fields.append(("Content-Type", content_type))
+    lengths = given.get("header_length", {} if binary else "absent")
+    if lengths != "absent":
+        name = lengths.get("name", HEADER_LENGTH)
+        values = lengths.get("values", [lengths.get("value", _TRUE_LENGTH)])
+        fields += [(name, _computed(value, length, blobs)) for value in values]
     fields += codings
-    for name, value in mapping(given.get("headers", {}), "`headers`").items():
-        written = _computed(value, length, blobs, "`headers`")
-        fields.append((text(name, "`headers`"), written))
+    headers = given.get("headers", {})
+    fields += [(name, _computed(value, length, blobs)) for name, value in headers.items()]
     return fields
 
 
-def _header_lengths(given: object, length: int, blobs: int) -> list[tuple[str, str]]:
-    """Return the fields that `header_length` stands for."""
-    if given == "absent":
-        return []
-    if given == {}:  # as in almost every case
-        return [(HEADER_LENGTH, str(length))]
-    given = mapping(given, "`header_length`", ("name", "value", "values"))
-    if "values" in given:
-        refuse(given, ("value",), "`values` has those of all fields")
-    name = text(given.get("name", HEADER_LENGTH), "`header_length.name`")
-    one = [given.get("value", _TRUE_LENGTH)]
-    values = array(given.get("values", one), "`header_length.values`")
-    return [(name, _computed(value, length, blobs, "`header_length`")) for value in values]
-
-
-def _computed(value: object, length: int, blobs: int, what: str) -> str:
+def _computed(value: str, length: int, blobs: int) -> str:
     """Return the value of a field, with the true lengths filled in."""
     if value == _TRUE_LENGTH:
         return str(length)
@@ -77,8 +65,10 @@ def _computed(value: object, length: int, blobs: int, what: str) -> str:
         notation = _NOTATIONS.get(match[3] or "", str)
         return match[0] if match[3] and match[3] not in _NOTATIONS else notation(number)
 
-    computed = _LENGTH.sub(write, text(value, what))
+    computed = _LENGTH.sub(write, value)
     if "${" in computed:
-        form = "${length}, ${blobs} or ${body}, with +n or -n or a notation in it at most"
-        raise unexpected(what, form, value)
+        raise CaseFileError(
+            f"{value[:60]!a}: expected ${{length}}, ${{blobs}} or ${{body}}, with +n or -n or a "
+            "notation in it at most"
+        )
     return computed

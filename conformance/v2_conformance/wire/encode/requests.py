@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
-from typing import Any
 from urllib.parse import unquote
 
 import msgspec
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CodingError, acceptable
-from v2_conformance.protocol.datatypes import Buffer, ElementError, from_values, to_array, to_values
+from v2_conformance.protocol.datatypes import ElementError, from_values, to_array, to_values
 from v2_conformance.protocol.message import Part, Tensor, compose
 from v2_conformance.protocol.names import JSON_TYPE
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.values.draws import draw_for
 from v2_conformance.suite.variations import Variation, variation
-from v2_conformance.wire.case_data import (
-    from_hex,
-    integer,
-    mapping,
-    one_of,
-    refuse,
-    text,
-)
+from v2_conformance.wire.encode import from_hex
 from v2_conformance.wire.encode.coded_body import code_body, encode_spelled
-from v2_conformance.wire.encode.delivery import make_request, part, read_delivery
+from v2_conformance.wire.encode.delivery import broken_off, make_request, read_delivery
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel, Tolerance
-from v2_conformance.wire.encode.document import check_document, encode_document
+from v2_conformance.wire.encode.document import encode_document
 from v2_conformance.wire.encode.inputs import (
     EncodedInput,
     Values,
@@ -45,11 +36,9 @@ from v2_conformance.wire.transport import Head, Request, write_head
 LIVE = "/v2/health/live"
 """The path that says whether a server is alive."""
 
-_MOST_APPENDED = 1 << 30
-_MOST_UNREAD_MS = 2000
 _ANY_CODING = acceptable(None)
+_CODINGS = (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding"))
 _IN_JSON = ("FP32", "FP64")  # the floats that have a JSON form everywhere
-_OUTPUT_FORMS = ("binary", "json", "any")
 _AS_USUAL = HttpSpelling((), Place("", "", None))
 
 
@@ -101,11 +90,8 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def prepare_get(case: GetCase, address: Address) -> Prepared:
-    """Return the request of a case that is a plain GET. Raises CaseFileError as `prepare` does."""
-    try:
-        return Prepared(get_request(address, text(case.path, "`get`")))
-    except CaseFileError as error:
-        raise CaseFileError(f"{case.id}: {error}") from error
+    """Return the request of a case that is a plain GET."""
+    return Prepared(get_request(address, case.path))
 
 
 def prepare(
@@ -118,23 +104,12 @@ def prepare(
     """
     try:
         return _prepare(case, address, binding, variant)
-    except CaseFileError as error:
+    except (CaseFileError, CodingError, ElementError, UnicodeEncodeError) as error:
         raise CaseFileError(f"{case.id}: {error}") from error
 
 
-def check_prepared(case: RequestCase, address: Address, binding: DeployedModel) -> None:
-    """Raise CaseFileError if `prepare` would, without the bytes of much JSON."""
-    request, model = mapping(case.request, "`request`"), binding.contract
-    inputs = encode_inputs(request, model, binding.inputs)
-    written = any(item.data is not None for item in inputs)
-    if not written or not _SIZED.isdisjoint(request):
-        prepare(case, address, binding)
-        return
-    check_document(request, inputs, binding.outputs)
-
-
 def _prepare(case: RequestCase, address: Address, binding: DeployedModel, variant: int) -> Prepared:
-    request, model = mapping(case.request, "`request`"), binding.contract
+    request, model = case.request, binding.contract
     draw = draw_for(address.seed, case.id, address.draws)
     if draw is not None:
         if isinstance(request.get("id"), str):
@@ -145,40 +120,39 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
     name = unquote(binding.model)
     blobs = [(item.tensor.name, item.blob) for item in inputs if item.blob is not None]
     behind = sum(len(blob) for _, blob in blobs)
-    document = b""
-    if request.get("raw"):
-        refuse(request, ("id", "parameters", "outputs", "json"), "a raw request has no JSON")
-    else:
-        document = encode_document(case, inputs, binding.outputs, name, behind)
-    fields = _fields(request, len(document), behind, binary=bool(blobs))
-    change = mapping(request.get("body", {}), "`body`", ("drop", "append"))
+    raw = request.get("raw")
+    document = b"" if raw else encode_document(case, inputs, binding.outputs, name, behind)
+    codings = [(field, request[name]) for name, field in _CODINGS if name in request]
+    fields = message_fields(request, len(document), behind, codings, binary=bool(blobs))
+    change = request.get("body", {})
     extra = appended(change["append"]) if "append" in change else b""
     extended = [*blobs, ("", extra)] if extra else blobs
     length = len(document) + sum(len(blob) for _, blob in extended)
-    dropped = integer(change.get("drop", 0), "`body.drop`", least=0, most=length)
+    dropped = change.get("drop", 0)
+    if dropped > length:
+        raise CaseFileError(f"`body.drop`: the body has {length} bytes")
     length -= dropped
     given = [variation(name) for name in case.variations]
     coded = None
-    if "encoding" not in request:
-        refuse(request, ("encoded",), "the body is not encoded")
-    else:
-        coded = _coded(request, document, extended, length, given)
-    delivery = read_delivery(request.get("delivery", "whole"))
-    if delivery.chunked:
+    if "encoding" in request:
+        plain = compose(b"", document, extended)[0][:length]
+        coded = encode_spelled(given, plain)
+        if coded is None:
+            coded = code_body(request["encoding"], plain, request.get("encoded"))
+    delivery = request.get("delivery", "whole")
+    if read_delivery(delivery)[0] == "chunks":
         fields.append(("Transfer-Encoding", "chunked"))
     else:
         fields.append(("Content-Length", str(length if coded is None else len(coded))))
     model_path = binding.path
-    if "path" in request:
-        refuse(request, ("version",), "`path` has the whole path")
     if "version" in request:
         model_path = f"/v2/models/{binding.model}/versions/{request['version']}"
-    path = text(request.get("path", f"{model_path}/infer"), "`path`")
+    path = request.get("path", f"{model_path}/infer")
     spelling = _AS_USUAL
     if given:
         origin = f"{address.scheme}://{address.host}"
         spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
-    method = text(request.get("method", "POST"), "`method`")
+    method = request.get("method", "POST")
     head = spelling.head(Head(method, address.prefix + path, (*address.fields, *fields)))
     written = spelling.write_head(head)
     wire, parts = compose(written, document, extended)
@@ -198,17 +172,16 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
         for number, later in reversed([*enumerate(after, variant + 1)]):
             following = _before(_prepare(later, address, binding, number), following)
     made = spelling.deliver(made, len(written), following.request if following else None)
-    made = part(made, request.get("client"))
+    made = broken_off(made, request.get("client"))
     if "unread_ms" in request:
-        unread_ms = integer(request["unread_ms"], "`unread_ms`", least=1, most=_MOST_UNREAD_MS)
-        made = msgspec.structs.replace(made, unread_s=unread_ms / 1000)
+        made = msgspec.structs.replace(made, unread_s=request["unread_ms"] / 1000)
     return Prepared(
         request=made,
         model=name,
         parts=parts,
         expected=_expected(case, model, binding, inputs, parts, body, variant),
         request_id=request.get("id"),
-        codings=_codings(request),
+        codings=acceptable(request.get("accept_encoding")),
         following=following,
         to_old_client=spelling.is_http_1_0,
         declined_by=_declined_by(case, given),
@@ -224,50 +197,9 @@ def _before(own: Prepared, following: Prepared | None) -> Prepared:
     return msgspec.structs.replace(own, request=both, following=following)
 
 
-def _coded(
-    request: Mapping[str, Any],
-    document: bytes,
-    blobs: Sequence[tuple[str, Buffer]],
-    length: int,
-    given: Sequence[Variation],
-) -> bytes:
-    """Return the first `length` bytes of the body in the request's content coding."""
-    plain, _ = compose(b"", document, blobs)
-    spelled = encode_spelled(given, plain[:length])
-    if spelled is not None:
-        return spelled
-    name = text(request["encoding"], "`encoding`")
-    return code_body(name, plain[:length], request.get("encoded"))
-
-
-def appended(given: object) -> bytes:
+def appended(given: str | int) -> bytes:
     """Return bytes that no tensor declares; none of them can pass for JSON or padding."""
-    if isinstance(given, str):
-        return from_hex(given, "`body.append`")
-    return b"\xa5" * integer(given, "`body.append`", least=0, most=_MOST_APPENDED)
-
-
-def _codings(request: Mapping[str, Any]) -> frozenset[str]:
-    """Return the content codings that the response may have."""
-    if "accept_encoding" not in request:
-        return _ANY_CODING
-    try:
-        return acceptable(text(request["accept_encoding"], "`accept_encoding`"))
-    except CodingError as error:
-        raise CaseFileError(f"`accept_encoding`: {error}") from error
-
-
-# What can ask for more bytes than a request has.
-_SIZED = frozenset({"body", "encoded", "header_length", "delivery", "client"})
-
-
-def _fields(
-    request: Mapping[str, Any], length: int, blobs: int, *, binary: bool
-) -> list[tuple[str, str]]:
-    """Return Content-Type, the header length as the case says, and the case's own fields."""
-    named = (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding"))
-    codings = [(n, text(request[m], f"`{m}`")) for m, n in named if m in request]
-    return message_fields(request, length, blobs, codings, binary=binary)
+    return from_hex(given) if isinstance(given, str) else b"\xa5" * given
 
 
 def _declined_by(case: RequestCase, given: Sequence[Variation]) -> tuple[tuple[int, str], ...]:
@@ -314,29 +246,24 @@ def _expected(
     if isinstance(given, str):
         given = dict.fromkeys(map(str, sorted(sent)), given)
     ranges = {part.name: body[part.start : part.end] for part in parts if part.kind == "blob"}
-    known = _keys(len(binding.outputs))
     expected = []
-    for key, form in mapping(given, "`expect.outputs`", known).items():
+    for key, form in given.items():
         index = int(key)
+        source = sent.get(0 if model.does == "first_three" else index)
+        if source is None or index >= len(binding.outputs):
+            raise CaseFileError(f"`expect.outputs`: no input is sent of which {key} is made")
+        if case.expects != "reject" and not source.filled:
+            check_tensor(source.tensor)
         name = binding.outputs[index]
-        try:
-            one_of(form, "the form", _OUTPUT_FORMS)
-            source = sent.get(0 if model.does == "first_three" else index)
-            if source is None:
-                raise CaseFileError("the input that it is made of is not sent")
-            if case.expects != "reject" and not source.filled:
-                check_tensor(source.tensor)
-            if model.does == "first_three":
-                tensor = _first_three(name, source.tensor, index)
-            elif case.expects == "reject":
-                declared = declared_part(source.tensor)
-                if declared is None:
-                    return ()  # no reading of the request is exact
-                tensor = msgspec.structs.replace(declared, name=name)
-            else:
-                tensor = _same(name, source.tensor, ranges.get(source.tensor.name))
-        except (CaseFileError, ElementError) as error:
-            raise CaseFileError(f"`expect.outputs.{key}`: {error}") from error
+        if model.does == "first_three":
+            tensor = _first_three(name, source.tensor, index)
+        elif case.expects == "reject":
+            declared = declared_part(source.tensor)
+            if declared is None:
+                return ()  # no reading of the request is exact
+            tensor = msgspec.structs.replace(declared, name=name)
+        else:
+            tensor = _same(name, source.tensor, ranges.get(source.tensor.name))
         expected.append(Expected(tensor, form))
     return tuple(expected)
 
@@ -354,8 +281,7 @@ def _known_answers(
     if known.answers is not None:
         ordinary = known.answers[variant % len(known.answers)]
         answers = ordinary if special is None else known.special[special]
-    known_keys = _keys(len(binding.outputs))
-    given = mapping(case.expect.get("outputs", {}), "`expect.outputs`", known_keys)
+    given = case.expect.get("outputs", {})
     if answers is None:
         return tuple(
             Expected(Tensor(binding.outputs[int(key)], "", (), b""), form, known=False)
@@ -375,12 +301,6 @@ def _has_negative_zero(model: ModelContract, special: int) -> bool:
         to_array(spec.datatype, one.blob) for spec, one in inputs if spec.datatype in _IN_JSON
     ]
     return any(bool(np.signbit(array[array == 0]).any()) for array in arrays)
-
-
-@cache
-def _keys(outputs: int) -> Sequence[str]:
-    """Return the keys that `expect.outputs` of a case can have."""
-    return tuple(map(str, range(outputs)))
 
 
 def _same(name: str, tensor: Tensor, sent: memoryview | None) -> Tensor:

@@ -24,7 +24,7 @@ from v2_conformance.suite.models import ROLE, ModelContract, Sample, contract
 from v2_conformance.suite.relations import Relation, relation_of
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel
 from v2_conformance.wire.encode.inputs import input_entries
-from v2_conformance.wire.encode.requests import check_prepared
+from v2_conformance.wire.encode.requests import prepare
 from v2_conformance.wire.relations.fit import (
     input_datatypes,
 )
@@ -194,7 +194,7 @@ def _in_company(
     for one in (made, *made.others):
         # A place in the body may not be there.
         to = one.of if isinstance(one, RelationCase) else model
-        check_prepared(one, _ANYWHERE, _unbound(to))
+        prepare(one, _ANYWHERE, _unbound(to))
     return made
 
 

@@ -17,7 +17,6 @@ from typing import Any
 from v2_conformance.protocol.message import COMPACT
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.variations import Variation
-from v2_conformance.wire.case_data import utf8
 
 _MODEL = "${model}"
 _EXACT = 2**53
@@ -55,7 +54,7 @@ def write_spelled(document: Mapping[str, Any], given: Sequence[Variation], model
             style = replace(style, between=tuple(variation.parameters["between"]))
         elif variation.operation == "indent":
             style = replace(style, indent=variation.parameters)
-    return utf8(_write(spelled, style), "the JSON")
+    return _write(spelled, style).encode()
 
 
 # --- the document ---------------------------------------------------------------------------
