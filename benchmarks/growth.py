@@ -20,7 +20,7 @@ from throughput import PROFILES, harmless_cases, timed_run
 from v2_conformance.judging.judge import judge
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.entries.case_files import make_case

@@ -14,7 +14,7 @@ from sizes import size
 
 from v2_conformance.judging.judge import judge
 from v2_conformance.runs.canary import Canary  # noqa: F401 (a run loads it, so it counts)
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import prepare

@@ -24,7 +24,7 @@ from v2_conformance.report.recording.recorder import Record
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.suite.entries.case_files import load_cases

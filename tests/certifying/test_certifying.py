@@ -19,7 +19,7 @@ from v2_conformance.errors import CaseFileError, NothingRanError, UnreachableErr
 from v2_conformance.report.expectations.known import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report
 from v2_conformance.runs.scheduling.deaths import Recovery
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.library import suite_cases
 from v2_mutants.servers import MutantServer

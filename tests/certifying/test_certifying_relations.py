@@ -32,7 +32,7 @@ from v2_conformance.report.evidence import AskedModel
 from v2_conformance.report.files import REPORT, write_report
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import claim, contradicted, standing
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.causes.causes import Cause, SeveralWrong
 from v2_conformance.suite.causes.kinds import (
     AnswersDiffer,

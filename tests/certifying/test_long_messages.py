@@ -17,7 +17,7 @@ from v2_conformance.report.bodies import PlacedBody, streams_of
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, read_report
 from v2_conformance.runs import learning
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from support.commands import Cli
-from v2_conformance.runs.targets.file import load_target
+from v2_conformance.runs.targets.making import load_target
 
 ROOT = Path(__file__).parents[2]
 CASES = """\

@@ -17,8 +17,7 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.runs import matching_models
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.matching_models import Matched
-from v2_conformance.runs.targets.file import load_target
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import load_target, make_target
 
 METADATA = {"name": "srv", "version": "1", "extensions": []}
 

@@ -14,7 +14,7 @@ from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.faults import FAULTS

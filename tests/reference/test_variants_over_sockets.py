@@ -10,7 +10,7 @@ import requests
 from support.memory import in_memory
 from support.runs import chosen, made, results, said, target_of
 from v2_conformance.protocol.names import HEADER_LENGTH, OPT_IN_PROFILES
-from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.servers import MutantServer

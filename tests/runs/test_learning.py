@@ -19,7 +19,7 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.learning import learn_again, learn_models, listed_models
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ROLE, ModelContract, TensorSpec

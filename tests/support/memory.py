@@ -31,8 +31,8 @@ from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import Patience
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
-from v2_conformance.runs.targets.make import make_target
-from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.making import make_target
+from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.library import suite_cases

@@ -13,7 +13,7 @@ from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 
 SOME = chosen(GOOD, "P1/", "P4/", "H6/not-a-number[letters]")
 

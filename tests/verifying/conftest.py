@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.runs import made, of_faulty
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_mutants.servers import MutantServer
 
 

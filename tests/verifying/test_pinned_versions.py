@@ -7,7 +7,7 @@ from pathlib import Path
 from support.runs import made, said
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
-from v2_conformance.runs.targets.file import load_target
+from v2_conformance.runs.targets.making import load_target
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 

@@ -19,7 +19,7 @@ from v2_conformance.errors import ReportFileError
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.requirements import catalogue_version
 from v2_conformance.verifying.verification import verify

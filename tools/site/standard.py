@@ -23,7 +23,7 @@ from v2_conformance.public_address import REPOSITORY
 from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import NOT_IMPLEMENTED
 from v2_conformance.report.words import losses
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome

@@ -24,7 +24,7 @@ from v2_conformance.report.recording.results import recorded_exchange
 from v2_conformance.report.tested import Selection
 from v2_conformance.runs.learning import LearnedModel, learn_models
 from v2_conformance.runs.scheduling.deaths import Recovery
-from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.choosing.selection import select

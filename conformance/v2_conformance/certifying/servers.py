@@ -24,7 +24,7 @@ from v2_conformance.runs.patience import Budget, default_limit_s
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import ExtensionWatch, run
-from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.choosing.selection import select

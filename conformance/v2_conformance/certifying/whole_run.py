@@ -13,7 +13,7 @@ from v2_conformance.conversations.result import CaseFinished
 from v2_conformance.formats.registry import file_names, write_formats
 from v2_conformance.report.document import Report
 from v2_conformance.report.folder_lock import sole_run
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target, checked_target
 
 

@@ -89,7 +89,7 @@ def target_of(options: AccessOptions) -> Target:
     Raises UsageError.
     """
     # Imported here because it is slow to import.
-    from v2_conformance.runs.targets.make import make_target
+    from v2_conformance.runs.targets.making import make_target
 
     names = inspect.signature(make_target).parameters
     return make_target(**{n: getattr(options, n) for n in names if hasattr(options, n)})

@@ -51,7 +51,7 @@ def add_options(add: Callable[..., object]) -> None:
 
 def target_of(config: pytest.Config) -> Target:
     """Return the target that pytest's options describe. Raises UsageError."""
-    from v2_conformance.runs.targets.make import make_target
+    from v2_conformance.runs.targets.making import make_target
 
     given = config.getoption
     return make_target(

@@ -45,7 +45,7 @@ from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.running import ExtensionWatch, in_order
-from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import check_claims
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.kinds import OutOfTime

@@ -20,8 +20,8 @@ from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.runs.patience import Patience
+from v2_conformance.runs.targets.reaching import no_answer, of_status
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.runs.targets.unreachable import no_answer, of_status
 from v2_conformance.suite.models import models_of_use
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.deployment import Address, DeployedModel

@@ -19,7 +19,7 @@ from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
 from v2_conformance.runs.learning import learn_models
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RelationCase
 from v2_conformance.suite.library import suite_cases

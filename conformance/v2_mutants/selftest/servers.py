@@ -24,7 +24,7 @@ from v2_conformance.report.causes.root_causes import root_causes
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.cases import Case, ObservedCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.library import client_cases, suite_cases

@@ -22,7 +22,7 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS, compute
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
-from v2_conformance.runs.targets.file import load_target
+from v2_conformance.runs.targets.making import load_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import Tolerance

@@ -11,7 +11,7 @@ from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.report.document import Report
 from v2_conformance.report.words import shown_causes
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 
 BY_NAME = {f"{row.behaviour.__name__}-{row.model}": row for row in FIRST_MISTAKES}
 

@@ -25,7 +25,7 @@ from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.kinds import KilledBy

@@ -13,7 +13,7 @@ from support.servers import free_port
 from v2_conformance.errors import UsageError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 
 TOKEN = "t0ken-0123456789"
@@ -172,7 +172,7 @@ def test_certificates_that_cannot_be_used_are_one_line(
     leaf.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
     trustme.CA().issue_cert("x").private_key_pem.write_to_path(str(tmp_path / "other.pem"))
     cert, url = tmp_path / "cert.pem", "https://h"
-    assert "it needs `cert`" in refused_file(tmp_path, "key: cert.pem")
+    assert "'cert' is a dependency of 'key'" in refused_file(tmp_path, "key: cert.pem")
     assert "needs a URL that begins with https://" in refused(cert=cert)
     assert "--cacert needs a URL that begins with https://" in refused(cacert=cert)
     assert "cannot read the client cert" in refused(url=url, cert=tmp_path / "missing.pem")

@@ -7,7 +7,7 @@ import pytest
 from support.responses import http
 from support.servers import PATIENT, Peer, Script, free_port, serving
 from v2_conformance.errors import UnreachableError
-from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target
 
 

@@ -12,7 +12,7 @@ import trustme
 
 from support.cases import make_case, prepared
 from v2_conformance.errors import UsageError
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 
 # URLs.

@@ -17,8 +17,8 @@ from support.servers import Peer, always, answering, serving, steps
 from v2_conformance.errors import UnreachableError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.targets.make import make_target
-from v2_conformance.runs.targets.readiness import wait_until_ready
+from v2_conformance.runs.targets.making import make_target
+from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target
 
 DAY = datetime.timedelta(days=1)

@@ -78,7 +78,7 @@ def replay(options: ReplayOptions) -> int:
     from v2_conformance.cli.start import server_under_test
     from v2_conformance.report.files import load_report
     from v2_conformance.runs.scheduling.deaths import Recovery
-    from v2_conformance.runs.targets.file import load_target
+    from v2_conformance.runs.targets.making import load_target
     from v2_conformance.suite.library import every_case
     from v2_conformance.terminal_safe_text import wrapped
 

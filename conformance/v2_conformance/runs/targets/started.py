@@ -16,7 +16,7 @@ from typing import IO
 from v2_conformance.bounded_files import create_new, write_all
 from v2_conformance.errors import UnreachableError, UsageError, unwritable
 from v2_conformance.redaction import Mask, MaskedStream
-from v2_conformance.runs.targets.readiness import answers, wait_until_ready
+from v2_conformance.runs.targets.reaching import answers, wait_until_ready
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.base import printable
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from v2_conformance.errors import UsageError
-from v2_conformance.runs.targets.make import make_target
+from v2_conformance.runs.targets.making import make_target
 
 
 def refused(url: str | None = None, **options: Any) -> str:

@@ -1,8 +1,9 @@
-"""Reads a target file, and says what is wrong with it."""
+"""Makes a target from a target file and from what was given to a command, which overrides it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,79 @@ from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.runs.targets.access import basic, bearer, of_environment, of_file
 from v2_conformance.runs.targets.numbers import LONGEST_RUN_S, LONGEST_TIMEOUT_S
-from v2_conformance.runs.targets.target import Target, header_problem, is_authorization, limits_of
+from v2_conformance.runs.targets.target import (
+    Target,
+    checked_target,
+    header_problem,
+    is_authorization,
+    is_https,
+    limits_of,
+)
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.choosing.claimed import left_out_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.response import Limits
 from v2_conformance.yaml_files import check_yaml, read_yaml
+
+_SCHEMES = {"bearer": bearer, "basic": basic}
+
+
+def make_target(
+    url: str | None = None,
+    *,
+    target_file: Path | None = None,
+    profiles: Iterable[str] = (),
+    headers: Sequence[str] = (),
+    bearer_env: str | None = None,
+    secret_env: Iterable[str] = (),
+    timeout: float | None = None,
+    max_time: float | None = None,
+    cacert: Path | None = None,
+    cert: Path | None = None,
+    insecure: bool = False,
+) -> Target:
+    """Return the target at `url`, with the target file for what is not given.
+
+    `headers` are texts such as "Name: value", `secret_env` and `bearer_env` names of environment
+    variables, times in seconds. Raises UsageError.
+    """
+    target = load_target(target_file) if target_file else Target("")
+    if url:
+        target = replace(target, url=url)
+    if not target.url:
+        raise UsageError("no URL: give one, or put `url` into the target file")
+    if timeout is not None:
+        if not 0 < timeout <= LONGEST_TIMEOUT_S:
+            raise UsageError(f"the time-out must be from 0 to {LONGEST_TIMEOUT_S:.0f} seconds")
+        target = replace(target, limits=limits_of(timeout))
+    if max_time is not None:
+        if not 0 < max_time <= LONGEST_RUN_S:
+            raise UsageError(f"the time of a run must be from 0 to {LONGEST_RUN_S:.0f} seconds")
+        target = replace(target, max_time_s=max_time)
+    target = replace(
+        target,
+        profiles=tuple(dict.fromkeys((*target.profiles, *profiles))),
+        headers=(*target.headers, *map(_header, headers)),
+        more_secrets=(*target.more_secrets, *map(of_environment, secret_env)),
+    )
+    if insecure and cacert is not None:
+        raise UsageError("--insecure checks no certificate: remove it, or --cacert")
+    if insecure:
+        target = replace(target, verify=False)
+    if cacert is not None:
+        target = replace(target, verify=str(cacert))
+    if cert is not None:
+        target = replace(target, cert=str(cert), key=None)
+    if bearer_env is not None:
+        if any(is_authorization(text.partition(":")[0].strip()) for text in headers):
+            raise UsageError("credentials are given twice: remove --header Authorization")
+        given = bearer(of_environment(bearer_env))
+        others = tuple(field for field in target.headers if not is_authorization(field[0]))
+        target = replace(target, headers=(*others, ("Authorization", given)), authorized=True)
+    if cacert is not None and not is_https(target.url):
+        raise UsageError("--cacert needs a URL that begins with https://")
+    return checked_target(target)
 
 
 def load_target(path: Path) -> Target:
@@ -51,12 +118,6 @@ def load_target(path: Path) -> Target:
         unfit = header_problem(name, value)
         if unfit:
             raise wrong(unfit, "headers")
-    timeout = document.get("timeout", 1)
-    if not 0 < timeout <= LONGEST_TIMEOUT_S:  # NaN is neither
-        raise wrong(f"expected at most {LONGEST_TIMEOUT_S:.0f} seconds", "timeout")
-    max_time = document.get("max_time", 1)
-    if not 0 < max_time <= LONGEST_RUN_S:
-        raise wrong(f"expected at most {LONGEST_RUN_S:.0f} seconds", "max_time")
     unsupported = frozenset(document.get("unsupported", ()))
     problem = left_out_problem(unsupported)
     if problem is not None:
@@ -66,14 +127,17 @@ def load_target(path: Path) -> Target:
         hint = did_you_mean(name, known, f"datatypes and codings are {', '.join(known)}")
         raise wrong(f"{name[:60]!r} is not a datatype, coding or profile: {hint}", "unsupported")
     verify = document.get("verify", True)
-    if "key" in document and "cert" not in document:
-        raise wrong("it needs `cert`, the certificate that the key belongs to", "key")
+    if isinstance(verify, str):
+        verify = str(path.parent / verify)
+    cert, key = (
+        str(path.parent / document[name]) if name in document else None for name in ("cert", "key")
+    )
     return Target(
         url=document.get("url", ""),
         headers=tuple(headers.items()),
-        verify=_beside(path, verify) if isinstance(verify, str) else verify,
-        cert=_beside(path, document["cert"]) if "cert" in document else None,
-        key=_beside(path, document["key"]) if "key" in document else None,
+        verify=verify,
+        cert=cert,
+        key=key,
         authorized=bool(auth),
         limits=limits_of(document["timeout"]) if "timeout" in document else Limits(),
         profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
@@ -86,9 +150,6 @@ def load_target(path: Path) -> Target:
     )
 
 
-_SCHEMES = {"bearer": bearer, "basic": basic}
-
-
 def _given(folder: Path, value: str | dict[str, str]) -> str:
     """Return a value of a target file in `folder`: text, or the content of the environment variable
     or file it names.
@@ -96,11 +157,6 @@ def _given(folder: Path, value: str | dict[str, str]) -> str:
     if isinstance(value, str):
         return value
     return of_environment(value["env"]) if "env" in value else of_file(folder / value["file"])
-
-
-def _beside(target_file: Path, name: str) -> str:
-    """Return a path in a target file, which is relative to that file."""
-    return str(target_file.parent / name)
 
 
 def _binding(
@@ -121,3 +177,14 @@ def _binding(
     version = quote(str(version), safe="") if pinned else None
     name = quote(entry["model"], safe="")
     return DeployedModel(role, name, names["inputs"], names["outputs"], version, pinned)
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    name, value = name.strip(), value.strip()
+    if not colon:
+        raise UsageError("a header must look like 'Name: value'; there is one without a colon")
+    problem = header_problem(name, value)
+    if problem:
+        raise UsageError(f"a header must look like 'Name: value': {problem}")
+    return name, value
