@@ -7,7 +7,7 @@ numbers. The others decide how the document becomes text: escapes and white spac
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
@@ -276,57 +276,36 @@ def _units(character: str, hex: str) -> str:
 
 
 def _write(document: Any, style: _Style) -> str:
-    if style.indent is not None:
-        line, step = style.indent["line"], style.indent["step"]
-        return "".join(_indented(document, style, line, step, 0))
-    if style.dense:
-        return "".join(_tokens(document, style))
+    tokens: list[str] = []
+    _add_tokens(tokens, document, style, 0)
+    if style.indent is not None or style.dense:
+        return "".join(tokens)
     # White space around the object is P11's concern.
     spaces = cycle(style.between)
-    return "".join(token + next(spaces) for token in _tokens(document, style)).strip(_SPACE)
+    return "".join(token + next(spaces) for token in tokens).strip(_SPACE)
 
 
-def _tokens(value: Any, style: _Style) -> list[str]:
-    tokens: list[str] = []
-    _add_tokens(tokens, value, style)
-    return tokens
-
-
-def _add_tokens(tokens: list[str], value: Any, style: _Style) -> None:
-    if isinstance(value, dict):
-        tokens.append("{")
-        for position, (name, item) in enumerate(value.items()):
-            if position:
-                tokens.append(",")
-            tokens += (style.in_names(name), ":")
-            _add_tokens(tokens, item, style)
-        tokens.append("}")
-    elif isinstance(value, list) and style.dense and style.as_usual(value):
-        tokens.append(COMPACT.encode(value))
-    elif isinstance(value, list):
-        tokens.append("[")
-        for position, item in enumerate(value):
-            if position:
-                tokens.append(",")
-            _add_tokens(tokens, item, style)
-        tokens.append("]")
-    else:
+def _add_tokens(tokens: list[str], value: Any, style: _Style, depth: int) -> None:
+    if not isinstance(value, dict | list):
         tokens.append(_scalar(value, style))
-
-
-def _indented(value: Any, style: _Style, line: str, step: str, depth: int) -> Iterator[str]:
-    if not isinstance(value, dict | list) or not value:
-        yield from _tokens(value, style)
+        return
+    if isinstance(value, list) and style.dense and style.as_usual(value):
+        tokens.append(COMPACT.encode(value))
         return
     start, end = "{}" if isinstance(value, dict) else "[]"
-    yield start
-    items = value.items() if isinstance(value, dict) else (("", item) for item in value)
-    for position, (name, item) in enumerate(items):
-        yield ("," if position else "") + line + step * (depth + 1)
+    tokens.append(start)
+    for position, item in enumerate(value):
+        if position:
+            tokens.append(",")
+        if style.indent is not None:
+            tokens.append(style.indent["line"] + style.indent["step"] * (depth + 1))
         if isinstance(value, dict):
-            yield f"{style.in_names(name)}: "
-        yield from _indented(item, style, line, step, depth + 1)
-    yield line + step * depth + end
+            tokens += (style.in_names(item), ":" if style.indent is None else ": ")
+            item = value[item]
+        _add_tokens(tokens, item, style, depth + 1)
+    if style.indent is not None and value:
+        tokens.append(style.indent["line"] + style.indent["step"] * depth)
+    tokens.append(end)
 
 
 def _scalar(value: Any, style: _Style) -> str:
