@@ -24,12 +24,12 @@ def credential_parts(value: str) -> tuple[str, ...]:
     """
     scheme = _SCHEME.fullmatch(value.strip())
     rest = scheme[2] if scheme else value.strip()
-    found = [value.strip(), rest]
+    parts = [value.strip(), rest]
     if scheme and scheme[1].lower() == "basic":
         with contextlib.suppress(ValueError):  # what is no base64, or no text in UTF-8
             pair = base64.b64decode(rest, validate=True).decode()
-            found += [pair, *pair.split(":", 1)]
+            parts += [pair, *pair.split(":", 1)]
     for quoted, plain in _PART.findall(rest):
         text = re.sub(r"\\(.)", r"\1", quoted) or plain.strip("\"'")
-        found += [text, *(one for one in _DEEPER.split(text) if len(one) >= _SHORTEST_PIECE)]
-    return tuple(dict.fromkeys(filter(None, found)))
+        parts += [text, *(one for one in _DEEPER.split(text) if len(one) >= _SHORTEST_PIECE)]
+    return tuple(dict.fromkeys(filter(None, parts)))

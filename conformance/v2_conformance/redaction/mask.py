@@ -61,10 +61,10 @@ class Mask:
         raw = bytes(data)
         if not self.hides_anything and b"cookie" not in raw.lower():
             return Masked(raw)
-        found = tuple(read_messages(raw))
-        masked = bytearray(self._hidden(self._heads(raw, found)))
+        messages = tuple(read_messages(raw))
+        masked = bytearray(self._hidden(self._heads(raw, messages)))
         withheld = False
-        for message in found if self._pattern else ():
+        for message in messages if self._pattern else ():
             inner = _without_codings(raw, message, limit)
             if inner is None or self._finds(inner):
                 withheld = True
@@ -94,15 +94,15 @@ class Mask:
         hidden = self._hidden(data)
         masked = bytearray(hidden)
         for beginning, others in self._beginnings:
-            for found in beginning.finditer(hidden):
-                end = found.end()
+            for match in beginning.finditer(hidden):
+                end = match.end()
                 for other in others:
                     more = re.compile(other).match(hidden, end)
                     if more is None:
                         break
                     end = more.end()
                 if _CUT.match(hidden, end):
-                    masked[found.start() : end] = b"*" * (end - found.start())
+                    masked[match.start() : end] = b"*" * (end - match.start())
         return bytes(masked)
 
     def check(self, content: str | bytes, what: str) -> None:

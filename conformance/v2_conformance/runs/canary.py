@@ -56,13 +56,13 @@ class Canary:
     def news(self) -> list[Calibrated]:
         """Return the calibrations made since the last call."""
         with self._lock:
-            found, self._news = self._news, []
-        return found
+            news, self._news = self._news, []
+        return news
 
     def seen(self, differing: Collection[str]) -> list[Observation]:
         """Return what all calibrations show about first answers, but not of models that do not
         repeat theirs, the roles `differing`."""
-        return [found.seen for found in self._seen if found.role not in differing]
+        return [one.seen for one in self._seen if one.role not in differing]
 
     def calibrate(
         self, role: str, connection: Connection, *, form: Form = "binary", alone: bool = True
@@ -104,9 +104,9 @@ class Canary:
             if first.lasting:
                 self._known[role, form] = first
                 with self._lock:
-                    found = Calibrated(role, form, tuple(exchanges), first.wrong)
-                    self._news.append(found)
-                    self._seen.append(replace(found, exchanges=()))
+                    calibrated = Calibrated(role, form, tuple(exchanges), first.wrong)
+                    self._news.append(calibrated)
+                    self._seen.append(replace(calibrated, exchanges=()))
             return first.silence
 
     def _in_time(self, request: Request) -> Request:

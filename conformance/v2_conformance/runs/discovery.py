@@ -63,10 +63,10 @@ def discover(target: Target, *, without_models: bool = False) -> Server:
 
     try:
         with closing(MetadataClient(target)) as session:
-            found = play(discovery(wanted), answer)
-        said, asked = found.server, tuple(session.asked)
+            result = play(discovery(wanted), answer)
+        named, asked = result.server, tuple(session.asked)
         server = Server(
-            said.name, said.version, said.extensions, found.present, found.absent, asked
+            named.name, named.version, named.extensions, result.present, result.absent, asked
         )
         if not server.present and not without_models:
             raise NothingRanError(no_models(target, server))
@@ -81,10 +81,10 @@ def discover_server(target: Target) -> str:
     `discover` does."""
     try:
         with closing(MetadataClient(target)) as session:
-            said = server_name_of(target, session.get(SERVER))
+            named = server_name_of(target, session.get(SERVER))
     except ConformanceError as error:
         raise type(error)(target.mask.text(str(error))) from None
-    return f"{said.name} {said.version}"
+    return f"{named.name} {named.version}"
 
 
 def no_models(target: Target, server: Server) -> str:

@@ -66,24 +66,24 @@ def run_generated(
         # An earlier request may have killed what this one needs.
         return result if result.case is asked.case else None
 
-    came = play(generated(case, sendable(case, claims)), answer)
-    if came.verdict.outcome is Outcome.PASS and target.generated:
+    result = play(generated(case, sendable(case, claims)), answer)
+    if result.verdict.outcome is Outcome.PASS and target.generated:
         seed = target.seed or 0
-        found = first_failure(run, usable_roles(target, server), target.generated, seed)
-        came = came if found is None else _of_drawn(case, found, seed)
-    return msgspec.structs.replace(came, duration_s=time.perf_counter() - started)
+        failure = first_failure(run, usable_roles(target, server), target.generated, seed)
+        result = result if failure is None else _of_drawn(case, failure, seed)
+    return msgspec.structs.replace(result, duration_s=time.perf_counter() - started)
 
 
 def _of_drawn(case: GeneratedCase, found: Failure, seed: int) -> Result:
     """Return what the failure of a drawn request comes to."""
-    came = play(generated(case, [AskApart(found.case, found.entry)]), lambda _: found.result)
-    cause = came.verdict.cause
+    result = play(generated(case, [AskApart(found.case, found.entry)]), lambda _: found.result)
+    cause = result.verdict.cause
     if isinstance(cause, GeneratedFailure):
         cause = msgspec.structs.replace(
             cause, number=found.number, seed=seed, hypothesis=found.hypothesis
         )
-    verdict = msgspec.structs.replace(came.verdict, cause=cause)
-    return msgspec.structs.replace(came, verdict=verdict)
+    verdict = msgspec.structs.replace(result.verdict, cause=cause)
+    return msgspec.structs.replace(result, verdict=verdict)
 
 
 def usable_roles(target: Target, server: Server) -> list[str]:

@@ -114,11 +114,11 @@ class Live:
         connections = [self._transport.connection() for _ in range(number)]
         try:
             with ThreadPoolExecutor(number) as pool:
-                found = list(pool.map(lambda one: one.exchange(request), connections))
+                exchanges = list(pool.map(lambda one: one.exchange(request), connections))
         finally:
             for connection in connections:
                 connection.close()
-        return all(one.ending is Ending.COMPLETE and not unavailable(one) for one in found)
+        return all(one.ending is Ending.COMPLETE and not unavailable(one) for one in exchanges)
 
     def together(self, requests: tuple[Prepared, ...], rounds: int) -> list[tuple[int, Exchange]]:
         """Send each request on a connection of its own, all at once, in rounds: fewer than
@@ -129,24 +129,24 @@ class Live:
             connection = self._transport.connection()
             connection.connect()  # the time that it takes would spread the requests
             start.wait()
-            began, found = time.monotonic(), []
+            began, exchanges = time.monotonic(), []
             try:
                 for number in range(rounds):
                     if number >= ROUNDS and time.monotonic() - began > _LONG_S:
                         break
                     exchange = self._patience.exchange(connection, prepared.request, unasked=True)
-                    found.append(exchange[0])
-                    if found[-1].ending is Ending.TIMEOUT:
+                    exchanges.append(exchange[0])
+                    if exchanges[-1].ending is Ending.TIMEOUT:
                         break  # one is enough
-                return found
+                return exchanges
             finally:
                 connection.close()
 
         with ThreadPoolExecutor(len(requests)) as pool:
-            came = list(pool.map(talk, requests))
+            by_connection = list(pool.map(talk, requests))
         return [
             (number, exchange)
-            for number, exchanges in enumerate(came)
+            for number, exchanges in enumerate(by_connection)
             for exchange in exchanges
             if not stale(exchange)
         ]

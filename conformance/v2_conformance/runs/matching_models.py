@@ -70,12 +70,12 @@ def match_models(target: Target, names: Sequence[str] = ()) -> Matched:
     with closing(target.transport().connection()) as connection:
         taken: set[str] = set()
         for role, model in contract().items():
-            found = _player(role, model, models, taken, connection, target.address)
-            if isinstance(found, str):
-                absent[role] = found
+            player = _player(role, model, models, taken, connection, target.address)
+            if isinstance(player, str):
+                absent[role] = player
             else:
-                present[role] = found
-                taken.add(found.model)
+                present[role] = player
+                taken.add(player.model)
     return Matched(server, present, absent, [model.name for model in models], bool(listed))
 
 
@@ -89,8 +89,8 @@ def _listed(connection: Connection, address: Address) -> list[str]:
     index = Request(head, (b"{}",), (write_head(head) + b"{}",))
     for request in (index, get_request(address, "/v2/models")):
         document = _document(connection.exchange(request).response)
-        found = document.get("models") if isinstance(document, dict) else document
-        entries = found if isinstance(found, list) else []
+        listed = document.get("models") if isinstance(document, dict) else document
+        entries = listed if isinstance(listed, list) else []
         names = [e.get("name") if isinstance(e, dict) else e for e in entries]
         good = [n for n in names if isinstance(n, str) and 0 < len(n) <= _LONGEST_NAME]
         if good:
@@ -120,13 +120,13 @@ def _document(response: Response | None) -> Any:
 
 
 def _tensors(value: object) -> list[tuple[str, str, Shape | None]]:
-    found = []
+    tensors = []
     for entry in entries_of(value):
         dims = entry.get("shape")
         whole = isinstance(dims, list) and all(type(n) is int for n in dims)
         shape = tuple(dims) if whole and dims else None
-        found.append((entry["name"], str(entry.get("datatype")), shape))
-    return found
+        tensors.append((entry["name"], str(entry.get("datatype")), shape))
+    return tensors
 
 
 def _player(

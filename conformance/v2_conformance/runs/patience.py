@@ -182,11 +182,11 @@ class Hangs:
             return request
         return replace(request, limit_s=limit)
 
-    def note(self, case: RequestCase, verdict: Verdict, came: Iterable[Exchange] = ()) -> None:
-        """Count the result of a case that was sent, and for which this `came`."""
+    def note(self, case: RequestCase, verdict: Verdict, exchanges: Iterable[Exchange] = ()) -> None:
+        """Count the result of a case that was sent, and its `exchanges`."""
         cause = verdict.cause
         early = isinstance(cause, TimedOutEarly)
-        hung = isinstance(cause, Hung) or any(kept_waiting(one) for one in came)
+        hung = isinstance(cause, Hung) or any(kept_waiting(one) for one in exchanges)
         change = _ONE if hung else _EARLY if early else -_FADE
         self._count(case.negative, change)
 

@@ -56,11 +56,11 @@ class Repeats:
         known = self._withdrawn(result)
         if known is not None or output is None:
             return known or result
-        found = self._differs(case, alone, connection)
-        if found is None:
+        differing = self._differs(case, alone, connection)
+        if differing is None:
             self._stayed[case.model] += 1
             return result
-        self.differing[found.model] = answers_differ(found.of, output)
+        self.differing[differing.model] = answers_differ(differing.of, output)
         return self._withdrawn(result) or result
 
     def note(self, result: Result) -> None:

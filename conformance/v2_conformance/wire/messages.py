@@ -37,8 +37,8 @@ def one_number(values: Iterable[str]) -> int | None:
     """Return the number that all values of a field are; None if there are none, or if they differ
     or are not numbers.
     """
-    found = set(values)
-    return decimal(found.pop()) if len(found) == 1 else None
+    numbers = set(values)
+    return decimal(numbers.pop()) if len(numbers) == 1 else None
 
 
 def members(values: Iterable[str]) -> list[str]:
@@ -120,8 +120,8 @@ class Head(Section):
     @property
     def status(self) -> int | None:
         """The status of a response, None if there is none to be read."""
-        found = _STATUS.match(self.data, self.start, self.end)
-        return None if found is None else int(found[1])
+        match = _STATUS.match(self.data, self.start, self.end)
+        return None if match is None else int(match[1])
 
     @property
     def is_interim(self) -> bool:
@@ -142,8 +142,8 @@ def begins_message(data: bytes, at: int) -> bool:
 
 def read_head(data: bytes, at: int = 0) -> Head:
     """Return the head at `at`."""
-    found = _EMPTY_LINES.match(data, at)
-    start = at if found is None else found.end()
+    match = _EMPTY_LINES.match(data, at)
+    start = at if match is None else match.end()
     end = _SECTION_END.search(data, start)
     return Head(data, start, len(data) if end is None else end.end(), end is not None)
 

@@ -156,9 +156,11 @@ class Reader:
         """Return the message whose head begins at `start`, None until it is there. How it begins
         is checked at once, for its line may never end (SSH, TLS)."""
         if not self.raw.startswith(beginning, start):
-            came = bytes(self.raw[start : start + 20])
-            if not beginning.startswith(came):
-                raise UnreadableError(f"it begins with {came!r}, not with {beginning.decode()}")
+            start_line = bytes(self.raw[start : start + 20])
+            if not beginning.startswith(start_line):
+                raise UnreadableError(
+                    f"it begins with {start_line!r}, not with {beginning.decode()}"
+                )
             return None
         end = self._end_of(_SECTION_END, start)
         if end is None:
@@ -218,11 +220,11 @@ class Reader:
 
     def _end_of(self, end: re.Pattern[bytes], start: int) -> int | None:
         """Return where lines that begin at `start` end, None until that is there."""
-        found = end.search(self.raw, max(start, self._searched))
-        reached = found.end() if found else len(self.raw)
+        match = end.search(self.raw, max(start, self._searched))
+        reached = match.end() if match else len(self.raw)
         if reached - start > self._most:
             raise UnreadableError(f"a head of over {self._most} bytes", Ending.TOO_LARGE)
-        if found:
+        if match:
             return reached
         self._searched = reached - 2  # where an empty line may have begun
         return None
@@ -242,10 +244,10 @@ def _read_section(section: Buffer, before: int) -> tuple[bytes, Fields]:
 
 @lru_cache(maxsize=64)
 def _first_line(pattern: re.Pattern[bytes], line: bytes) -> re.Match[bytes]:
-    found = pattern.fullmatch(line)
-    if found is None:
+    match = pattern.fullmatch(line)
+    if match is None:
         raise UnreadableError(f"malformed first line: {_shown(line.rstrip())}")
-    return found
+    return match
 
 
 def _field(line: bytes) -> tuple[str, str] | None:
@@ -265,19 +267,19 @@ _short_field = lru_cache(maxsize=1024)(_field)
 
 def _combined(fields: Fields) -> dict[str, str]:
     """Return fields by name, those of one name as one list (RFC 9110, section 5.3)."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for name, value in fields:
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+        result[name] = f"{result[name]}, {value}" if name in result else value
+    return result
 
 
 def _length(text: str) -> int:
     """Return the Content-Length, which may be repeated (RFC 9110, section 8.6)."""
     if not (text.isdecimal() and len(text) <= _MOST_DIGITS):
-        found = _LENGTHS.fullmatch(text)
-        if found is None:
+        match = _LENGTHS.fullmatch(text)
+        if match is None:
             raise UnreadableError(f"malformed Content-Length: {text[:_SHOWN]}")
-        text = found[1]
+        text = match[1]
     return int(text)
 
 

@@ -33,11 +33,11 @@ class TlsSocket(socket.socket):
     def __init__(self, raw: socket.socket, context: ssl.SSLContext, host: str) -> None:
         super().__init__(raw.family, raw.type, raw.proto, fileno=raw.detach())
         self.setblocking(False)
-        self._came = ssl.MemoryBIO()
-        self._leaving = ssl.MemoryBIO()
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
         self._unsent = b""
         self._counted = 0
-        self._tls = context.wrap_bio(self._came, self._leaving, server_hostname=host)
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
 
     def handshake(self, timeout: float) -> None:
         """Agree with the server within `timeout` seconds. Raises OSError."""
@@ -90,7 +90,7 @@ class TlsSocket(socket.socket):
         """Give TLS what has arrived, at most one piece."""
         with contextlib.suppress(BlockingIOError):
             data = super().recv(_STEP)
-            self._came.write(data) if data else self._came.write_eof()
+            self._incoming.write(data) if data else self._incoming.write_eof()
 
     def send(self, data: Buffer, flags: int = 0, /) -> int:
         """Send some of `data`, at most a record. Returns how much once all of that is sent."""
@@ -103,7 +103,7 @@ class TlsSocket(socket.socket):
 
     def _flush(self) -> bool:
         """Send what TLS wants to send; return True if nothing of it is left."""
-        self._unsent += self._leaving.read()
+        self._unsent += self._outgoing.read()
         while self._unsent:
             try:
                 self._unsent = self._unsent[super().send(self._unsent) :]
@@ -115,7 +115,7 @@ class TlsSocket(socket.socket):
 
     def pending(self) -> bool:
         """True if something has arrived already that `recv` did not return yet."""
-        return bool(self._tls.pending() or self._came.pending)
+        return bool(self._tls.pending() or self._incoming.pending)
 
     def selected_alpn_protocol(self) -> str | None:
         """Return the protocol that both ends agreed on."""

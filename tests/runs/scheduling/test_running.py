@@ -69,7 +69,7 @@ class Scripted:
         self.alone.append(case.id)
         return self._result(case)
 
-    def run_beside(self, case: Case) -> Result:
+    def run_alongside(self, case: Case) -> Result:
         self.in_flight += 1
         self.beside.append(case.id)
         result = self._result(case)

@@ -272,7 +272,7 @@ def _header(
         },
         absent=dict(server.absent),
         host_given=target.address.host != urlsplit(target.public_url).netloc,
-        masked=target.hidden_beside_fields,
+        masked=target.hides_more_than_fields,
         client=client,
         restart_command=restart_command,
     )

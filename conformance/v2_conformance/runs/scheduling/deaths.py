@@ -213,11 +213,11 @@ def _killed(first: Result, heard: Heard, others: tuple[str, ...]) -> Result:
     if before is not None and before.fresh_connection is not None:
         cause, exchanges = before, first.exchanges
     else:
-        found = survived(first.verdict, None, heard.problem, heard.liveness).cause
-        assert isinstance(found, DidNotSurvive)
-        cause = found
+        result = survived(first.verdict, None, heard.problem, heard.liveness).cause
+        assert isinstance(result, DidNotSurvive)
+        cause = result
         if before is not None:
-            cause = replace(before, fresh_connection=found.fresh_connection)
+            cause = replace(before, fresh_connection=result.fresh_connection)
         alive = () if heard.liveness is None else (heard.liveness.for_purpose(Purpose.LIVENESS),)
         kept = (e for e in first.exchanges if not e.purpose.after or e.purpose is _SAME)
         exchanges = (*kept, *alive, heard.exchange)

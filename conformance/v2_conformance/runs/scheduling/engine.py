@@ -99,8 +99,8 @@ class Engine:
             self._fatal[case.id] = result
         return result
 
-    def run_beside(self, case: Case) -> Result:
-        """Run one case while others run, any of which may be why it goes wrong."""
+    def run_alongside(self, case: Case) -> Result:
+        """Run one case while others run, any of which may be why it fails."""
         return self._sent(case, lambda moved: self.live.converse(moved, alone=False))
 
     def count(self, result: Result) -> None:
@@ -182,8 +182,8 @@ class Engine:
         def once(case: RequestCase | GetCase) -> Result:
             result = self.live.converse(case)
             if isinstance(case, RequestCase) and result.exchanges and "client" not in case.request:
-                came = (one for one in result.exchanges if one.purpose.own)
-                self._hangs.note(case, result.verdict, came)
+                own = (one for one in result.exchanges if one.purpose.own)
+                self._hangs.note(case, result.verdict, own)
             self.deaths.examine(result, self.live.connection())
             return result
 

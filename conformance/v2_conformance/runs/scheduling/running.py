@@ -23,7 +23,7 @@ from v2_conformance.suite.outcomes import Outcome
 
 _EACH = 16  # cases of each connection that run before what went wrong among them runs again
 
-_Came = tuple[Result, Sequence[Observation]]
+_Finished = tuple[Result, Sequence[Observation]]
 """A result that counts, and what its exchanges show."""
 
 
@@ -76,7 +76,7 @@ def _results(
     workers: int,
     watch: ExtensionWatch | None,
     observations: Observations,
-) -> Iterator[_Came]:
+) -> Iterator[_Finished]:
     while watch is not None and watch.undecided:
         result = engine.run(left[0])
         watch.note(result)
@@ -99,7 +99,7 @@ def _results(
 
 def _side_by_side(
     engine: Engine, cases: Sequence[Case], pool: Executor, observations: Observations
-) -> Iterator[_Came]:
+) -> Iterator[_Finished]:
     """Yield the results that count of cases that share the server, in their order.
 
     Once a request got no answer, which may be because another case killed the server, the rest of
@@ -107,14 +107,14 @@ def _side_by_side(
     """
     stop = threading.Event()
     engine.live.hang_up()
-    coming = [pool.submit(_beside, engine, case, stop) for case in cases]
+    coming = [pool.submit(_run_alongside, engine, case, stop) for case in cases]
     killers: dict[str, Result] | None = None
     try:
         for case, future in zip(cases, coming, strict=True):
-            came = future.result()
-            if came is not None and is_right(came, observations):
-                engine.count(came[0])
-                yield came
+            finished = future.result()
+            if finished is not None and is_right(finished, observations):
+                engine.count(finished[0])
+                yield finished
                 continue
             if killers is None:
                 wait(coming)  # nothing is in flight any more
@@ -129,21 +129,21 @@ def _side_by_side(
         engine.live.hang_up()
 
 
-def _beside(engine: Engine, case: Case, stop: threading.Event) -> _Came | None:
+def _run_alongside(engine: Engine, case: Case, stop: threading.Event) -> _Finished | None:
     """Run a case beside others, unless they are to `stop`, and look at its exchanges."""
     if stop.is_set():
         return None
-    result = engine.run_beside(case)
+    result = engine.run_alongside(case)
     if any(one.response is None for one in result.exchanges):
         stop.set()
     return result, result.seen()
 
 
-def is_right(came: _Came, observations: Observations) -> bool:
+def is_right(finished: _Finished, observations: Observations) -> bool:
     """Return True if a result beside others counts: a pass that breaks no rule for every exchange,
     but for those which are known to be broken.
     """
-    result, seen = came
+    result, seen = finished
     broken = (one.what for one in seen if one.wrong)
     return result.outcome is Outcome.PASS and all(map(observations.are_wrong, broken))
 

@@ -122,13 +122,13 @@ class Target:
         """Values that must never be recorded, longest first."""
         parts_of_url = urlsplit(self.url)
         user = [parts_of_url.password or "", parts_of_url.username or "", parts_of_url.query]
-        found = [*self.more_secrets, *user, *map(unquote, user)]
-        found += [part for _, value in self._secret_fields for part in credential_parts(value)]
-        found += [part for proxy in _PROXIES for part in _userinfo(os.environ.get(proxy, ""))]
-        return tuple(sorted({s for s in found if len(s) > 2}, key=len, reverse=True))
+        values = [*self.more_secrets, *user, *map(unquote, user)]
+        values += [part for _, value in self._secret_fields for part in credential_parts(value)]
+        values += [part for proxy in _PROXIES for part in _userinfo(os.environ.get(proxy, ""))]
+        return tuple(sorted({s for s in values if len(s) > 2}, key=len, reverse=True))
 
     @property
-    def hidden_beside_fields(self) -> bool:
+    def hides_more_than_fields(self) -> bool:
         """True if anything but values of header fields is hidden."""
         return bool(self.more_secrets)
 
@@ -150,8 +150,8 @@ def _userinfo(url: str) -> tuple[str, ...]:
         parsed = urlsplit(url)
     except ValueError:
         return ()
-    found = [parsed.password or "", parsed.username or ""]
-    return (*found, *map(unquote, found))
+    values = [parsed.password or "", parsed.username or ""]
+    return (*values, *map(unquote, values))
 
 
 def is_https(url: str) -> bool:

@@ -95,7 +95,7 @@ def _compact(
 def _outputs(given: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Described]:
     outputs = []
     for entry in given:
-        if entry.get("tensor", 0) >= len(names):
+        if "tensor" in entry and entry["tensor"] >= len(names):
             raise CaseFileError(f"`outputs`: the model has no output {entry['tensor']}")
         name = entry["name"] if "name" in entry else names[entry["tensor"]]
         if "parameters" not in entry and type(entry.get("binary_data")) is bool:

@@ -207,11 +207,11 @@ def _declined_by(case: RequestCase, given: Sequence[Variation]) -> tuple[tuple[i
 
     417 is an answer to any Expect field (RFC 9110, section 10.1.1).
     """
-    found = {status: item.name for item in given for status in item.declined_by}
+    result = {status: item.name for item in given for status in item.declined_by}
     headers = case.request.get("headers")
     if headers and case.expects == "success" and "expect" in map(str.lower, headers):
-        found.setdefault(417, "Expect")
-    return tuple(found.items())
+        result.setdefault(417, "Expect")
+    return tuple(result.items())
 
 
 def get_request(address: Address, path: str) -> Request:

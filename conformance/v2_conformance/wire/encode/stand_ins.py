@@ -41,8 +41,8 @@ def stood_in(case: Case, unsupported: Collection[str]) -> Case:
         return case
     if moved is None or (first is None) != (case.first is None) or None in members:
         return case
-    beside = tuple(member for member in members if member is not None)
-    return replace(moved, first=first, members=beside)
+    moved_members = tuple(member for member in members if member is not None)
+    return replace(moved, first=first, members=moved_members)
 
 
 def _moved(case: RequestCase, unsupported: Collection[str]) -> RequestCase | None:

@@ -105,17 +105,17 @@ class HttpSpelling:
 
     def _target(self, target: str) -> str:
         place = self._place
-        before, found, after = target.rpartition(f"/v2/models/{place.model}/")
+        before, models, after = target.rpartition(f"/v2/models/{place.model}/")
         model = place.model
-        if "percent" in self._of and found:
+        if "percent" in self._of and models:
             model = "".join(f"%{byte:02{self._of['percent']['digits']}}" for byte in model.encode())
             if "%" in place.model:
                 model = place.model  # the target's own name is already written this way
-        if "version_path" in self._of and found and not after.startswith("versions/"):
+        if "version_path" in self._of and models and not after.startswith("versions/"):
             if place.version is None:
                 raise CaseFileError("the version of the model is not known")
             model += f"/versions/{place.version}"
-        if found:
+        if models:
             target = f"{before}/v2/models/{model}/{after}"
         return place.origin + target if "absolute_form" in self._of else target
 
