@@ -22,8 +22,8 @@ from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import prepare
 

@@ -27,7 +27,7 @@ from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
-from v2_conformance.suite.entries.case_files import load_cases
+from v2_conformance.suite.library import suite_cases
 from v2_conformance.wire.encode.requests import prepare, prepare_get
 
 ROUNDS = size(15, 1)
@@ -68,7 +68,7 @@ def main() -> None:
 
 def harmless_cases() -> list[Case]:
     """Return all cases but the dangerous ones, or in a smoke run some of them."""
-    cases = [case for case in load_cases() if not case.dangerous]
+    cases = [case for case in suite_cases() if not case.dangerous]
     return cases[:: size(1, 40)]
 
 

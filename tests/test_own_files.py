@@ -11,10 +11,10 @@ import pytest
 from v2_conformance.errors import CaseFileError
 from v2_conformance.own_files import own_document, own_names
 from v2_conformance.resources import folder
-from v2_conformance.suite.entries.case_files import load_cases
-from v2_conformance.suite.entries.scenario_files import load_scenarios
+from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.library import client_cases, generated_case, suite_cases
 from v2_conformance.suite.relations import relations
+from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.suite.statements import sections
 from v2_conformance.suite.variations import variations
 from v2_conformance.yaml_files import check_yaml, read_yaml
@@ -36,7 +36,7 @@ def test_a_file_fits_its_schema(name: str) -> None:
 
 
 def test_cases_and_scenarios_are_those_that_the_checks_for_strangers_files_pass() -> None:
-    cases = load_cases(folder("cases"), large=True)
+    cases = load_cases(folder("cases"))
     assert [*cases, generated_case()] == suite_cases(large=True)
     assert load_scenarios(folder("cases") / "clients") == list(client_cases())
 

@@ -27,7 +27,7 @@ from tools.crossing_factors import (
     label,
     row_of,
 )
-from v2_conformance.suite.entries.case_files import load_cases
+from v2_conformance.suite.case_files import load_cases
 
 Levels = Mapping[str, Sequence[str]]
 

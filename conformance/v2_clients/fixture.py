@@ -26,7 +26,7 @@ from v2_clients.scenarios import judged
 from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ConformanceError, UsageError
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.choosing.selection import select
+from v2_conformance.suite.choosing import select
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.tasks import Line, Said, SaidTensor, Task, checked_line

@@ -22,7 +22,7 @@ from v2_conformance.report.document import CaseResult, Report, with_client_name
 from v2_conformance.report.tested import ServerInfo
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.kinds import InvalidCase
-from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
+from v2_conformance.suite.choosing import CLIENT_PROFILES
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.record import (
     RecordedError,

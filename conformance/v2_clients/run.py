@@ -35,11 +35,10 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.kinds import OutOfTime
-from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
-from v2_conformance.suite.choosing.selection import select
-from v2_conformance.suite.entries.scenario_files import load_scenarios
+from v2_conformance.suite.choosing import CLIENT_PROFILES, select
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.scenario_files import load_scenarios
 
 MOST_HUNG = 8
 """Scenarios in a row in which a client may hang: after that, it hangs in all of them."""

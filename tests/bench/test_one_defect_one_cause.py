@@ -19,7 +19,7 @@ from v2_clients.plain.task import Call, CallerInput, ClientError
 from v2_clients.scenarios import run_scenario
 from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.choosing.claimed import CLIENT_PROFILES
+from v2_conformance.suite.choosing import CLIENT_PROFILES
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.tasks import Task
 from v2_mutants.selftest.clients import plain_client

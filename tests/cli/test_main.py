@@ -26,7 +26,6 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.kinds import WrongStatus
-from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue_version
@@ -52,7 +51,7 @@ def test_characters_that_the_output_cannot_show_are_replaced(
 def few(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
     """A suite of few cases, so that a whole run is short."""
     kept = ("P2/blob-follows-json[INT32]", "P4/", "R3/", "O5/")
-    cases = [case for case in load_cases() if case.id.startswith(kept)]
+    cases = [case for case in suite_cases() if case.id.startswith(kept)]
     monkeypatch.setattr(certifying, "suite_cases", lambda **_: cases)
     return cases
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from support.cases import make_case, verdict
 from support.responses import BLOB, http
+from v2_conformance.suite.case_files import vary
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.kinds import ChunksToOldClient, VariationDeclined, WrongStatus
-from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.outcomes import Outcome
 
 ERROR = b'{"error":"no"}'

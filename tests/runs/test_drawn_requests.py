@@ -20,10 +20,10 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.generated import Failure, first_failure, usable_roles
 from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import died
 from v2_conformance.suite.causes.kinds import LeftoverBytes
-from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import GENERATED
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.outcomes import Outcome

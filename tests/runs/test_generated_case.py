@@ -13,10 +13,10 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.case_files import make_case as case_of
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import GeneratedFailure, died
 from v2_conformance.suite.causes.kinds import GeneratedRequests, KilledBy, NoUsableModel
-from v2_conformance.suite.entries.case_files import make_case as case_of
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome

@@ -16,7 +16,7 @@ import pytest
 from support.runs import results, target_of
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.choosing.selection import select
+from v2_conformance.suite.choosing import select
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.client_faults import CLIENT_FAULTS

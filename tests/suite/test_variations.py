@@ -9,8 +9,8 @@ import pytest
 from support.cases import make_case
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import schema
+from v2_conformance.suite.case_files import vary
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import documents
 from v2_conformance.suite.variations import NEEDS, variation, variations

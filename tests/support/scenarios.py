@@ -15,7 +15,7 @@ from v2_clients.plain import PlainClient, run_task
 from v2_clients.scenarios import run_scenario
 from v2_conformance.conversations.result import Result
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.entries.scenario_files import load_scenarios
+from v2_conformance.suite.scenario_files import load_scenarios
 
 INT32 = {"model": "identity/INT32", "inputs": [{"shape": [4]}], "outputs": [{"form": "binary"}]}
 

@@ -14,11 +14,11 @@ from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.targets.making import make_target
+from v2_conformance.suite.case_files import make_case as make_entry
+from v2_conformance.suite.case_files import vary
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import SecondAnswerWrong
 from v2_conformance.suite.causes.kinds import BodyTooLarge, NoResponse, WrongStatus
-from v2_conformance.suite.entries.case_files import make_case as make_entry
-from v2_conformance.suite.entries.varied_cases import vary
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.wire.exchange import Exchange

@@ -26,8 +26,8 @@ from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import ElementError, from_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import TOKEN
+from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
-from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.values.draws import draw_for
 from v2_conformance.wire.encode.deployment import Address, DeployedModel

@@ -10,8 +10,6 @@ from v2_conformance.conversations.result import CaseFinished
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.causes.base import counted
-from v2_conformance.suite.choosing.sizes import Traffic, large_traffic
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain, wrapped
 from v2_conformance.visible_text import short
@@ -27,28 +25,13 @@ _MOST_WRITTEN = "100 MB"
 
 def announcement(cases: Sequence[Case]) -> list[str]:
     """Return what large cases among `cases` send and write, in lines; none without such cases."""
-    large = large_traffic(cases)
-    if large is None:
+    if not any(case.large for case in cases):
         return []
     return wrapped(
-        f"--large: {_sent(large)}; the report, which has long bodies once and compressed, takes "
-        f"at most {_MOST_WRITTEN}",
+        "--large: requests with tensors of up to 64 MiB, and as much back; the report, which has "
+        f"long bodies once and compressed, takes at most {_MOST_WRITTEN}",
         "  ",
     )
-
-
-def _sent(traffic: Traffic) -> str:
-    number = counted(traffic.requests, "request")
-    longest, total = (in_binary_units(size) for size in (traffic.longest, traffic.total))
-    return f"{number} with tensors of up to {longest}, {total} in all, and as much back"
-
-
-def in_binary_units(size: int) -> str:
-    """A number of bytes as people say it: "64 MiB", "2.5 GiB"."""
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit:
-            return f"{size / unit:.1f}".removesuffix(".0") + f" {name}"
-    return f"{size} bytes"
 
 
 class Reporter:

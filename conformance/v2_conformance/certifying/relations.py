@@ -27,7 +27,7 @@ from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.choosing.selection import select
+from v2_conformance.suite.choosing import select
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import Sample
 from v2_conformance.suite.values.samples import Choice

@@ -23,7 +23,7 @@ from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.choosing.selection import asked_for
+from v2_conformance.suite.choosing import asked_for
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.facts import asked_model, tolerance_of

@@ -13,10 +13,10 @@ from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import AskApart
 from v2_conformance.judging.survival import NO_USABLE_MODEL, Claims, skipped
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import GeneratedCase, RequestCase
 from v2_conformance.suite.causes.causes import GeneratedFailure, left_dead
 from v2_conformance.suite.causes.kinds import GeneratedRequests
-from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Exchange
 

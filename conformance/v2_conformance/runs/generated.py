@@ -19,9 +19,9 @@ from v2_conformance.conversations.steps import AskApart, play
 from v2_conformance.judging.survival import Claims
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase
 from v2_conformance.suite.causes.causes import GeneratedFailure
-from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import generated_entry
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome

@@ -2,66 +2,49 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from v2_conformance.own_files import own_document
+from v2_conformance.suite.case_files import own_cases
 from v2_conformance.suite.cases import Case, GeneratedCase
-from v2_conformance.suite.choosing.selection import asked_for
-from v2_conformance.suite.entries.case_files import load_cases
+from v2_conformance.suite.choosing import asked_for
 from v2_conformance.suite.models import contract
-from v2_conformance.suite.requirements import Requirement, catalogue
+from v2_conformance.suite.relations import Relation, relations
+from v2_conformance.suite.requirements import catalogue
+from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.suite.variations import Variation, variations
 
-if TYPE_CHECKING:
-    from v2_conformance.suite.relations import Relation
-
 GENERATED = "M7/generated"
-REQUESTS_FILE = "generated_requests.yaml"
 
-# Members that only people read: they decide neither what is sent nor the verdict.
-_WORDS_OF_REQUIREMENTS = frozenset(
-    {
-        "blobs",
-        "cite",
-        "combines",
-        "findings",
-        "follows",
-        "harm",
-        "layer",
-        "note",
-        "prerequisite_of",
-        "since",
-        "statement",
-        "title",
-        "untested",
-    }
+# What decides if a case is sent, and its verdict; the other members are words for people.
+_OF_REQUIREMENTS = (
+    *("id", "level", "basis", "profile", "blocks"),
+    *("level_in", "superseded_by", "datatypes", "ordinary"),
 )
-_WORDS_OF_VARIATIONS = frozenset({"cite", "does", "why"})
-_WORDS_OF_RELATIONS = frozenset({"holds", "why"})
+_WORDS = ("cite", "does", "holds", "why")
 
 
 def suite_cases(*, large: bool = False) -> list[Case]:
-    """Every case of a run of the suite; large ones only if asked for."""
+    """Return every case of a run of the suite; large ones only if asked for."""
     return asked_for(_cases(), large=large)
 
 
+@cache
 def client_cases() -> Sequence[Case]:
-    """Every scenario of a run that tests a client."""
-    return _scenarios()
+    """Return every scenario of a run that tests a client."""
+    return tuple(load_scenarios())
 
 
 def every_case() -> Sequence[Case]:
-    """Every case that there is, including those that run only when asked for, and scenarios."""
-    return (*_cases(), *_scenarios())
+    """Return every case that there is, including large ones, and scenarios."""
+    return (*_cases(), *client_cases())
 
 
 @cache
@@ -70,48 +53,25 @@ def digest() -> str:
 
     A report that has it was asked exactly what this installation asks, at the same levels.
     """
-    from v2_conformance.suite.relations import relations
-
     asked = [
-        [_without(requirement, _WORDS_OF_REQUIREMENTS) for requirement in catalogue().values()],
+        [{name: getattr(one, name) for name in _OF_REQUIREMENTS} for one in catalogue().values()],
         [[case.id, case.content] for case in every_case()],
         list(contract().values()),
-        [_without(variation, _WORDS_OF_VARIATIONS) for variation in variations().values()],
-        [_without(relation, _WORDS_OF_RELATIONS) for relation in relations().values()],
+        list(map(_without_words, variations().values())),
+        list(map(_without_words, relations().values())),
     ]
     text = json.dumps(msgspec.to_builtins(asked), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _without(entry: Requirement | Variation | Relation, words: Collection[str]) -> dict[str, Any]:
-    return {f.name: getattr(entry, f.name) for f in fields(entry) if f.name not in words}
-
-
-@contextmanager
-def _all_stays() -> Iterator[None]:
-    """Collect no garbage while what is made stays anyway; that takes a quarter of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+def _without_words(entry: Variation | Relation) -> dict[str, Any]:
+    return {f.name: getattr(entry, f.name) for f in fields(entry) if f.name not in _WORDS}
 
 
 @cache
-@_all_stays()
-def _scenarios() -> tuple[Case, ...]:
-    from v2_conformance.suite.entries.scenario_files import load_scenarios
-
-    return tuple(load_scenarios())
-
-
-@cache
-@_all_stays()
 def _cases() -> tuple[Case, ...]:
     # Once for each process: a run plans, and asks at its end what there are cases for.
-    return (*load_cases(large=True), generated_case())
+    return (*own_cases(), generated_case())
 
 
 @cache
@@ -120,7 +80,7 @@ def generated_case() -> GeneratedCase:
     blame.
     """
     requirement = catalogue()["M7"]
-    requests = own_document(REQUESTS_FILE)["requests"]
+    requests = own_document("generated_requests.yaml")["requests"]
     return GeneratedCase(
         id=GENERATED,
         requirement=requirement.id,

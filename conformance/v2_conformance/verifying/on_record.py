@@ -29,9 +29,9 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.report.document import CaseResult
 from v2_conformance.resources import fits
+from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import GeneratedCase, GetCase, RequestCase
 from v2_conformance.suite.causes.causes import COUNTEREXAMPLE, Cause, GeneratedFailure
-from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import generated_entry
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.record import Record, RecordedError

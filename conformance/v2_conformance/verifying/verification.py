@@ -30,8 +30,7 @@ from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.runs.targets.target import check_url
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.choosing.claimed import claims_problem
-from v2_conformance.suite.choosing.selection import asked_for, select
+from v2_conformance.suite.choosing import asked_for, claims_problem, select
 from v2_conformance.suite.models import contract
 from v2_conformance.verifying.facts import discovery_edits, learned_models
 from v2_conformance.verifying.record import Setting, UnconfirmedError, plays, setting_of

@@ -10,8 +10,8 @@ from v2_conformance.cli.main import main
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.report.files import REPORT, load_report
+from v2_conformance.suite.case_files import load_cases, make_case
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.entries.case_files import load_cases, make_case
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 

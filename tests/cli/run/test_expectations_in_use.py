@@ -12,7 +12,7 @@ from support.commands import Cli
 from v2_conformance.certifying import servers as certifying
 from v2_conformance.cli.main import main
 from v2_conformance.report.files import load_report
-from v2_conformance.suite.entries.case_files import load_cases
+from v2_conformance.suite.library import suite_cases
 from v2_mutants.servers import MutantServer
 
 FAULTS = ("--fault", "request-blobs-off-by-one", "--fault", "binary-response-typed-json")
@@ -28,7 +28,7 @@ def _few() -> Iterator[None]:
         "P12/",
         "H6/not-a-number[letters]",
     )
-    cases = [case for case in load_cases() if case.id.startswith(kept)]
+    cases = [case for case in suite_cases() if case.id.startswith(kept)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(certifying, "suite_cases", lambda **_: cases)
         yield

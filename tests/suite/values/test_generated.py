@@ -13,8 +13,8 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.datatypes import to_values
 from v2_conformance.resources import fits
 from v2_conformance.runs.generated import first_failure
+from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, RequestCase
-from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Outcome
 

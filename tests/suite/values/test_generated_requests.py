@@ -7,8 +7,8 @@ from typing import Any
 
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.resources import fits
+from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.entries.case_files import make_case
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.models import contract
 

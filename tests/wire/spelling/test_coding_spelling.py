@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support.cases import make_case, prepared
-from v2_conformance.suite.entries.varied_cases import vary
+from v2_conformance.suite.case_files import vary
 from v2_conformance.suite.variations import variations
 
 CODINGS = [name for name, given in variations().items() if given.kind == "coding"]

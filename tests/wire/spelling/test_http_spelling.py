@@ -8,7 +8,7 @@ import pytest
 
 from support.cases import ADDRESS, binding, make_case, prepared
 from v2_conformance.errors import CaseFileError
-from v2_conformance.suite.entries.varied_cases import vary
+from v2_conformance.suite.case_files import vary
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import Prepared, prepare
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.cases import make_case, prepared
-from v2_conformance.suite.entries.varied_cases import vary
+from v2_conformance.suite.case_files import vary
 from v2_conformance.suite.variations import variations
 
 TEXT = 'a/b é🙂 <&> \b\f\n"\\'

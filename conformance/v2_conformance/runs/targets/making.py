@@ -24,7 +24,7 @@ from v2_conformance.runs.targets.target import (
     limits_of,
 )
 from v2_conformance.suggestions import did_you_mean
-from v2_conformance.suite.choosing.claimed import left_out_problem
+from v2_conformance.suite.choosing import left_out_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.response import Limits

@@ -14,7 +14,7 @@ from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import DRAWS, SERVER_PROFILES, TOKEN
 from v2_conformance.redaction import Mask, credential_parts, is_findable
 from v2_conformance.runs.targets.access import tls_context
-from v2_conformance.suite.choosing.claimed import claims_problem
+from v2_conformance.suite.choosing import claims_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
 from v2_conformance.wire.connection import Http1Transport

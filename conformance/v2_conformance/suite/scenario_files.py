@@ -13,8 +13,8 @@ from typing import Any
 from v2_conformance.errors import CaseFileError
 from v2_conformance.own_files import own_names
 from v2_conformance.suite.case_base import Expects
+from v2_conformance.suite.case_files import load_entries, own_entries
 from v2_conformance.suite.cases import ClientCase, ObservedCase
-from v2_conformance.suite.entries.axes import load_entries, own_entries
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
 
@@ -29,12 +29,7 @@ def load_scenarios(path: Path | None = None) -> list[ClientCase | ObservedCase]:
     if path is None:
         names = (name for name in own_names() if name.startswith("clients/"))
         return own_entries(names, "scenario", _scenario)
-    if not path.exists():
-        raise CaseFileError(f"{path}: there is no such file or folder of scenarios")
-    files = [path] if path.is_file() else sorted(path.glob("*.yaml"))
-    if not files:
-        raise CaseFileError(f"{path}: it has no files of scenarios (*.yaml)")
-    return load_entries(files, "scenario", _scenario)
+    return load_entries(path, "scenario", _scenario)
 
 
 def _scenario(requirement: str, entry: Mapping[str, Any], labels: str) -> ClientCase | ObservedCase:
@@ -70,8 +65,8 @@ def _request(entry: Mapping[str, Any], number: int, asked: object) -> dict[str, 
     reading = expect.get("reading", "any")
     if "error" in expect and reading != "error":
         raise CaseFileError(f"{what}: `expect.error` needs `reading: error`")
-    told = {"request", "error", "members", "most_requests"} & set(expect)
-    if reading == "any" and not told:
+    judged = {"request", "error", "members", "most_requests"} & set(expect)
+    if reading == "any" and not judged:
         raise CaseFileError(f"{what}: `reading: any` needs something else that is judged")
     if reading not in ("any", "error", "error_or_exact", "exact", "refused"):
         raise CaseFileError(f"{what}: `reading` cannot be {reading!a:.60}")

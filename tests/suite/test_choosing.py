@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from v2_conformance.errors import NothingRanError
-from v2_conformance.suite.choosing.selection import select
+from v2_conformance.suite.choosing import select
 from v2_conformance.suite.library import suite_cases
 
 CASES = suite_cases()

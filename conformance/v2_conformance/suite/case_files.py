@@ -1,0 +1,333 @@
+"""cases/*.yaml → concrete cases with stable ids.
+
+A case file says what is sent and what must come back, as data. Axes expand one entry into many, in
+the order in which the file lists them: the entry is filled once for each combination of their
+values, `${axis}` by the value and `${axis.member}` by a member of it. The id is
+REQUIREMENT/slug[labels of the axes' values], so it is stable as long as the labels are.
+`exceptions` grade some of the combinations otherwise, or leave them out.
+
+Entries of the suite's own files are right, which tests show. Those of a user's file are checked by
+the schema first, so that each mistake has its line; what no schema can say is checked here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from v2_conformance.errors import CaseFileError
+from v2_conformance.own_files import own_document, own_names
+from v2_conformance.suite.cases import ROUNDS, Case, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.requirements import LEVELS, catalogue
+from v2_conformance.suite.variations import apply, variation
+from v2_conformance.yaml_files import as_text, check_yaml, misfit, read_yaml
+
+_AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
+# Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
+_WIRE_LENGTHS = ("length", "blobs", "body")
+_EXACT = {"outcome": "success", "outputs": "any"}
+_NOT_CASES = (
+    "generated_requests.yaml",
+    "models.yaml",
+    "relations.yaml",
+    "requirements.yaml",
+    "statements.yaml",
+    "variations.yaml",
+)
+
+Kind = Literal["case", "scenario"]
+Made = TypeVar("Made", bound=Case)
+Make = Callable[[str, Mapping[str, Any], str], Made]
+"""Makes a case of a requirement, a filled entry, and the labels ("[…]", "" for none)."""
+
+_Axes = Mapping[str, Mapping[str, Any]]  # by name, then by label
+
+
+def load_cases(path: Path) -> list[Case]:
+    """Return every case of a user's file, or of a folder of them.
+
+    Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
+    """
+    return _with_last(load_entries(path, "case", _case))
+
+
+def own_cases() -> list[Case]:
+    """Return every case of the suite's own files."""
+    names = (name for name in own_names() if "/" not in name and name not in _NOT_CASES)
+    return _with_last(own_entries(names, "case", _case))
+
+
+def make_case(entry: Mapping[str, Any]) -> Case:
+    """Return the case of one entry without axes that is valid by its schema. Raises
+    CaseFileError."""
+    (case,) = _expand(entry, "case", _case)
+    return case
+
+
+def vary(case: RequestCase, names: Sequence[str]) -> RequestCase:
+    """Return `case` in the variations `names`, applied in order; its id stays the same.
+
+    Raises CaseFileError for an unknown variation, and for one that does not fit.
+    """
+    for name in names:
+        given = variation(name)
+        before = [variation(earlier) for earlier in case.variations]
+        traits = {"same-answer"} if case.expects == "success" or case.next else set()
+        if case.together == 1:
+            traits.add("one-connection")
+        expect = case.expect
+        if given.either and case.expects == "success":
+            expect = {**expect, "outcome": "either"}
+        case = replace(
+            case,
+            request=apply(given, case.request, contract()[case.model], before, traits),
+            variations=(*case.variations, name),
+            level=max(case.level, given.level, key=LEVELS.index),
+            blocks=given.blocks or case.blocks,
+            expect=expect,
+            canary=case.canary or ("binary" if given.canary else None),
+        )
+    return case
+
+
+# Entries and their axes
+
+
+def own_entries(names: Iterable[str], kind: Kind, make: Make[Made]) -> list[Made]:
+    """Return the cases of all entries of the suite's own files of these names, in their order."""
+    entries = (entry for name in names for entry in own_document(name)[f"{kind}s"])
+    return [case for entry in entries for case in _expand(entry, kind, make)]
+
+
+def load_entries(path: Path, kind: Kind, make: Make[Made]) -> list[Made]:
+    """Return the cases of all entries of a file, or of those of a folder, in their order.
+
+    Raises CaseFileError, with file and line, for whatever is not valid and unique.
+    """
+    if not path.exists():
+        raise CaseFileError(f"{path}: there is no such file or folder of {kind}s")
+    in_folder = sorted(one for one in path.glob("*.yaml") if one.name not in _NOT_CASES)
+    files = [path] if path.is_file() else in_folder
+    if not files:
+        raise CaseFileError(f"{path}: it has no files of {kind}s (*.yaml)")
+
+    def checked(requirement: str, entry: Mapping[str, Any], labels: str) -> Made:
+        filled = {"family": entry["id"][0], f"{kind}s": [entry]}
+        wrong = misfit(kind, filled, unnamed=2)
+        if wrong is not None:
+            raise CaseFileError(f"{entry['id']}{labels}: {wrong[1]}")
+        return make(requirement, entry, labels)
+
+    found: dict[str, Made] = {}
+    for path in files:
+        file = read_yaml(path, CaseFileError, path.name)
+        check_yaml(file, kind, CaseFileError, unnamed=2)
+        for index, entry in enumerate(file.document[f"{kind}s"]):
+            try:
+                if entry["id"][0] != file.document["family"]:
+                    raise CaseFileError(f"{entry['id']} is not of this file's family")
+                for case in _expand(entry, kind, checked):
+                    if case.id in found:
+                        raise CaseFileError(f"the {kind} id {case.id} occurs twice")
+                    found[case.id] = case
+            except CaseFileError as error:
+                line = file.line((f"{kind}s", index))
+                raise CaseFileError(f"{path.name}:{line}: {error}") from None
+    return list(found.values())
+
+
+def _expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[Made]:
+    requirement = entry["id"].split("/")[0]
+    if requirement not in catalogue():
+        raise CaseFileError(f"{entry['id']}: the catalogue has no requirement {requirement}")
+    axes = {name: _labelled(values) for name, values in entry.get("axes", {}).items()}
+    exceptions = [_exception(entry["id"], item, axes) for item in entry.get("exceptions", ())]
+    template = {key: value for key, value in entry.items() if key not in ("axes", "exceptions")}
+    references = _AXIS.findall(repr(template))
+    used = {name for name, _ in references}
+    unused = [name for name in axes if name not in used]
+    if unused:
+        raise CaseFileError(f"{entry['id']}: the axis {unused[0]} is not used")
+    for combination in itertools.product(*(values.items() for values in axes.values())):
+        by_axis = dict(zip(axes, combination, strict=True))
+        differing = [
+            item
+            for item, labels in exceptions
+            if all(by_axis[axis][0] in some for axis, some in labels.items())
+        ]
+        if any(item.get("left_out") for item in differing):
+            continue
+        filled = _fill(template, by_axis) if references else template
+        for item in differing:
+            filled = _changed(filled, item, kind)
+        labels = ",".join(label for label, _ in combination)
+        yield make(requirement, filled, f"[{labels}]" if labels else "")
+
+
+def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:
+    if isinstance(values, dict):
+        return values
+    labelled = {as_text(value): value for value in values}
+    if len(labelled) != len(values):
+        raise CaseFileError(f"two values of the axis {values} have the same label")
+    return labelled
+
+
+def _exception(
+    id: str, item: Mapping[str, Any], axes: _Axes
+) -> tuple[Mapping[str, Any], dict[str, list[str]]]:
+    """Return an exception, and by axis the labels of the cases that it is about."""
+    labels = {}
+    for axis, given in item["of"].items():
+        labels[axis] = list(map(as_text, given if isinstance(given, list) else [given]))
+        unknown = [label for label in labels[axis] if label not in axes.get(axis, {})]
+        if unknown:
+            raise CaseFileError(f"{id}: the axis {axis} has no value {unknown[0]}")
+    return item, labels
+
+
+def _changed(entry: Mapping[str, Any], item: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+    """Return the entry of a case to which an exception applies."""
+    changed = {**entry, **{name: item[name] for name in ("level", "blocks") if name in item}}
+    outcome = "outcome" if kind == "case" else "reading"
+    expected = {outcome: item.get("outcome"), "exact": item.get("exact")}
+    expected = {name: value for name, value in expected.items() if value is not None}
+    if expected:
+        changed["expect"] = {**entry.get("expect", {}), **expected}
+    return changed
+
+
+def _fill(value: Any, axes: Mapping[str, tuple[str, Any]]) -> Any:
+    """Return `value` with every ${axis} replaced; a string that is nothing else becomes the
+    value."""
+    if isinstance(value, str):
+        whole = _AXIS.fullmatch(value)
+        if whole:
+            return _axis_value(axes, whole, text=False)
+        return _AXIS.sub(lambda match: str(_axis_value(axes, match, text=True)), value)
+    if isinstance(value, dict):
+        filled = {as_text(_fill(key, axes)): _fill(item, axes) for key, item in value.items()}
+        if len(filled) != len(value):
+            raise CaseFileError(f"two members of {list(value)} are the same for a value of an axis")
+        return filled
+    return [_fill(item, axes) for item in value] if isinstance(value, list) else value
+
+
+def _axis_value(axes: Mapping[str, tuple[str, Any]], match: re.Match[str], *, text: bool) -> Any:
+    name, member = match.groups()
+    if name not in axes:
+        if name in _WIRE_LENGTHS and member is None:
+            return match.group()
+        raise CaseFileError(f"the axis ${{{name}}} is not defined")
+    label, value = axes[name]
+    if member is not None:
+        if not isinstance(value, dict) or member not in value:
+            raise CaseFileError(f"the value {label} of the axis {name} has no {member}")
+        return value[member]
+    return label if text and isinstance(value, dict | list) else value
+
+
+# Cases
+
+
+def _with_last(cases: Sequence[Case]) -> list[Case]:
+    """Tell all but the last negative case of each requirement that another one follows."""
+    negative = [c for c in cases if c.negative and not (c.dangerous or c.large)]
+    last = {case.requirement: case.id for case in negative}
+    others = {case.id for case in negative} - set(last.values())
+    return [
+        replace(case, last_negative=False)
+        if isinstance(case, RequestCase) and case.id in others
+        else case
+        for case in cases
+    ]
+
+
+def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
+    known = catalogue()[requirement]
+    model = entry.get("model")
+    profile = entry.get("profile", known.profile)
+    if model is not None:
+        own = _in_contract(entry["id"], model).profile
+        profile = own if profile == "binary" else profile
+    common: dict[str, Any] = {
+        "id": entry["id"] + labels,
+        "requirement": requirement,
+        "why": " ".join(entry["why"].split()),
+        "level": entry.get("level", known.level),
+        "profile": profile,
+        "expect": entry.get("expect", {"outcome": "success"}),
+        "blocks": entry.get("blocks"),
+        "dangerous": entry.get("dangerous", False),
+        "large": entry.get("large", False),
+    }
+    if "observed" in entry:
+        return ObservedCase(**common, observed=entry["observed"])
+    if model is None:
+        return GetCase(**common, path=entry["get"])
+    canary = entry.get("canary")
+    case = RequestCase(
+        **common,
+        model=model,
+        request=entry.get("request", {}),
+        canary="binary" if canary is True else canary,
+        together=entry.get("together", 1),
+        rounds=entry.get("rounds", ROUNDS),
+    )
+    case = _with_others(case, entry)
+    names = entry.get("variations", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise CaseFileError(f"{case.id}: `variations` must be a list of names")
+    if case.next and "pipelined" not in names:
+        raise CaseFileError(f"{case.id}: `next` requires the variation pipelined")
+    try:
+        return vary(case, names)
+    except CaseFileError as error:
+        raise CaseFileError(f"{case.id}: {error}") from error
+
+
+def _with_others(case: RequestCase, entry: Mapping[str, Any]) -> RequestCase:
+    """Add the requests that go before it, alongside it or behind it."""
+    if entry.keys().isdisjoint(("first", "members", "next")):
+        return case
+    first = entry.get("first")
+    before = _other(case, first, {"outcome": "survives"}) if first is not None else None
+    alongside = [_other(case, item, case.expect) for item in entry.get("members", [])]
+    behind = tuple(_other(case, item, _EXACT) for item in entry.get("next", []))
+    ids = [one.request.get("id") for one in (case, *([before] if before else []), *alongside)]
+
+    def with_foreign_ids(one: RequestCase) -> RequestCase:
+        foreign = sorted({str(id) for id in ids if id not in (None, one.request.get("id"))})
+        return replace(one, foreign_ids=tuple(foreign))
+
+    members = tuple(map(with_foreign_ids, alongside))
+    return replace(with_foreign_ids(case), first=before, members=members, next=behind)
+
+
+def _other(case: RequestCase, given: Mapping[str, Any], expect: Mapping[str, Any]) -> RequestCase:
+    """Return another request that belongs to `case`, to its model unless it names another one."""
+    role = given.get("model", case.model)
+    _in_contract(case.id, role)
+    return RequestCase(
+        id=case.id,
+        requirement=case.requirement,
+        why=case.why,
+        level=case.level,
+        profile=case.profile,
+        blocks=case.blocks,
+        expect=given.get("expect", expect),
+        model=role,
+        request=given["request"],
+        times=given.get("times", 1),
+    )
+
+
+def _in_contract(id: str, role: str) -> ModelContract:
+    if role not in contract():
+        raise CaseFileError(f"{id}: the contract has no model role {role!r}")
+    return contract()[role]

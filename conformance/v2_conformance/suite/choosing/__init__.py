@@ -1,1 +1,0 @@
-"""Which cases a run has, out of all."""

@@ -1,1 +1,0 @@
-"""Entries of YAML files: what makes cases and scenarios of them."""
