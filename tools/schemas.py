@@ -18,10 +18,11 @@ from typing import Any
 import msgspec
 
 from tools import ROOT
+from v2_clients.bench.messages import ONE_OF, Task
 from v2_conformance.report.bodies import JsonBody, Place
 from v2_conformance.report.document import Report
 from v2_conformance.suite.causes.causes import CAUSES
-from v2_conformance.suite.tasks import ONE_OF, Line, Task
+from v2_conformance.suite.client_lines import Line
 from v2_conformance.wire.exchange import Body
 from v2_publishing.site_index import SiteIndex
 

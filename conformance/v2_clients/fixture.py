@@ -20,6 +20,7 @@ import msgspec
 import pytest
 
 from v2_clients.bench.listener import Listener
+from v2_clients.bench.messages import Task, checked_line
 from v2_clients.bench.stage import ScenarioStage
 from v2_clients.bench.tasks import asked_of, task_of
 from v2_clients.scenarios import judged
@@ -27,9 +28,9 @@ from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ConformanceError, UsageError
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing import select
+from v2_conformance.suite.client_lines import Line, Said, SaidTensor
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.tasks import Line, Said, SaidTensor, Task, checked_line
 
 _BASE = "client"
 _TIMEOUT_S = 5.0

@@ -19,8 +19,8 @@ from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.kinds import InvalidCase, SuiteError
+from v2_conformance.suite.client_lines import Said
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.exchange import Exchange
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from support.scenarios import plain, program, run_once, scenario
 from v2_clients.bench.clients import CommandClient
+from v2_clients.bench.messages import read_answer, unlike
 from v2_clients.bench.tasks import asked_of
 from v2_clients.findings import (
     ClientDied,
@@ -31,9 +32,9 @@ from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.kinds import SuiteError
+from v2_conformance.suite.client_lines import Line, Said
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.tasks import Line, Said, read_answer, unlike
 
 SAYS_WHAT_IT_GOT = """
 import json, sys

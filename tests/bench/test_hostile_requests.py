@@ -21,8 +21,8 @@ from v2_clients.bench.tasks import asked_of
 from v2_clients.bench.turns import MOST_EXCHANGES
 from v2_clients.scenarios import judged, run_scenario
 from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.client_lines import Line, Said
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.tasks import Line, Said
 
 POST = b"POST /v2/models/identity_int32/infer HTTP/1.1\r\nHost: x\r\n"
 NO = Said(lines=(Line(error="no"),), exit=0)

@@ -19,8 +19,8 @@ from v2_clients.judging.requests import CHECKS
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import WrongReading, WrongRequest
+from v2_conformance.suite.client_lines import Line, Said, SaidTensor
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.tasks import Line, Said, SaidTensor
 
 TWO: dict[str, Any] = {
     "model": "two",

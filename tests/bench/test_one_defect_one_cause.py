@@ -11,6 +11,7 @@ import pytest
 
 from v2_clients.bench.clients import InProcessClient
 from v2_clients.bench.features import needed
+from v2_clients.bench.messages import Task
 from v2_clients.bench.tasks import asked_of
 from v2_clients.plain import PlainClient, run_task
 from v2_clients.plain.requests_made import JsonObject
@@ -21,7 +22,6 @@ from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing import CLIENT_PROFILES
 from v2_conformance.suite.library import client_cases
-from v2_conformance.suite.tasks import Task
 from v2_mutants.selftest.clients import plain_client
 from v2_mutants.selftest.servers import Judged, judged
 

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from v2_clients.bench.clients import Client, CommandClient, InProcessClient
+from v2_clients.bench.messages import Task
 from v2_clients.plain import run_task
 from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_clients.scenarios import run_scenario
@@ -21,7 +22,6 @@ from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import WrongRequest
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.tasks import Task
 
 SCENARIOS = ("K1/each-request", "K3/mixed-order[reversed]", "K5/second-response", "K9/*", "K37/*")
 

@@ -11,12 +11,13 @@ from jsonschema import Draft202012Validator
 
 from support.runs import FEW, of_faulty
 from tools import schemas
+from v2_clients.bench.messages import Answer, checked_line
 from v2_clients.bench.tasks import task_of
 from v2_conformance.resources import fits, folder, schema
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import KINDS
+from v2_conformance.suite.client_lines import Line
 from v2_conformance.suite.library import client_cases
-from v2_conformance.suite.tasks import Answer, Line, checked_line
 
 LINES: list[dict[str, object]] = [
     {"error": "no"},

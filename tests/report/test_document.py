@@ -32,8 +32,8 @@ from v2_conformance.report.files import as_json, load_report
 from v2_conformance.report.long_said import LongSaid
 from v2_conformance.report.tested import ClientInfo, Model, Selection
 from v2_conformance.resources import fits, schema, schema_document
+from v2_conformance.suite.client_lines import ClientName, Line, Said, SaidTensor
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.tasks import ClientName, Line, Said, SaidTensor
 from v2_conformance.wire.exchange import Body
 
 Place = tuple[str | int, ...]

@@ -15,7 +15,7 @@ from v2_conformance.formats.said import said_lines
 from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.report.long_said import LongSaid, restored, shortened
-from v2_conformance.suite.tasks import Line, Said, SaidTensor
+from v2_conformance.suite.client_lines import Line, Said, SaidTensor
 from v2_conformance.wire.exchange import Body
 
 LONG = bytes(range(256)) * 100

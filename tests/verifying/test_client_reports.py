@@ -19,9 +19,9 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import write_report
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.client_lines import ClientName, SaidTensor
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.suite.tasks import ClientName, SaidTensor
 from v2_conformance.verifying.verification import Verification, verify
 from v2_conformance.wire.exchange import Body
 

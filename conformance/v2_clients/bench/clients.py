@@ -26,12 +26,13 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from v2_clients.bench.messages import Answer, Task, checked_line, read_answer, unlike
 from v2_clients.bench.process_groups import end_group, start_group
 from v2_clients.bench.tasks import MOST_OUTPUT
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.tasks import Answer, Line, Said, Task, checked_line, read_answer, unlike
+from v2_conformance.suite.client_lines import Line, Said
 
 STARTUP_S = 20.0
 """Seconds that a command has besides the time limits of its requests, to start and to end."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from v2_clients.bench.messages import TaskRequest
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.suggestions import did_you_mean
-from v2_conformance.suite.tasks import TaskRequest
 
 
 def _forms_asked(asked: TaskRequest) -> set[str | None]:

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
+from v2_clients.bench.messages import Task, TaskInput, TaskOutput, TaskRequest
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import DATATYPES, from_values, to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
-from v2_conformance.suite.tasks import Task, TaskInput, TaskOutput, TaskRequest
 from v2_conformance.wire.encode.inputs import check_tensor, encode_one, input_entries
 
 USUAL_TIMEOUT_S = 10.0

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from v2_clients.bench.answers import outputs_of
+from v2_clients.bench.messages import TaskRequest, Value
 from v2_clients.bench.requests import model_asked, objects
 from v2_clients.findings import (
     StaleField,
@@ -32,7 +33,6 @@ from v2_conformance.protocol.names import (
 )
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.kinds import WrongForm, WrongId
-from v2_conformance.suite.tasks import TaskRequest, Value
 from v2_conformance.wire.encode.deployment import model_path
 from v2_conformance.wire.messages import decimal
 

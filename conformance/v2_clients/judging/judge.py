@@ -14,6 +14,7 @@ from typing import Any
 
 from v2_clients.bench.answers import Answer, answer_to, make_answer
 from v2_clients.bench.features import needed
+from v2_clients.bench.messages import more_lines_than
 from v2_clients.bench.requests import (
     ClientRequest,
     UnreadableRequestError,
@@ -58,8 +59,8 @@ from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause, WrongReading, WrongRequest
 from v2_conformance.suite.causes.kinds import InvalidTensor, ProfileNotClaimed, WrongDatatype
+from v2_conformance.suite.client_lines import Line, Said, SaidTensor
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.tasks import Line, Said, SaidTensor, more_lines_than
 from v2_conformance.wire.encode.inputs import declared_part
 
 LATE_S = 2.0

@@ -9,8 +9,8 @@ from v2_conformance.judging.observed.exchanges import Observation, observe
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.client_lines import Said
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.exchange import Exchange
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from v2_conformance.report.document import CaseResult
-from v2_conformance.suite.tasks import Line, Said
+from v2_conformance.suite.client_lines import Line, Said
 from v2_conformance.visible_text import short, visible
 
 _LONGEST = 200

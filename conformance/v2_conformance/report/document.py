@@ -28,9 +28,9 @@ from v2_conformance.report.tested import (
 )
 from v2_conformance.suite.causes.base import Count, FirstDifference
 from v2_conformance.suite.causes.causes import Cause, died, difference_in
+from v2_conformance.suite.client_lines import Said
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Basis, Blocks, Layer, Level, grade
-from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.exchange import Exchange, Milliseconds
 
 INCOMPLETE = "incomplete run"

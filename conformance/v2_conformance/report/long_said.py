@@ -15,7 +15,7 @@ from v2_conformance.errors import ReportFileError
 from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document_part import Part
 from v2_conformance.suite.causes.base import Count
-from v2_conformance.suite.tasks import Said
+from v2_conformance.suite.client_lines import Said
 from v2_conformance.wire.exchange import Body
 
 _MOST = 64 << 20

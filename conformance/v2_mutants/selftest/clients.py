@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from v2_clients.bench.clients import InProcessClient
+from v2_clients.bench.messages import Task
 from v2_clients.plain import PlainClient, run_task
 from v2_clients.scenarios import run_scenario
 from v2_conformance.conversations.result import Result
@@ -22,7 +23,6 @@ from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.tasks import Task
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.selftest.trials import FaultTrial, read_exactly, sample
 

@@ -1,9 +1,7 @@
-"""The two documents of the client bench: the task for a client, and the lines in which it says what
-it read.
+"""What passes between the bench and a client: tasks, and the lines with which it answers.
 
-schemas/client-task.schema.json and schemas/client-line.schema.json are generated from these types
-(`tools.schemas`). A tensor's `data` is its raw bytes: row-major, little-endian, BYTES
-elements each after a 4-byte length, BF16 as two bytes; as JSON they are base64.
+schemas/client-task.schema.json is generated from `Task` (`tools.schemas`). A tensor's `data` is as
+in `suite.client_lines`.
 """
 
 from __future__ import annotations
@@ -15,10 +13,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from v2_conformance.suite.client_lines import Line
+
 Coding = Literal["gzip", "deflate"]
 Value = bool | int | float | str
 Size = Annotated[int, Meta(ge=0)]
-_BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
 
 class _Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,63 +85,6 @@ class Task(_Strict, frozen=True, kw_only=True):
     url: Annotated[str, Meta(description="The server's base URL, without a trailing slash.")]
     timeout_s: Annotated[float, Meta(description="Seconds that the client has.", gt=0)]
     requests: tuple[TaskRequest, ...]
-
-
-class ClientName(_Strict, frozen=True):
-    """The client that is tested."""
-
-    name: str
-    version: str = ""
-
-
-class SaidTensor(_Strict, frozen=True):
-    """A tensor that the user of the client got, with the datatype of what the user holds."""
-
-    name: str
-    datatype: str
-    shape: tuple[Size, ...]
-    data: Annotated[bytes, Meta(extra_json_schema={"pattern": _BASE64})]
-
-
-class Line(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """The result of one request: exactly one of `outputs`, `error` and `unsupported`."""
-
-    outputs: tuple[SaidTensor, ...] | None = None
-    model_name: str | None = None
-    model_version: str | None = None
-    id: str | None = None
-    headers: Annotated[
-        dict[str, str] | None,
-        Meta(description="The caller's headers after the call, as the caller sees them now."),
-    ] = None
-    error: Annotated[
-        str | None, Meta(description="The message that the user of the client gets.")
-    ] = None
-    status: Annotated[int | None, Meta(description="The HTTP status that it comes with.")] = None
-    unsupported: Annotated[
-        str | None, Meta(description="The API that is missing in the client, in words.")
-    ] = None
-    client: ClientName | None = None
-
-
-class Said(_Strict, frozen=True, kw_only=True, omit_defaults=True):
-    """Everything that a client said of a scenario, and how it ended.
-
-    `garbage` is the first line that should be one and is none, and why; printable. `ended` is how
-    a process ended: by itself, after the time-out, or with more output than anybody needs; of a
-    client that was run by hand, nothing may have been said (`unsaid`). `exit`
-    is its exit code, negative for a signal, None if there was no process. `stderr` is the end of
-    what it printed there, printable. `seconds` is the time that it had in all. `waited_s` is how
-    long it went on after the server had fallen silent, None if that did not happen.
-    """
-
-    lines: tuple[Line, ...] = ()
-    garbage: str | None = None
-    ended: Literal["exit", "timeout", "flood", "unsaid"] = "exit"
-    exit: int | None = None
-    stderr: str = ""
-    seconds: float = 0.0
-    waited_s: float | None = None
 
 
 ONE_OF = ("outputs", "error", "unsupported")
