@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tools.traceability.statements import sections
 from v2_conformance.errors import CaseFileError
 from v2_conformance.own_files import own_document, own_names
 from v2_conformance.resources import folder
@@ -15,7 +16,6 @@ from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.library import client_cases, generated_case, suite_cases
 from v2_conformance.suite.relations import relations
 from v2_conformance.suite.scenario_files import load_scenarios
-from v2_conformance.suite.statements import sections
 from v2_conformance.suite.variations import variations
 from v2_conformance.yaml_files import check_yaml, read_yaml
 

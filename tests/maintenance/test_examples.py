@@ -23,10 +23,10 @@ from support.document_models import (
 )
 from support.servers import Start
 from tools.examples import main
+from tools.traceability.statements import errata, sections
 from v2_conformance.protocol.datatypes import check_blob, from_json
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.suite.statements import errata, sections
 
 RIGHT = stems()
 WRONG = stems(wrong=True)

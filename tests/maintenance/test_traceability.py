@@ -14,16 +14,10 @@ import pytest
 from support.traceability_gaps import citations, find_gaps
 from tools.traceability.links import Trace, suite_trace
 from tools.traceability.page import traceability_page
+from tools.traceability.statements import DocumentSection, Erratum, Statement, errata, sections
 from v2_conformance.resources import schema
 from v2_conformance.suite.requirements import Citation, catalogue, documents
-from v2_conformance.suite.statements import (
-    DocumentSection,
-    Erratum,
-    Statement,
-    errata,
-    link,
-    sections,
-)
+from v2_conformance.suite.statements import link
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

@@ -6,18 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tools.traceability.statements import (
+    DocumentSection,
+    Erratum,
+    Statement,
+    base_citations,
+    errata,
+    sections,
+)
 from v2_conformance.own_files import own_document, own_names
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import Citation, Requirement, catalogue
-from v2_conformance.suite.statements import (
-    DocumentSection,
-    Erratum,
-    Statement,
-    base_sentences,
-    errata,
-    sections,
-)
 from v2_conformance.suite.variations import variations
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
@@ -75,7 +75,7 @@ def suite_trace() -> Trace:
     return Trace(
         sections(),
         errata(),
-        base_sentences(),
+        base_citations(),
         catalogue(),
         every_case(),
         {fault.name: fault.requirement for fault in FAULTS.values()}

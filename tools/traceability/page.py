@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from tools.traceability.links import BASE_DOCUMENTS, Trace
+from tools.traceability.statements import link_of
 from v2_conformance.suite.requirements import (
     Citation,
     Document,
@@ -18,7 +19,7 @@ from v2_conformance.suite.requirements import (
     families,
     grade,
 )
-from v2_conformance.suite.statements import link, link_of
+from v2_conformance.suite.statements import link
 
 _TEMPLATE = "page.md.j2"
 
