@@ -11,8 +11,7 @@ from v2_conformance.protocol.datatypes import to_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import schema_document
-from v2_conformance.suite.case_base import CaseFacts
-from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cases import Case, CaseFacts
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.statements import link
 

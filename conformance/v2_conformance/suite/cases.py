@@ -1,29 +1,217 @@
-"""Kinds of cases: a request to a model, a plain GET, all generated requests of a run, a scenario
-for a client, or an observation of all exchanges.
+"""Cases: what is sent, what must come back, and what a report says of it.
 
-Cases are data. `entries.case_files` reads them from cases/*.yaml, `entries.scenario_files` those
-for clients from cases/clients/*.yaml, `library` has those of a run.
+A case is data: `case_files` reads those for servers from cases/*.yaml, `scenario_files` those for
+clients from cases/clients/*.yaml, and `library` has those of a run. There are five kinds: a request
+to a model, a plain GET, all generated requests of a run, a scenario for a client, and an
+observation of all exchanges. A sixth is a request to a model of which only the metadata is known.
+
+A case says for itself what a run has to know to send it: which models, datatypes, codings and
+profiles it needs, whether it may do harm, and whether others may run at the same time. Its
+`content` is a digest of all that is sent and expected: reports made at different times compare a
+case with itself only if that is the same.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
 from functools import cache, cached_property, lru_cache
 from typing import Any, Literal
 
+import msgspec
+
 from v2_conformance.protocol.content_codings import known
-from v2_conformance.suite.case_base import CaseBase
+from v2_conformance.suite.causes.causes import Cause, NotKept
 from v2_conformance.suite.models import ModelContract, Sample, contract
 from v2_conformance.suite.observations import OF_CLIENTS, Observed
-from v2_conformance.suite.requirements import Citation
+from v2_conformance.suite.requirements import (
+    LEVELS,
+    Basis,
+    Blocks,
+    Citation,
+    Level,
+    catalogue,
+    grade,
+)
 from v2_conformance.suite.variations import variation
 
+Expects = Literal["success", "reject", "either", "disputed", "survives"]
 CanaryForm = Literal["binary", "json"]
 
 ROUNDS = 5
 """How many requests each of the connections sends that are used at once, unless a case says it."""
+
+# Members that do not count for a case's content, or that `_also_sent` has.
+_NOT_IN_CONTENT = frozenset(
+    {"id", "why", "blocks", "variations", "first", "members", "foreign_ids", "last_negative", "of"}
+    | {"next", "times", "rounds"}
+)
+
+
+class CaseFacts(msgspec.Struct, frozen=True):
+    """Facts about a case that a report has whatever its outcome."""
+
+    id: str
+    requirement: str
+    profile: str
+    level: Level
+    blocks: Blocks | None
+    basis: Basis
+    why: str
+    content: str
+
+    @property
+    def grade(self) -> str:
+        """The level and what a failure blocks, as people read it."""
+        return grade(self.level, self.blocks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseBase:
+    """Members that all kinds of cases have.
+
+    `expect` is as in schemas/case.schema.json. `large` cases are planned only when asked for;
+    `dangerous` ones may end the server, so they run last. `blocks` is None for what its requirement
+    blocks.
+    """
+
+    id: str
+    requirement: str
+    why: str
+    level: Level
+    profile: str
+    expect: Mapping[str, Any]
+    blocks: Blocks | None = None
+    dangerous: bool = False
+    large: bool = False
+
+    @property
+    def expects(self) -> Expects:
+        """The answer that is expected."""
+        expects: Expects = self.expect["outcome"]
+        return expects
+
+    @cached_property
+    def content(self) -> str:
+        """A digest of what is sent and expected: a case with another digest is another case, even
+        under the same id.
+        """
+        names = (field.name for field in fields(self))
+        counting = {name: getattr(self, name) for name in names if name not in _NOT_IN_CONTENT}
+        # Cases of earlier versions had the member `thorough`, and keep their digests.
+        counting |= {"case": type(self).__name__, "thorough": False, **self._also_sent}
+        text = json.dumps(counting, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def facts(self, profiles: Collection[str], cause: Cause | None = None) -> CaseFacts:
+        """Return what a report on a server that claims `profiles` says of the case, if it ended
+        for `cause`: what was read exactly from a malformed request never fails a MUST, and what
+        only rare requests show never blocks *conformant*.
+        """
+        requirement = catalogue()[self.requirement]
+        own = self.level == requirement.level
+        level = requirement.level_for(profiles) if own else self.level
+        if cause is not None and cause.found.lenient:
+            level = max(level, "SHOULD", key=LEVELS.index)
+        blocks = self._blocked(level)
+        rare = isinstance(cause, NotKept) and cause.only_rare
+        return CaseFacts(
+            id=self.id,
+            requirement=self.requirement,
+            profile=self.profile,
+            level=level,
+            blocks="robust" if blocks and rare else blocks,
+            basis=requirement.basis,
+            why=self.why,
+            content=self.content,
+        )
+
+    @property
+    def grade(self) -> str:
+        """Its own level, and what a failure blocks, as people read it."""
+        return grade(self.level, self._blocked(self.level))
+
+    def _blocked(self, level: Level) -> Blocks | None:
+        """Return what a failure at `level` blocks. A case of one's own can be a MUST of a SHOULD
+        requirement, which blocks nothing itself."""
+        if level != "MUST":
+            return None
+        return self.blocks or catalogue()[self.requirement].blocks or "conformant"
+
+    @cached_property
+    def rare(self) -> bool:
+        """True if no client of the documents sends such requests (docs/disputes.md)."""
+        requirement = catalogue()[self.requirement]
+        if self.blocks is None and requirement.ordinary:
+            return False
+        blocks = self.blocks or requirement.blocks
+        return blocks == "robust" or (blocks is None and requirement.basis == "derived")
+
+    @property
+    def template(self) -> str:
+        """The id without the values of axes, as the entry in the case file has it."""
+        return self.id.partition("[")[0]
+
+    @cached_property
+    def negative(self) -> bool:
+        """True if a server may answer with an error, so that it must be seen to survive."""
+        return self.expects in ("reject", "either", "survives")
+
+    # What follows is for the kinds of case to say.
+
+    @property
+    def alone(self) -> bool:
+        """True if no other case may run at the same time: it may harm the server, or its result
+        depends on what others do to that."""
+        return self.negative or self.dangerous or self.large
+
+    @property
+    def of_clients(self) -> bool:
+        """True if it is for a run that tests a client, not a server."""
+        return False
+
+    @property
+    def role(self) -> str | None:
+        """The role of the model that it is sent to, None if it is not about one model."""
+        return None
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles of all models that it is sent to."""
+        return ()
+
+    @property
+    def datatypes(self) -> frozenset[str]:
+        """The datatypes that the server needs for it."""
+        return frozenset()
+
+    @property
+    def versioned(self) -> tuple[str, ...]:
+        """The roles of the models whose version its requests name."""
+        return ()
+
+    @property
+    def codings(self) -> frozenset[str]:
+        """The content codings of its request that the server needs for it, unless unknown."""
+        return frozenset()
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """All profiles that a server must claim to get it, its own first."""
+        return (self.profile,)
+
+    @property
+    def cite(self) -> tuple[Citation, ...]:
+        """The places that allow the way in which it is sent, besides those that its requirement
+        cites."""
+        return ()
+
+    @property
+    def _also_sent(self) -> Mapping[str, Any]:
+        """What counts for its content besides its members."""
+        return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,93 +253,69 @@ class RequestCase(CaseBase):
         return (self, *self.members)[number % (1 + len(self.members))]
 
     @property
-    def _company(self) -> Mapping[str, Any]:
-        """See CaseBase."""
-        told: dict[str, Any] = {}
-        if self.first is not None:
-            told["first"] = self.first.content
-        if self.members:
-            told["members"] = [member.content for member in self.members]
-        if self.next:
-            told["next"] = [one.content for one in self.next]
-        if self.rounds != ROUNDS:
-            told["rounds"] = self.rounds
-        if self.times != 1:
-            told["times"] = self.times
-        return told
-
-    @property
-    def _spelling(self) -> Mapping[str, Any]:
-        """See CaseBase."""
-        definitions = [variation(name).definition for name in self.variations]
-        return {"variations": definitions} if definitions else {}
-
-    @property
-    def cite(self) -> tuple[Citation, ...]:
-        """See CaseBase."""
-        return tuple(dict.fromkeys(variation(name).cite for name in self.variations))
-
-    @property
     def alone(self) -> bool:
-        """See CaseBase."""
         watches = self.canary is not None or self.together > 1 or bool(self.others)
         # Any answer passes a disputed case, another request's too.
         return super().alone or watches or self.expects == "disputed"
 
     @property
     def role(self) -> str:
-        """See CaseBase."""
         return self.model
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        """See CaseBase."""
-        others = self.others
-        return (
-            tuple(dict.fromkeys((self.model, *(o.model for o in others))))
-            if others
-            else (self.model,)
-        )
+        return tuple(dict.fromkeys((self.model, *(one.model for one in self.others))))
 
     @cached_property
     def datatypes(self) -> frozenset[str]:
-        """See CaseBase."""
         return _datatypes_of(self.roles)
 
     @property
     def versioned(self) -> tuple[str, ...]:
-        """See CaseBase."""
-        varied = [one for one in (self, *self.others) if one.variations]
         return tuple(
             one.model
-            for one in varied
+            for one in (self, *self.others)
             if any(variation(name).operation == "version_path" for name in one.variations)
         )
 
     @property
     def codings(self) -> frozenset[str]:
-        """See CaseBase."""
-        named = [
-            one.request["encoding"] for one in (self, *self.others) if "encoding" in one.request
-        ]
+        named = (one.request.get("encoding", "") for one in (self, *self.others))
         return frozenset(coding for name in named if (coding := known(str(name))) is not None)
 
     @property
     def profiles(self) -> tuple[str, ...]:
-        """See CaseBase. Those of its models and codings belong to them."""
         of_codings = ("compression",) if self.codings else ()
         return tuple(dict.fromkeys((self.profile, *_profiles_of(self.roles), *of_codings)))
+
+    @property
+    def cite(self) -> tuple[Citation, ...]:
+        return tuple(dict.fromkeys(variation(name).cite for name in self.variations))
+
+    @property
+    def _also_sent(self) -> Mapping[str, Any]:
+        also: dict[str, Any] = {
+            "variations": [variation(name).definition for name in self.variations],
+            "first": None if self.first is None else self.first.content,
+            "members": [member.content for member in self.members],
+            "next": [one.content for one in self.next],
+        }
+        also = {name: value for name, value in also.items() if value}
+        usual = {"rounds": ROUNDS, "times": 1}
+        return also | {
+            n: getattr(self, n) for n, value in usual.items() if getattr(self, n) != value
+        }
 
 
 @cache
 def _profiles_of(roles: tuple[str, ...]) -> tuple[str, ...]:
-    """The profiles of the models in these roles; a model that was named has none."""
+    """Return the profiles of the models in these roles; a model that was named has none."""
     return tuple(contract()[role].profile for role in roles if role in contract())
 
 
 @cache
 def _datatypes_of(roles: tuple[str, ...]) -> frozenset[str]:
-    """The datatypes of the inputs of the models in these roles."""
+    """Return the datatypes of the inputs of the models in these roles."""
     return frozenset(spec.datatype for role in roles for spec in contract()[role].inputs)
 
 
@@ -172,19 +336,19 @@ class RelationCase(RequestCase):
     relation: str
 
     @property
-    def _company(self) -> Mapping[str, Any]:
-        """See CaseBase. What is sent of the model's samples, whichever others it takes."""
+    def datatypes(self) -> frozenset[str]:
+        """None: a model that was named has to be there."""
+        return frozenset()
+
+    @property
+    def _also_sent(self) -> Mapping[str, Any]:
+        """What is sent of the model's samples, whichever others it takes."""
         entries = [dict(entry) for entry in self.request.get("inputs", ())]
         sets = {entry.pop("special", None): None for entry in entries}
         sent = [self.of.samples[0] if n is None else self.of.special[n] for n in sets]
         tensors = [str(spec) for spec in (*self.of.inputs, *self.of.outputs)]
-        told = {"request": {**self.request, "inputs": entries}, "of": [self.of.model, *tensors]}
-        return {**super()._company, **told, "sent": [list(map(_digest, one)) for one in sent]}
-
-    @property
-    def datatypes(self) -> frozenset[str]:
-        """See CaseBase. Empty: a model that was named has to be there."""
-        return frozenset()
+        also = {"request": {**self.request, "inputs": entries}, "of": [self.of.model, *tensors]}
+        return {**super()._also_sent, **also, "sent": [list(map(_digest, one)) for one in sent]}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +370,7 @@ class GeneratedCase(CaseBase):
 
     @property
     def alone(self) -> bool:
-        """See CaseBase. True: each is a request of its own, which nothing else may disturb."""
+        """True: each is a request of its own, which nothing else may disturb."""
         return True
 
 
@@ -221,7 +385,6 @@ class ObservedCase(CaseBase):
 
     @property
     def of_clients(self) -> bool:
-        """See CaseBase."""
         return self.observed in OF_CLIENTS
 
 
@@ -240,7 +403,6 @@ class ClientCase(CaseBase):
 
     @property
     def of_clients(self) -> bool:
-        """See CaseBase."""
         return True
 
     def expected(self, number: int) -> Mapping[str, Any]:

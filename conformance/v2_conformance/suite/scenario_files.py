@@ -12,9 +12,8 @@ from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.own_files import own_names
-from v2_conformance.suite.case_base import Expects
 from v2_conformance.suite.case_files import load_entries, own_entries
-from v2_conformance.suite.cases import ClientCase, ObservedCase
+from v2_conformance.suite.cases import ClientCase, Expects, ObservedCase
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
 
