@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Observed = Literal[
+_OfExchanges = Literal[
     "announced_closes",
     "binary_types",
-    "chunked_requests",
     "chunks",
     "client_errors",
     "content_lengths",
@@ -20,10 +19,8 @@ Observed = Literal[
     "error_header_lengths",
     "error_status",
     "error_types",
-    "exact_values",
     "field_names",
     "field_values",
-    "first_answers",
     "folded_fields",
     "framing",
     "ids",
@@ -32,33 +29,25 @@ Observed = Literal[
     "json_types",
     "line_ends",
     "nothing_after",
-    "request_blobs",
-    "request_hosts",
-    "request_json",
-    "request_lengths",
-    "request_syntax",
     "single_fields",
     "status_lines",
-    "survival",
     "transfer_codings",
     "transfer_codings_to_http_1_0",
     "unique_members",
-    "zero_elements",
 ]
+# Those about what a server need not do at all, but must do everywhere if it does it anywhere.
+_OfAbilities = Literal["chunked_requests", "zero_elements"]
+_OfVerdicts = Literal["exact_values", "first_answers", "survival"]
+_OfClients = Literal[
+    "request_blobs", "request_hosts", "request_json", "request_lengths", "request_syntax"
+]
+Observed = _OfExchanges | _OfAbilities | _OfVerdicts | _OfClients
 """The names that `observed` in schemas/case.schema.json allows."""
 
-OF_VERDICTS: frozenset[Observed] = frozenset(
-    {"survival", "exact_values", "chunked_requests", "zero_elements", "first_answers"}
-)
+OF_ABILITIES: frozenset[Observed] = frozenset(get_args(_OfAbilities))
+OF_VERDICTS: frozenset[Observed] = OF_ABILITIES | frozenset(get_args(_OfVerdicts))
 """Those shown by the verdicts on cases, or by known-good requests before any case, not by the
 exchanges of cases alone."""
 
-OF_ABILITIES: frozenset[Observed] = frozenset({"chunked_requests", "zero_elements"})
-"""Those about what a server need not do at all, but must do everywhere if it does it anywhere."""
-
-OF_CLIENTS: frozenset[Observed] = frozenset(
-    {"request_blobs", "request_hosts", "request_json", "request_lengths", "request_syntax"}
-)
+OF_CLIENTS: frozenset[Observed] = frozenset(get_args(_OfClients))
 """Those that the requests of a client show."""
-
-OBSERVED: tuple[Observed, ...] = get_args(Observed)

@@ -18,18 +18,6 @@ class Word(str, Enum):
     __str__ = str.__str__
 
 
-class Told(Word):
-    """Members that people read in other words than files have: in their `words`."""
-
-    words: str
-
-    def __new__(cls, value: str, words: str) -> Told:
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.words = words
-        return member
-
-
 class Outcome(Word):
     """The outcome of a case; its value is what report.json has, and what it prints as."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -14,9 +14,6 @@ from v2_conformance.own_files import own_document
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.outcomes import Harm
-
-if TYPE_CHECKING:
-    pass
 
 Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
 Blocks = Literal["conformant", "robust"]
@@ -152,12 +149,11 @@ def documents() -> dict[str, Document]:
     return msgspec.convert(_data()["documents"], dict[str, Document])
 
 
-def check_profile(name: str) -> str:
-    """Return `name`, the name of a profile, or raise UsageError with what may have been meant."""
-    if name in PROFILES:
-        return name
-    hint = did_you_mean(name, PROFILES, f"the profiles are {', '.join(PROFILES)}")
-    raise UsageError(f"unknown profile {name!r}: {hint}")
+def check_profile(name: str) -> None:
+    """Raise UsageError, with what may have been meant, unless `name` is that of a profile."""
+    if name not in PROFILES:
+        hint = did_you_mean(name, PROFILES, f"the profiles are {', '.join(PROFILES)}")
+        raise UsageError(f"unknown profile {name!r}: {hint}")
 
 
 def _data() -> dict[str, Any]:

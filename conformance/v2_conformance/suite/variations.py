@@ -32,23 +32,6 @@ _JSON_FORMS = ("json", "nested", "both")
 _BYTES_OF_TEXT = 12
 # What two requests may have and still leave in one write, whatever the server reads at once.
 _SMALL, _FEW = 500, 20
-NEEDS = {
-    "json": "a request with a JSON document",
-    "data": "an input with JSON data",
-    "float-data": "JSON data of a float datatype",
-    "integer-data": "JSON data of an integer datatype",
-    "rank-2-data": "flat JSON data of an input with two dimensions",
-    "blob": "an input in binary form",
-    "filled-vectors": "inputs of one dimension, each filled by a value pattern",
-    "own-path": "a request to the model's own path",
-    "content-type": "a Content-Type",
-    "content-length": "a body that is not sent in chunks",
-    "one-connection": "a request on a connection of its own",
-    "one-write": "a body that is not sent in slices",
-    "small": "a body of at most some kilobytes",
-    "same-answer": "a request that must succeed",
-}
-"""What a variation may need, in words."""
 
 
 @dataclass(frozen=True)
@@ -138,14 +121,11 @@ def apply(
     return changed
 
 
-_OWN_TEXT = frozenset({"text", "change", "indent"})
-
-
 def _misfit(given: Variation, present: Collection[str], before: Sequence[Variation]) -> str | None:
     """Return why the variation cannot be used, None if it can."""
     missing = next((need for need in given.needs if need not in present), None)
     if missing is not None:
-        return f"it needs {NEEDS[missing]}"
+        return f"it needs {missing}"
     for other in before:
         same = given.operation not in _ADDITIVE and given.operation == other.operation
         if same or given.operation in other.excludes or other.operation in given.excludes:
@@ -165,7 +145,8 @@ def _taken(given: Variation, request: Mapping[str, Any]) -> Iterator[str]:
 def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
     """Return what the request has, of what a variation can need."""
     inputs = _entries(request.get("inputs"))
-    own_text = _OWN_TEXT & request.get("json", {}).keys()  # no variation could write it
+    # No variation could write such a text.
+    own_text = {"text", "change", "indent"} & request.get("json", {}).keys()
     json = not request.get("raw") and not own_text
     in_json = [entry for entry in inputs if entry.get("form", "binary") in _JSON_FORMS]
     kinds = {_datatype(entry, model) for entry in in_json} if json else set()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import (
@@ -18,6 +17,9 @@ from v2_conformance.protocol.datatypes import (
 from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.values.draws import Draw
 
+Pattern = Callable[[str, int], bytes]
+"""Makes the blob of so many elements of a datatype. Raises CaseFileError."""
+
 # Odd, so that its multiples visit every value. Its bytes all differ, so that a swapped or shifted
 # byte shows.
 _COUNTING_STEP = 0x9E3779B97F4A7C15
@@ -28,21 +30,8 @@ _FRACTIONS = 127
 _FEW = 1024  # elements; longer tensors are not kept to be used again
 
 
-@dataclass(frozen=True)
-class _FloatFormat:
-    """Sizes of a binary float in bits, in all and by part."""
-
-    width: int
-    exponent: int
-    mantissa: int
-
-
-_FLOAT_FORMATS = {
-    "FP16": _FloatFormat(16, 5, 10),
-    "BF16": _FloatFormat(16, 8, 7),
-    "FP32": _FloatFormat(32, 8, 23),
-    "FP64": _FloatFormat(64, 11, 52),
-}
+# The bits of binary floats: of the exponent and of the mantissa.
+_FLOAT_FORMATS = {"FP16": (5, 10), "BF16": (8, 7), "FP32": (8, 23), "FP64": (11, 52)}
 
 
 def value_pattern(
@@ -67,9 +56,11 @@ def value_pattern(
 
 
 def _written(name: str, datatype: str, count: int, skip: int) -> bytes:
-    make = _PATTERNS.get(name)
+    make = VALUE_PATTERNS.get(name)
     if make is None:
-        hint = did_you_mean(name, _PATTERNS, f"the patterns are {', '.join(sorted(_PATTERNS))}")
+        hint = did_you_mean(
+            name, VALUE_PATTERNS, f"the patterns are {', '.join(sorted(VALUE_PATTERNS))}"
+        )
         raise CaseFileError(f"unknown value pattern {name!r}: {hint}")
     blob = _made(name, datatype, count + skip) if count <= _FEW else make(datatype, count + skip)
     if not skip:
@@ -83,7 +74,7 @@ def _written(name: str, datatype: str, count: int, skip: int) -> bytes:
 @lru_cache(maxsize=512)
 def _made(name: str, datatype: str, count: int) -> bytes:
     """Most cases of a datatype have the same few short tensors."""
-    return _PATTERNS[name](datatype, count)
+    return VALUE_PATTERNS[name](datatype, count)
 
 
 def _filled(datatype: str, period: bytes, count: int) -> bytes:
@@ -147,7 +138,7 @@ def _extremes(datatype: str, count: int) -> bytes:
     kind = DATATYPES[datatype].kind
     if kind == "float":
         corners = _float_corners(datatype)
-        return _from_bits(datatype, corners.finite + corners.infinite, count)
+        return _from_bits(datatype, corners["finite"] + corners["infinite"], count)
     return _finite_extremes(datatype, count)
 
 
@@ -159,7 +150,7 @@ def _finite_extremes(datatype: str, count: int) -> bytes:
     if spec.kind == "bool":
         return _repeated(datatype, [True, False, False, True, True], count)
     if spec.kind == "float":
-        return _from_bits(datatype, _float_corners(datatype).finite, count)
+        return _from_bits(datatype, _float_corners(datatype)["finite"], count)
     width = 8 * (spec.size or 1)
     signed = 1 << (width - 1)
     asymmetric = int.from_bytes(bytes(range(1, width // 8 + 1)), "big")
@@ -167,48 +158,32 @@ def _finite_extremes(datatype: str, count: int) -> bytes:
     return _from_bits(datatype, corners, count)
 
 
-@dataclass(frozen=True)
-class _FloatCorners:
-    """The corner values of a float datatype, as bits."""
-
-    finite: list[int]
-    infinite: list[int]
-    quiet_nans: list[int]
-    signaling_nans: list[int]
-
-
 @cache
-def _float_corners(datatype: str) -> _FloatCorners:
-    layout = _FLOAT_FORMATS[datatype]
-    width, exponent, mantissa = layout.width, layout.exponent, layout.mantissa
-    sign = 1 << (width - 1)
+def _float_corners(datatype: str) -> Mapping[str, list[int]]:
+    """Return the corner values of a float datatype, as bits, by kind."""
+    exponent, mantissa = _FLOAT_FORMATS[datatype]
+    sign = 1 << (exponent + mantissa)
     infinity = ((1 << exponent) - 1) << mantissa
     largest, smallest_normal = infinity - 1, 1 << mantissa
-    one_third = (((1 << (exponent - 1)) - 3) << mantissa) | int("01" * 32, 2) & (
-        (1 << mantissa) - 1
-    )
+    fraction = (1 << mantissa) - 1
+    one_third = ((1 << (exponent - 1)) - 3) << mantissa | int("01" * 32, 2) & fraction
     positive = [0, 1, smallest_normal - 1, smallest_normal, one_third, largest]
     quiet = infinity | 1 << (mantissa - 1)
-    return _FloatCorners(
-        finite=[sign, *positive, *(sign | bits for bits in positive[1:])],
-        infinite=[infinity, sign | infinity],
-        quiet_nans=[quiet | 1, sign | quiet | 0x2A, quiet | ((1 << (mantissa - 1)) - 1)],
-        signaling_nans=[infinity | 1, sign | infinity | 0x15],
-    )
+    return {
+        "finite": [sign, *positive, *(sign | bits for bits in positive[1:])],
+        "infinite": [infinity, sign | infinity],
+        "quiet": [quiet | 1, sign | quiet | 0x2A, quiet | ((1 << (mantissa - 1)) - 1)],
+        "signaling": [infinity | 1, sign | infinity | 0x15],
+    }
 
 
-def _quiet_nans(datatype: str, count: int) -> bytes:
-    return _from_bits(datatype, _nan_corners(datatype).quiet_nans, count)
+def _nans(kind: Literal["quiet", "signaling"]) -> Pattern:
+    def make(datatype: str, count: int) -> bytes:
+        if datatype not in _FLOAT_FORMATS:
+            raise CaseFileError(f"{datatype} has no NaN")
+        return _from_bits(datatype, _float_corners(datatype)[kind], count)
 
-
-def _signaling_nans(datatype: str, count: int) -> bytes:
-    return _from_bits(datatype, _nan_corners(datatype).signaling_nans, count)
-
-
-def _nan_corners(datatype: str) -> _FloatCorners:
-    if datatype not in _FLOAT_FORMATS:
-        raise CaseFileError(f"{datatype} has no NaN")
-    return _float_corners(datatype)
+    return make
 
 
 def _beyond_double(datatype: str, count: int) -> bytes:
@@ -239,7 +214,7 @@ def _not_json(datatype: str, count: int) -> bytes:
     return _filled("UINT8", bytes(range(0xC1, 0xC8)), size * count)
 
 
-def _bytes_elements(*items: bytes) -> Callable[[str, int], bytes]:
+def _bytes_elements(*items: bytes) -> Pattern:
     def make(datatype: str, count: int) -> bytes:
         if datatype != "BYTES":
             raise CaseFileError(f"this value pattern is only for BYTES, not for {datatype}")
@@ -249,13 +224,9 @@ def _bytes_elements(*items: bytes) -> Callable[[str, int], bytes]:
     return make
 
 
-def _elements_of(size: int) -> Callable[[str, int], bytes]:
+def _elements_of(size: int) -> Pattern:
     """Elements of this many bytes each, made only when asked for: they may be long."""
-
-    def make(datatype: str, count: int) -> bytes:
-        return _bytes_elements(_long(size))(datatype, count)
-
-    return make
+    return lambda datatype, count: _bytes_elements(_long(size))(datatype, count)
 
 
 def _long(size: int) -> bytes:
@@ -266,13 +237,13 @@ def _long(size: int) -> bytes:
 
 _ascii = _bytes_elements(b"a", b"bc", b"conformance", b"0", b"with space", b"x" * 40)
 
-_PATTERNS: dict[str, Callable[[str, int], bytes]] = {
+VALUE_PATTERNS: dict[str, Pattern] = {
     "counting": _counting,
     "counting_in_json": _counting_in_json,
     "extremes": _extremes,
     "finite_extremes": _finite_extremes,
-    "quiet_nans": _quiet_nans,
-    "signalling_nans": _signaling_nans,
+    "quiet_nans": _nans("quiet"),
+    "signalling_nans": _nans("signaling"),
     "beyond_double": _beyond_double,
     "tenths": _tenths,
     "ones": _ones,
@@ -287,15 +258,12 @@ _PATTERNS: dict[str, Callable[[str, int], bytes]] = {
     "around_a_byte": _bytes_elements(*(_long(size) for size in (127, 128, 200, 255, 257))),
     "alike": _bytes_elements(_long(80) + b"a", _long(80) + b"b"),
     "long_element": _bytes_elements(_long(70_000), b"end"),
-    "element_of_1100": _elements_of(1100),
-    "element_of_65000": _elements_of(65_000),
-    "element_of_70000": _elements_of(70_000),
-    "element_of_1000000": _elements_of(1_000_000),
-    "element_of_1100000": _elements_of(1_100_000),
-    "element_of_64000000": _elements_of(64_000_000),
+    **{
+        f"element_of_{size}": _elements_of(size)
+        for size in (1100, 65_000, 70_000, 1_000_000, 1_100_000, 64_000_000)
+    },
     "one_byte": _bytes_elements(*(bytes([i]) for i in range(33, 127))),
     "invalid_utf8": _bytes_elements(b"\xff\xfe", b"ok"),
 }
-VALUE_PATTERNS = tuple(_PATTERNS)
 # Every byte of these is what they are about.
 _AS_WRITTEN = frozenset({"ones", "not_json", "invalid_utf8"})
