@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from v2_conformance.judging.compare import check_no_other_number
 from v2_conformance.judging.messages.errors import check_error_body, has_error_body
-from v2_conformance.judging.messages.json_facts import data_and_size
 from v2_conformance.judging.messages.response import (
     ReadMessage,
     codings_of,
+    data_and_size,
     read_document,
     validate,
 )

@@ -6,14 +6,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice, permutations
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
-from v2_conformance.judging.messages.json_facts import json_facts, keep_facts
 from v2_conformance.judging.messages.response_json import parse_noting
 from v2_conformance.judging.verdict import Finding, not_read
 from v2_conformance.protocol import content_codings
@@ -43,6 +42,7 @@ from v2_conformance.suite.causes.kinds import (
     BodyNotJson,
     BodyNotUtf8,
     BrokenCoding,
+    DataAndSize,
     HeaderLengthMissing,
     HeaderLengthNotJson,
     HeaderLengthPastBody,
@@ -193,14 +193,27 @@ def read_document(response: Response) -> tuple[dict[str, Any], int | None, int]:
     body = response.body
     header_length = read_header_length(response)
     end = json_end(header_length, body)
-    document, repeated = _document(body[:end], header_length, body)
-    keep_facts(response, json_facts(document, repeated))
+    document = _document(body[:end], header_length, body)
     validate("response", document)
     return document, header_length, end
 
 
 _MOST_ORDERS = 24  # every order of four blobs
 _MOST_REORDERED = 1 << 20  # bytes of a body whose blobs are read again
+
+
+def declared_sizes(outputs: Iterable[Any]) -> list[Any]:
+    """Return the sizes that a response's `outputs` declare, of any type."""
+    sizes = (parameters_of(entry).get(BINARY_DATA_SIZE) for entry in outputs)
+    return [size for size in sizes if size is not None]
+
+
+def data_and_size(outputs: Iterable[Any]) -> DataAndSize | None:
+    """Return the first of a response's `outputs` that has both data and a size (O11)."""
+    for entry in outputs:
+        if declared_sizes([entry]) and entry.get("data"):
+            return DataAndSize(printable(entry.get("name"), 60))
+    return None
 
 
 def json_end(header_length: int | None, body: Buffer) -> int:
@@ -242,12 +255,9 @@ def _in_json(message: str, instance: object) -> str:
     return json.dumps(instance) + message.removeprefix(python)
 
 
-def _document(
-    data: Buffer, header_length: int | None, body: Buffer
-) -> tuple[dict[str, Any], str | None]:
-    """Parse the JSON: see parse_noting. Raises Finding."""
+def _document(data: Buffer, header_length: int | None, body: Buffer) -> dict[str, Any]:
     try:
-        return parse_noting(data)
+        return parse_noting(data)[0]
     except MessageError as error:
         problem = printable(str(error))
         cause: Cause = BodyNotJson(len(body), problem)

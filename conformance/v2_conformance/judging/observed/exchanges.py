@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from v2_conformance.judging.checks import check_binary_type, check_json_type
+from v2_conformance.judging.checks import check_binary_type, check_data_or_size, check_json_type
 from v2_conformance.judging.messages.errors import is_error
 from v2_conformance.judging.messages.request import may_have_id
+from v2_conformance.judging.messages.response import declared_sizes
 from v2_conformance.judging.observed.look import Look
 from v2_conformance.judging.verdict import Finding, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH
@@ -29,6 +30,7 @@ from v2_conformance.suite.causes.kinds import (
     NotContinued,
     NothingObserved,
     ReadsNoDeeper,
+    RepeatedMember,
     StrayBytes,
     UnannouncedClose,
     WrongId,
@@ -239,7 +241,7 @@ def _ids(look: Look) -> bool:
     sent = look.request.id()
     if sent is None:
         return False
-    got = look.json.id
+    got = look.json.get("id")
     if got != sent:
         raise Finding(WrongId(ascii(sent)[:200], ascii(got)[:200]))
     return True
@@ -254,7 +256,7 @@ def _binary_types(look: Look) -> bool:
 
 def _json_types(look: Look) -> bool:
     response = look.response
-    if response is None or look.json is None or look.json.sized:
+    if response is None or look.json is None or declared_sizes(look.json["outputs"]):
         return False
     if response.values(HEADER_LENGTH):
         return False
@@ -265,16 +267,18 @@ def _json_types(look: Look) -> bool:
 def _unique_members(look: Look) -> bool:
     if look.json is None:
         return False
-    if look.json.repeated is not None:
-        raise Finding(look.json.repeated)
+    if look.repeated is not None:
+        raise Finding(RepeatedMember(printable(look.repeated, 60)))
     return True
 
 
 def _data_or_size(look: Look) -> bool:
-    if look.json is None or not look.blob_bytes or look.json.declared != look.blob_bytes:
+    if look.json is None or not look.blob_bytes:
         return False
-    if look.json.both is not None:
-        raise Finding(look.json.both)
+    outputs = look.json["outputs"]
+    if sum(n for n in declared_sizes(outputs) if isinstance(n, int)) != look.blob_bytes:
+        return False
+    check_data_or_size(outputs)
     return True
 
 

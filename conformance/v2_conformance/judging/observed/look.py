@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from v2_conformance.judging.messages.errors import check_error_body
-from v2_conformance.judging.messages.json_facts import JsonFacts, has_facts, json_facts, kept_facts
 from v2_conformance.judging.messages.request import ReadRequest, read_request
 from v2_conformance.judging.messages.response import decode_answer, read_header_length
 from v2_conformance.judging.messages.response_json import parse_noting
@@ -31,7 +31,8 @@ class Look:
     `response` is without its content coding, None if there is none that can be read, or no body to
     read, as of a HEAD. `error` is the
     response, if it is an error with the status of one. `json_end` is where the JSON of a successful
-    response ends, None if it cannot be found, and `json` what that of an inference shows.
+    response ends, None if it cannot be found, `json` that of an inference, and `repeated` the first
+    member that is in it twice.
     """
 
     def __init__(self, case: SentCase, exchange: Exchange) -> None:
@@ -42,7 +43,9 @@ class Look:
         self.response = response = None if self._bodiless else _decoded(exchange)
         self.error = response if response is not None and response.status >= 400 else None
         self.json_end = end = None if response is None else _json_end(response)
-        self.json = None if response is None or end is None else _json(response, end)
+        self.json, self.repeated = (
+            (None, None) if response is None or end is None else _parsed(response, end)
+        )
 
     @cached_property
     def request(self) -> ReadRequest:
@@ -112,10 +115,10 @@ def _json_end(response: Response) -> int | None:
     return end if end <= len(response.body) else None
 
 
-def _json(response: Response, end: int) -> JsonFacts | None:
-    if has_facts(response):
-        return kept_facts(response)
+def _parsed(response: Response, end: int) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the JSON of an inference, None if it is none, and its first duplicate member."""
     try:
-        return json_facts(*parse_noting(response.body[:end]))
+        document, repeated = parse_noting(response.body[:end])
     except MessageError:
-        return None
+        return None, None
+    return (document, repeated) if isinstance(document.get("outputs"), list) else (None, None)
