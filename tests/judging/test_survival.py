@@ -15,8 +15,6 @@ from v2_conformance.judging.survival import (
     Claims,
     answers_differ,
     needs_canary,
-    needs_the_dead,
-    of_several,
     skipped,
     stale,
     surplus,
@@ -31,7 +29,6 @@ from v2_conformance.suite.causes.kinds import (
     Accepted,
     BytesAfterResponse,
     DatatypesUnsupported,
-    KilledBy,
     ModelVersionUnknown,
     NoResponse,
     ProfileNotClaimed,
@@ -110,13 +107,6 @@ def test_a_role_that_is_optional_and_absent_blocks_nothing_and_has_its_reason() 
     assert trio == Verdict(Outcome.UNSUPPORTED, RoleAbsent("trio", "no such model"))
 
 
-def test_a_case_that_needs_the_dead_names_the_killer_and_what_is_dead() -> None:
-    killed = needs_the_dead(CASE, "S1/x")
-    assert killed == Verdict(Outcome.NOT_RUN, KilledBy("S1/x", INT32))
-    get = needs_the_dead(make_get("/v2"), "S1/x")
-    assert get == Verdict(Outcome.NOT_RUN, KilledBy("S1/x", None))
-
-
 # What an exchange costs and means.
 
 
@@ -155,14 +145,6 @@ def test_late_408_is_about_before(reused: bool, status: int, expected: bool) -> 
 
 
 # One verdict on several exchanges.
-
-
-def test_the_count_surrounds_the_cause_that_counts_if_some_are_wrong() -> None:
-    failed = Verdict(Outcome.FAIL, WRONG, "sent")
-    expected = Verdict(Outcome.FAIL, SeveralWrong(2, 20, WRONG), "sent")
-    assert of_several(failed, 2, 20) == expected
-    assert of_several(failed, 0, 20) == failed
-    assert of_several(Verdict(Outcome.PASS), 1, 20) == Verdict(Outcome.PASS)
 
 
 @pytest.mark.parametrize(

@@ -19,23 +19,20 @@ from v2_conformance.conversations.steps import (
     Step,
 )
 from v2_conformance.judging.asking import describe_request
+from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.known_good import Form, own_form
 from v2_conformance.judging.relations.rounding import only_rounded
 from v2_conformance.judging.survival import (
     hang_of,
     needs_canary,
-    needs_fresh_canary,
-    not_sent,
-    of_hang,
-    of_several,
-    on_same_connection,
     survived,
 )
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
-from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.kinds import RoundedBesideOthers
+from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.causes import Cause, SeveralWrong
+from v2_conformance.suite.causes.kinds import NoKnownGoodAnswer, RoundedBesideOthers, TimedOut
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
 from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
 from v2_conformance.wire.exchange import Exchange
@@ -101,7 +98,8 @@ def _request(case: RequestCase, known: Known) -> Conversation:
     requests = requests_of(case, known)
     silence = yield from _calibrated(case)
     if silence:
-        return Result(case, not_sent(case, silence))
+        cause = NoKnownGoodAnswer(case.model, printable(silence))
+        return Result(case, Verdict(Outcome.INCONCLUSIVE, cause))
     if case.together > 1:
         return (yield from _together(case, requests))
     if "client" in case.request:
@@ -169,7 +167,8 @@ def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
     bad = [item for item in judged if not item[0].outcome.harmless]
     unclear = [item for item in judged if item[0].outcome is not Outcome.PASS]
     verdict, sample = (bad or unclear or judged)[0]
-    verdict = of_several(verdict, len(bad), len(judged))
+    if bad and verdict.cause is not None:
+        verdict = replace(verdict, cause=SeveralWrong(len(bad), len(judged), verdict.cause))
     note = sample_note(len(judged), case.together)
     told = [sample.for_purpose(Purpose.SAMPLE, note)]
     if needs_canary(case, verdict.outcome):
@@ -208,9 +207,12 @@ def _survival(
     if heard is not None:
         told.append(heard.exchange)
         exact = heard.problem is None and heard.exchange.expected is None
-        if not needs_fresh_canary(case, verdict.outcome, exact):
+        ordinary = case.canary is None and not case.dangerous and verdict.outcome is Outcome.PASS
+        # Whether it also accepts new connections is checked once for each requirement.
+        if exact and ordinary and not case.last_negative:
             return verdict
-        same = on_same_connection(heard.exchange, heard.problem)
+        # If a gateway reached no server, a fresh connection shows whether there is one.
+        same = None if unavailable(heard.exchange) else heard.problem
     return (yield from _fresh_survival(case, verdict, told, same=same, own=own))
 
 
@@ -232,5 +234,7 @@ def _fresh_survival(
         told.append(heard.liveness.for_purpose(Purpose.LIVENESS))
     told.append(heard.exchange)
     if own is not None and same is None and heard.problem is None:
-        verdict = of_hang(verdict, hang_of(case, own, heard.exchange))
+        found = hang_of(case, own, heard.exchange)
+        if found is not None and isinstance(verdict.cause, TimedOut):
+            verdict = replace(verdict, outcome=Outcome.FAIL, cause=found)
     return survived(verdict, same, heard.problem, heard.liveness)

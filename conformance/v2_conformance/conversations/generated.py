@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import AskApart
-from v2_conformance.judging.survival import NO_USABLE_MODEL, Claims, skipped
+from v2_conformance.judging.survival import Claims, skipped
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import GeneratedCase, RequestCase
 from v2_conformance.suite.causes.causes import GeneratedFailure, left_dead
-from v2_conformance.suite.causes.kinds import GeneratedRequests
+from v2_conformance.suite.causes.kinds import GeneratedRequests, NoUsableModel
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Exchange
 
@@ -66,7 +66,7 @@ def generated(
         if came.verdict.outcome not in ANSWERED:
             break
     if not answered:
-        return Result(case, NO_USABLE_MODEL)
+        return Result(case, Verdict(Outcome.NOT_RUN, NoUsableModel()))
     bad = [one for one in answered if not one.outcome.harmless]
     wrong = [one for one in bad if one.outcome is Outcome.FAIL]
     # What killed a model explains the cases that name it as their killer.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 from v2_conformance.judging.compare import check_no_other_number
 from v2_conformance.judging.messages.errors import check_error_body, has_error_body
 from v2_conformance.judging.messages.response import (
+    HasFields,
     ReadMessage,
     codings_of,
     data_and_size,
@@ -58,21 +59,14 @@ def apply_checks(
         CHECKS[name](prepared, response, message)
 
 
-class Typed(Protocol):
-    """A request or a response, as far as its Content-Type goes."""
-
-    def value(self, name: str) -> str | None:
-        """The first value of the field `name`."""
-
-
-def check_json_type(response: Typed) -> None:
+def check_json_type(message: HasFields) -> None:
     """Raise Finding unless the Content-Type is JSON."""
-    _check_type(response, f"{JSON_TYPE} or another JSON type", _is_json)
+    _check_type(message, f"{JSON_TYPE} or another JSON type", _is_json)
 
 
-def check_binary_type(response: Typed) -> None:
+def check_binary_type(message: HasFields) -> None:
     """Raise Finding unless the Content-Type can be that of JSON that blobs follow."""
-    _check_type(response, f"{OCTET_STREAM} or another binary type", _is_binary)
+    _check_type(message, f"{OCTET_STREAM} or another binary type", _is_binary)
 
 
 def check_data_or_size(outputs: Iterable[Any]) -> None:
@@ -82,8 +76,8 @@ def check_data_or_size(outputs: Iterable[Any]) -> None:
         raise Finding(found)
 
 
-def _check_type(response: Typed, expected: str, fits: Callable[[str, str], bool]) -> None:
-    got = response.value("content-type")
+def _check_type(message: HasFields, expected: str, fits: Callable[[str, str], bool]) -> None:
+    got = next(iter(message.values("content-type")), None)
     named = None if got is None else _MEDIA_TYPE.fullmatch(got.lower())
     if named is None or not fits(named[1], named[2]):
         raise Finding(WrongContentType(expected, None if got is None else printable(got, 200)))

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
+from v2_conformance.judging.messages.response import HasFields
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
 from v2_conformance.suite.causes.base import counted
@@ -33,10 +33,6 @@ ones, JSON inputs with binary outputs, and plain JSON."""
 _CLEAR = frozenset({Outcome.PASS, Outcome.FAIL, Outcome.DISPUTED, Outcome.UNSUPPORTED})
 
 
-class _Fields(Protocol):
-    def values(self, name: str) -> list[str]: ...
-
-
 @dataclass(frozen=True)
 class Tried:
     """One case, with its requests and the whole response to each, None if there was none."""
@@ -52,14 +48,14 @@ class Tried:
         return [
             answer.status
             for request, answer in self.exchanges
-            if answer is not None and answer.status >= 400 and has_blob(request)
+            if answer is not None and answer.status >= 400 and _has_blob(request)
         ]
 
     @property
     def is_served(self) -> bool:
         """True if a request with a blob was accepted, or a response had binary data."""
         return any(
-            answer is not None and answer.status < 400 and (is_binary(answer) or has_blob(request))
+            answer is not None and answer.status < 400 and (is_binary(answer) or _has_blob(request))
             for request, answer in self.exchanges
         )
 
@@ -71,21 +67,18 @@ class Tried:
         if self.requirement not in SHOWN_BY:
             return False
         if self.requirement == _METADATA:
-            return not (self.outcome is Outcome.FAIL and all(map(_is_json, self._answers)))
+            all_json = all(_is_json(answer) for _, answer in self.exchanges)
+            return self.outcome is not Outcome.FAIL or not all_json
         if self.outcome not in _CLEAR and not isinstance(self.cause, RoleAbsent):
             return True
-        return any(a is None or (a.status < 400 and not _is_json(a)) for a in self._answers)
+        return any(a is None or (a.status < 400 and not _is_json(a)) for _, a in self.exchanges)
 
     @property
     def shows_json(self) -> bool:
         """True if plain JSON inference got the right answer."""
         if self.requirement == _METADATA or self.outcome is not Outcome.PASS:
             return False
-        return any(a is not None and a.status < 400 for a in self._answers)
-
-    @property
-    def _answers(self) -> list[Response | None]:
-        return [answer for _, answer in self.exchanges]
+        return any(a is not None and a.status < 400 for _, a in self.exchanges)
 
 
 def left_out(
@@ -115,7 +108,7 @@ def left_out(
     )
 
 
-def has_blob(request: Buffer) -> bool:
+def _has_blob(request: Buffer) -> bool:
     """Return True if a request's header length says that something follows its JSON.
 
     A body that is all JSON is not one: a server that ignores the header may well serve it.
@@ -126,7 +119,7 @@ def has_blob(request: Buffer) -> bool:
     return length is not None and length < len(data) - head.end and not _parses(data[head.end :])
 
 
-def is_binary(answer: _Fields) -> bool:
+def is_binary(answer: HasFields) -> bool:
     """Return True if a response says that it has binary data."""
     return bool(answer.values(HEADER_LENGTH.lower()))
 

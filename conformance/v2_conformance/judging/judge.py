@@ -110,7 +110,7 @@ def judge_success(
 def _decoded(prepared: Prepared, response: Response) -> Response:
     if not response.whole:  # half of a coding decodes to nothing that the server said
         return response
-    return decode_body(response, prepared.codings, limit=lambda: decoded_limit(prepared.body_size))
+    return decode_body(response, prepared.codings, limit=decoded_limit(prepared.body_size))
 
 
 def _judge_second(prepared: Prepared, response: Response) -> None:

@@ -1,5 +1,17 @@
 """Decides whether a case is sent at all, and whether the server survived it.
 
+A server may answer a malformed request with an error, but must go on serving: correct requests to
+other clients, and the next ones on the same connection. No response shows that. So known-good
+requests (*canaries*) follow a case that may do harm: one on the case's own connection, which shows
+that server and client agree on where the next message begins, and one on a fresh connection, which
+shows that the server accepts others. What a canary has to get was found before any case
+(calibration), because a server that never answers a form exactly has not died of a case.
+
+A canary that gets a wrong answer makes `DidNotSurvive` of whatever the case itself came to. A
+server that asks to wait has not died, and a gateway that reaches no server says nothing about the
+connection. If no answer came to the case in time, but the canary on a fresh connection was answered
+at once, the server hung in that request (`Hung`), which is a failure; otherwise nothing is known.
+
 Pure: the engine finds outcomes with it, and `verifying` finds them again from recorded bytes.
 """
 
@@ -10,7 +22,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from v2_conformance.judging.availability import down, unavailable
+from v2_conformance.judging.availability import down
 from v2_conformance.judging.compare import FLOATS
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.verdict import Verdict
@@ -31,14 +43,9 @@ from v2_conformance.suite.causes.kinds import (
     ExtensionLeftOut,
     Flooded,
     Hung,
-    KilledBy,
     ModelVersionUnknown,
-    NoKnownGoodAnswer,
-    NoUsableModel,
-    OutOfTime,
     ProfileNotClaimed,
     RoleAbsent,
-    TimedOut,
     Unavailable,
     WasDown,
 )
@@ -61,7 +68,6 @@ _BYTES_A_SECOND = 1024 * 1024
 
 FLOODED = Verdict(Outcome.INCONCLUSIVE, Flooded(MOST_SURPLUS))
 LEFT_OUT = Verdict(Outcome.NOT_RUN, ExtensionLeftOut())
-NO_USABLE_MODEL = Verdict(Outcome.NOT_RUN, NoUsableModel())
 
 
 @dataclass(frozen=True)
@@ -106,21 +112,6 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     return None
 
 
-def needs_the_dead(case: Case, killer: str) -> Verdict:
-    """Return the verdict on a case that needs what the case `killer` killed."""
-    return Verdict(Outcome.NOT_RUN, KilledBy(killer, case.role))
-
-
-def not_sent(case: RequestCase, silence: str) -> Verdict:
-    """Return the verdict on a case whose model answers no known-good request."""
-    return Verdict(Outcome.INCONCLUSIVE, NoKnownGoodAnswer(case.model, printable(silence)))
-
-
-def out_of_time(limit_s: float) -> Verdict:
-    """Return the verdict on a case that a run has no time for."""
-    return Verdict(Outcome.NOT_RUN, OutOfTime(limit_s))
-
-
 def time_needed_s(size: int, pauses_s: float, known_good_s: float) -> float:
     """Return how long a request of `size` bytes may take on a server, given the time of its
     known-good ones.
@@ -146,15 +137,6 @@ def hang_of(case: RequestCase, own: Exchange, canary: Exchange) -> Hung | None:
     return Hung(round(took_s, 1), len(own.received), round(canary.duration_ms))
 
 
-def of_hang(verdict: Verdict, found: Hung | None) -> Verdict:
-    """Return `verdict`, or a failure if all that was known is that the server gave no answer: it
-    hung.
-    """
-    if found is None or not isinstance(verdict.cause, TimedOut):
-        return verdict
-    return replace(verdict, outcome=Outcome.FAIL, cause=found)
-
-
 def surplus(exchange: Exchange, answer: int = 0) -> int:
     """Return how many of a response's kept bytes no server needs for that request, tensors of
     `answer` bytes and some words. What was cut off as too large may have had no end.
@@ -178,16 +160,9 @@ def stale(exchange: Exchange) -> bool:
     return exchange.ending in (Ending.CLOSED, Ending.RESET) and not exchange.received
 
 
-def of_several(verdict: Verdict, wrong: int, total: int) -> Verdict:
-    """Return the verdict on `total` exchanges of a case; `verdict` is on the one that counts."""
-    if not wrong or verdict.cause is None:
-        return verdict
-    return replace(verdict, cause=SeveralWrong(wrong, total, verdict.cause))
-
-
 def without_count(cause: Cause | None) -> Cause | None:
-    """Return a cause without what `of_several` or `passed_again` wrapped around it,
-    and without the concurrent cases.
+    """Return a cause without the number of answers that were wrong, what `passed_again` wrapped
+    around it, and the concurrent cases.
     """
     if isinstance(cause, SeveralWrong):
         return cause.first
@@ -222,17 +197,15 @@ def withdrawn(
     is among those that do not repeat their answers, by role; else None.
     """
     known = next((differing[r.model] for r in judged_by(case) if r.model in differing), None)
-    return None if known is None else _of_differing(verdict, known)
+    if known is None:
+        return None
+    return replace(verdict, outcome=Outcome.INCONCLUSIVE, cause=known)
 
 
 def judged_by(case: RelationCase) -> list[RelationCase]:
     """Return the requests of a case whose answers it is judged by."""
     requests = (case, *case.members, *case.next)
     return [one for one in requests if isinstance(one, RelationCase)]
-
-
-def _of_differing(verdict: Verdict, cause: AnswersDiffer) -> Verdict:
-    return replace(verdict, outcome=Outcome.INCONCLUSIVE, cause=cause)
 
 
 def passed_again(verdict: Verdict, first: Verdict) -> Verdict:
@@ -252,26 +225,6 @@ def needs_canary(case: Case, outcome: Outcome) -> bool:
         answered = outcome in (Outcome.PASS, Outcome.DISPUTED)
         return case.negative or case.canary is not None or not answered
     return False
-
-
-def needs_fresh_canary(case: RequestCase, outcome: Outcome, exact: bool) -> bool:
-    """Return True if a canary on a fresh connection has to follow the one on the case's own.
-
-    `outcome` is the case's, before any canary; `exact` says whether the server answered the first
-    canary exactly. If it did, it is alive and in step with the stream. Whether it also accepts new
-    connections is checked once for each requirement.
-    """
-    ordinary = case.canary is None and not case.dangerous
-    return not (ordinary and exact and outcome is Outcome.PASS) or case.last_negative
-
-
-def on_same_connection(exchange: Exchange, problem: Cause | None) -> Cause | None:
-    """Return what a canary's `problem` on the case's own connection says about the server.
-
-    Return None if a gateway says that it reached no server: a fresh connection shows whether there
-    is one.
-    """
-    return None if unavailable(exchange) else problem
 
 
 def survived(

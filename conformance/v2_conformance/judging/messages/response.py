@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, permutations
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -101,14 +101,6 @@ def codings_of(response: Response) -> list[str]:
     return codings_in(values) if values else []
 
 
-def asked_size(request: Buffer) -> int:
-    """Return roughly how many bytes a recorded request decodes to. A content coding can shrink it
-    to a thousandth.
-    """
-    head = read_head(bytes(request[:_LONGEST_HEAD]))
-    return len(request) * (_CODED_FACTOR if head.values("content-encoding") else 1)
-
-
 def decoded_limit(asked: int) -> int:
     """Return the most bytes to which the answer to a request of `asked` bytes may decode, as a
     guard against bombs: as many as it may have without a content coding.
@@ -120,37 +112,19 @@ def decode_body(
     response: Response,
     allowed: Collection[str] = content_codings.CODINGS,
     *,
-    limit: int | Callable[[], int] = Limits.response,
+    limit: int = Limits.response,
 ) -> Response:
-    """Return the response with its body decoded from the content coding, which `allowed` names.
+    """Return the response with its body, of at most `limit` bytes, decoded from the content coding.
 
-    The body may decode to `limit` bytes; `limit` is called only for the few responses with a
-    coding. Raises Finding for a coding that was not asked for, is not named or does not match the
-    bytes (Z4).
+    Raises Finding for a coding that is not `allowed`, is not named or does not match the bytes
+    (Z4).
     """
     names = codings_of(response)
-    if names:
-        return _decode(response, names, allowed, limit if isinstance(limit, int) else limit())
-    return _not_coded(response)
-
-
-def decode_answer(response: Response, request: Buffer) -> Response:
-    """Decode the answer to a recorded request, in any coding that the suite knows:
-    see decode_body.
-    """
-    return decode_body(response, limit=lambda: decoded_limit(asked_size(request)))
-
-
-def _not_coded(response: Response) -> Response:
-    seems = content_codings.looks_like(response.body)
-    if seems is not None:
-        raise Finding(UndeclaredCoding(seems))
-    return response
-
-
-def _decode(
-    response: Response, names: Sequence[str], allowed: Collection[str], limit: int
-) -> Response:
+    if not names:
+        coding = content_codings.looks_like(response.body)
+        if coding is not None:
+            raise Finding(UndeclaredCoding(coding))
+        return response
     coding = content_codings.known(names[0]) if len(names) == 1 else None
     if coding is None or coding not in allowed:
         raise Finding(UnrequestedCoding(_quoted(names), tuple(sorted(allowed))))
@@ -159,6 +133,19 @@ def _decode(
     except content_codings.CodingError as error:
         raise Finding(BrokenCoding(coding, printable(str(error)))) from error
     return replace(response, body=body)
+
+
+def decode_answer(response: Response, request: Buffer) -> Response:
+    """Decode the answer to a recorded request, in any coding that the suite knows: see decode_body.
+
+    A content coding can shrink a request to a thousandth.
+    """
+    if not codings_of(response):
+        return decode_body(response)
+    coded = read_head(bytes(request[:_LONGEST_HEAD])).values("content-encoding")
+    return decode_body(
+        response, limit=decoded_limit(len(request) * (_CODED_FACTOR if coded else 1))
+    )
 
 
 def read_header_length(message: HasFields) -> int | None:

@@ -23,8 +23,6 @@ from v2_conformance.judging.survival import (
     LEFT_OUT,
     MOST_SURPLUS,
     Claims,
-    needs_the_dead,
-    out_of_time,
     skipped,
     surplus,
 )
@@ -39,7 +37,7 @@ from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.kinds import InvalidCase, SuiteError
+from v2_conformance.suite.causes.kinds import InvalidCase, KilledBy, OutOfTime, SuiteError
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.stand_ins import stood_in
 from v2_conformance.wire.transport import Transport
@@ -170,12 +168,12 @@ class Engine:
         for role in case.roles or (None,):
             killer = self.deaths.killer_of(role)
             if killer is not None:
-                return needs_the_dead(case, killer)
+                return Verdict(Outcome.NOT_RUN, KilledBy(killer, case.role))
         if self._surplus > MOST_SURPLUS:
             return FLOODED
         if self._budget.spent:
             self.out_of_time = True
-            return out_of_time(self._budget.limit_s)
+            return Verdict(Outcome.NOT_RUN, OutOfTime(self._budget.limit_s))
         return None
 
     def _alone(self, case: RequestCase | GetCase) -> Result:
