@@ -94,7 +94,6 @@ def _get(case: GetCase, known: Known) -> Conversation:
 
 
 def _request(case: RequestCase, known: Known) -> Conversation:
-    """Calibrate what the case needs, then send it as it says."""
     requests = requests_of(case, known)
     silence = yield from _calibrated(case)
     if silence:
@@ -177,7 +176,6 @@ def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
 
 
 def _judged_beside(case: RequestCase, prepared: Prepared, exchange: Exchange) -> Verdict:
-    """Return the verdict on one of several requests that were sent at once."""
     verdict = judge(case, prepared, exchange)
     if verdict.outcome.harmless or not only_rounded(case, prepared, exchange):
         return verdict
@@ -185,7 +183,6 @@ def _judged_beside(case: RequestCase, prepared: Prepared, exchange: Exchange) ->
 
 
 def _calibrated(case: RequestCase) -> Generator[Step, Any, str]:
-    """Calibrate what the case needs; return why it cannot be sent, or "" if it can."""
     for role, form in known_good_needed(case):
         silence: str = yield Calibrate(role, form)
         dispensable = form != "binary" and case.canary != "json"

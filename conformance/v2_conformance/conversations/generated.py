@@ -26,8 +26,6 @@ ANSWERED = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.FAIL)
 
 @dataclass(frozen=True)
 class _Answered:
-    """Outcome of one generated request."""
-
     asked: AskApart
     came: Result
 

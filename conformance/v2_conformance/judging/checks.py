@@ -212,7 +212,6 @@ def _not_encoded(_: Prepared, response: Response, __: ReadMessage | None) -> Non
 
 
 def _no_other_number(prepared: Prepared, response: Response, _: ReadMessage | None) -> None:
-    """Raise Finding unless JSON for a non-finite element is anything but another number."""
     outputs = {entry["name"]: entry for entry in read_document(response)[0]["outputs"]}
     for item in prepared.expected:
         data = outputs.get(item.tensor.name, {}).get("data")

@@ -191,7 +191,6 @@ def first_differing_byte(left: Buffer, right: Buffer) -> int | None:
 
 
 def _tolerated(datatype: str, left: Buffer, right: Buffer, tolerance: Tolerance) -> bytes:
-    """Return `right` with the elements of `left` that are close enough in their place."""
     a, b = (np.array(to_values(datatype, blob), np.float64) for blob in (left, right))
     close = np.isclose(b, a, rtol=tolerance.rtol, atol=tolerance.atol, equal_nan=True)
     size = DATATYPES[datatype].size or 1
@@ -289,7 +288,6 @@ def _compare_elements(label: str, blob: Buffer, got: ReadOutput) -> None:
 
 
 def _value(data: bytes) -> str:
-    """Return a BYTES element for people: its length, and its start as a bytes literal."""
     shown = repr(data[:_SHOWN]) + ("…" if len(data) > _SHOWN else "")
     return f"{len(data)} bytes, {shown}"
 

@@ -114,7 +114,6 @@ def _decoded(prepared: Prepared, response: Response) -> Response:
 
 
 def _judge_second(prepared: Prepared, response: Response) -> None:
-    """Raise Finding unless the pipelined request, which is an ordinary one, has its answer."""
     try:
         judge_success(prepared.expected, _decoded(prepared, response))
     except Finding as finding:
@@ -137,7 +136,6 @@ def canary_problem(expected: tuple[Expected, ...], exchange: Exchange) -> Cause 
 def _unanswered(
     case: RequestCase | GetCase, prepared: Prepared, response: Response
 ) -> tuple[Outcome, Cause] | None:
-    """Return what comes of the case if the server asks to wait, or declines to answer."""
     if asks_to_wait(response):
         return Outcome.INCONCLUSIVE, plea(response)
     declined = _declined(case, prepared, response)
@@ -234,7 +232,6 @@ def _check_json(case: RequestCase, response: Response) -> None:
 
 
 def _accepted(case: RequestCase, prepared: Prepared, response: Response) -> Finding:
-    """Return the verdict on an accepted request that `case` wants rejected."""
     if case.expect.get("accepted") == "unsupported":
         return Untested(NoErrorToJudge(response.status))
     if "exact" in case.expect and not _all_known(prepared.expected):
@@ -284,7 +281,6 @@ def _without_response(
 
 
 def _of_ending(prepared: Prepared, exchange: Exchange) -> tuple[Outcome, Cause]:
-    """Return the verdict on an exchange without a whole response."""
     ending, partial = exchange.ending, exchange.partial
     received, detail = len(exchange.received), printable(exchange.detail)
     if ending is Ending.REFUSED:

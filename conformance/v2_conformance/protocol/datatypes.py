@@ -120,8 +120,6 @@ def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
 
 
 class _Lengths(dict[bytes, int]):
-    """Lengths that each distinct prefix states."""
-
     def __missing__(self, prefix: bytes) -> int:
         length: int = _PREFIX.unpack(prefix)[0]  # an error if it was cut off
         self[prefix] = length
@@ -129,7 +127,6 @@ class _Lengths(dict[bytes, int]):
 
 
 def _first_cut(data: bytes) -> ElementError:
-    """Return what is wrong with a BYTES blob that ends inside an element or a length."""
     index, offset, length = _cut(data)
     if length is None:
         return ElementError(
@@ -349,7 +346,6 @@ def _nest(values: list[Any], shape: Shape) -> Any:
 
 
 def _flatten(data: object, shape: Shape) -> tuple[list[Any], set[type]]:
-    """The elements of a `data` array, and their types."""
     if not isinstance(data, list):
         if shape == ():
             return [data], {type(data)}

@@ -258,7 +258,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _repeated(pairs: list[tuple[str, Any]]) -> str:
-    """The first name that occurs twice."""
     seen: set[str] = set()
     return next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
 

@@ -192,7 +192,6 @@ def _exception(
 
 
 def _changed(entry: Mapping[str, Any], item: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
-    """Return the entry of a case to which an exception applies."""
     changed = {**entry, **{name: item[name] for name in ("level", "blocks") if name in item}}
     outcome = "outcome" if kind == "case" else "reading"
     expected = {outcome: item.get("outcome"), "exact": item.get("exact")}
@@ -310,7 +309,6 @@ def _with_others(case: RequestCase, entry: Mapping[str, Any]) -> RequestCase:
 
 
 def _other(case: RequestCase, given: Mapping[str, Any], expect: Mapping[str, Any]) -> RequestCase:
-    """Return another request that belongs to `case`, to its model unless it names another one."""
     role = given.get("model", case.model)
     _in_contract(case.id, role)
     return RequestCase(

@@ -309,13 +309,11 @@ class RequestCase(CaseBase):
 
 @cache
 def _profiles_of(roles: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the profiles of the models in these roles; a model that was named has none."""
     return tuple(contract()[role].profile for role in roles if role in contract())
 
 
 @cache
 def _datatypes_of(roles: tuple[str, ...]) -> frozenset[str]:
-    """Return the datatypes of the inputs of the models in these roles."""
     return frozenset(spec.datatype for role in roles for spec in contract()[role].inputs)
 
 

@@ -122,7 +122,6 @@ def apply(
 
 
 def _misfit(given: Variation, present: Collection[str], before: Sequence[Variation]) -> str | None:
-    """Return why the variation cannot be used, None if it can."""
     missing = next((need for need in given.needs if need not in present), None)
     if missing is not None:
         return f"it needs {missing}"
@@ -134,7 +133,6 @@ def _misfit(given: Variation, present: Collection[str], before: Sequence[Variati
 
 
 def _taken(given: Variation, request: Mapping[str, Any]) -> Iterator[str]:
-    """Members of the request that the variation would replace."""
     for name in given.request:
         free = name not in request or (name == "delivery" and request[name] == "whole")
         kept = name == "delivery" and given.operation == "chunks" and _chunked(request)
@@ -187,7 +185,6 @@ def _datatype(entry: Mapping[str, Any], model: ModelContract) -> str:
 
 
 def _delivery(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`delivery`, if it cuts the body."""
     delivery = request.get("delivery")
     return delivery if isinstance(delivery, dict) else {}
 

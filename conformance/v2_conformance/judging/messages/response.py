@@ -320,7 +320,6 @@ def _of_another_order(
 
 
 def _newline(body: Buffer, json_end: int, end: int) -> Literal["behind_json", "at_end"] | None:
-    """Return where the only byte that belongs to nothing is, if it is a newline."""
     if body[json_end] == _NEWLINE:
         return "behind_json"
     return "at_end" if body[end] == _NEWLINE else None
@@ -397,7 +396,6 @@ def _as_text(word: bytes) -> str | None:
 
 
 def _quoted(values: Sequence[str]) -> tuple[str, ...]:
-    """Return the first values of a header field, printable."""
     return tuple(printable(value, 60) for value in values[:_SHOWN])
 
 

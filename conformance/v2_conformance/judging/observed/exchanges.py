@@ -8,7 +8,7 @@ matter: concurrent cases, and a report that is judged again, give the same resul
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
@@ -74,36 +74,26 @@ class Observation(msgspec.Struct, frozen=True):
 
 def observe(case: SentCase, exchanges: Iterable[Exchange]) -> tuple[Observation, ...]:
     """Return what the recorded exchanges of a case show about every observed rule."""
-    looks = [Look(case, exchange) for exchange in exchanges]
     judged: Counter[Observed] = Counter()
     wrong: dict[Observed, list[Cause]] = {}
-    # Almost all responses break no rule of HTTP, and so show as much of one as of another.
-    unbroken = not any(look.syntax.broken for look in looks)
-    if unbroken:
-        showing = list(filter(_shows_syntax, looks))
-        judged = Counter(_observed_by(rule, look) for look in showing for rule in _RULES)
-    for look in looks:
-        for rule, check in _checks(look, unbroken=unbroken):
-            what = _observed_by(rule, look)
+    for look in (Look(case, exchange) for exchange in exchanges):
+        for rule, check in _CHECKS.items():
+            old_client = look.request.version == "1.0"
+            what = _BY_HTTP_1_0.get(rule, rule) if old_client else rule
             try:
                 shown = check(look)
             except Finding as finding:
                 shown = True
                 wrong.setdefault(what, []).append(finding.cause)
             judged[what] += shown
-    return tuple(
-        _seen(what, case, count, wrong.get(what, ())) for what, count in judged.items() if count
-    )
-
-
-def _observed_by(rule: Observed, look: Look) -> Observed:
-    """Return the name under which the exchange shows `rule`: some have another by HTTP/1.0."""
-    return _BY_HTTP_1_0.get(rule, rule) if look.request.version == "1.0" else rule
-
-
-def _seen(what: Observed, case: SentCase, judged: int, wrong: Sequence[Cause]) -> Observation:
-    first = wrong[0] if wrong else None
-    return Observation(what, case.id, judged, len(wrong), first, case.rare and bool(wrong))
+    found = []
+    for what, count in judged.items():
+        causes = wrong.get(what)
+        if causes:
+            found.append(Observation(what, case.id, count, len(causes), causes[0], case.rare))
+        elif count:
+            found.append(Observation(what, case.id, count, 0))
+    return tuple(found)
 
 
 class Observations:
@@ -131,7 +121,10 @@ class Observations:
         """Return the verdict on the observed `case`, from everything that was added."""
         found = list(self._seen.get(case.observed, {}).values())
         judged = sum(one.judged for one in found)
-        wrong = sorted((one for one in found if one.first is not None), key=_by_weight)
+        # Those about requests of ordinary clients before those about rare ones.
+        wrong = sorted(
+            (one for one in found if one.first is not None), key=lambda one: (one.rare, one.case)
+        )
         count = sum(one.wrong for one in wrong)
         if not judged or (case.observed in OF_ABILITIES and count == judged):
             answers = sum(one.judged for one in self._seen.get("status_lines", {}).values())
@@ -145,25 +138,8 @@ class Observations:
         return Verdict(Outcome.FAIL, cause)
 
 
-def _by_weight(seen: Observation) -> tuple[bool, str]:
-    """Sort findings about requests of ordinary clients before those about rare ones."""
-    return seen.rare, seen.case
-
-
 Check = Callable[[Look], bool]
 """A check of an exchange: True if it shows the thing. Raises Finding if it does not keep it."""
-_Checks = tuple[tuple[Observed, Check], ...]
-
-
-def _checks(look: Look, *, unbroken: bool) -> _Checks:
-    """Return the checks that apply to an exchange, without HTTP's rules if it has broken none of
-    them.
-    """
-    if look.error is not None or look.unlabeled_error is not None:
-        checks = _OF_ERRORS
-    else:
-        checks = _OF_ANY if look.json is None else _OF_INFERENCES
-    return checks if unbroken else (*checks, *_OF_SYNTAX)
 
 
 def _error_status(look: Look) -> bool:
@@ -283,23 +259,14 @@ def _data_or_size(look: Look) -> bool:
 
 
 def _keeps(rules: Collection[HttpRule]) -> Check:
-    """Return a check that a response breaks none of HTTP's `rules`."""
-
     def check(look: Look) -> bool:
         broken = look.syntax.first_of(rules)
         if broken is not None:
             raise Finding(broken)
-        return _shows_syntax(look)
+        # An incomplete response can break a rule, but not show that it is kept.
+        return look.syntax.judged and look.exchange.ending in (Ending.COMPLETE, Ending.MALFORMED)
 
     return check
-
-
-def _shows_syntax(look: Look) -> bool:
-    """Return True if an exchange that breaks none of HTTP's rules shows that a server keeps them:
-    an incomplete response can break a rule, but not show that it is kept.
-    """
-    whole = look.exchange.ending in (Ending.COMPLETE, Ending.MALFORMED)
-    return whole and look.syntax.judged
 
 
 def _nothing_after(look: Look) -> bool:
@@ -360,25 +327,19 @@ _BY_HTTP_1_0: Mapping[Observed, Observed] = {
 }
 """Rules that are stricter for clients of HTTP/1.0, which have cases of their own."""
 
-_OF_ANY: _Checks = (
-    ("error_status", _error_status),
-    ("nothing_after", _nothing_after),
-    ("announced_closes", _announced_closes),
-    ("continues", _continues),
-)
-_OF_ERRORS: _Checks = (
-    *_OF_ANY,
-    ("error_bodies", _error_bodies),
-    ("client_errors", _client_errors),
-    ("error_types", _error_types),
-    ("error_header_lengths", _error_header_lengths),
-)
-_OF_INFERENCES: _Checks = (
-    *_OF_ANY,
-    ("ids", _ids),
-    ("binary_types", _binary_types),
-    ("json_types", _json_types),
-    ("unique_members", _unique_members),
-    ("data_or_size", _data_or_size),
-)
-_OF_SYNTAX: _Checks = tuple((what, _keeps(rules)) for what, rules in _RULES.items())
+_CHECKS: Mapping[Observed, Check] = {
+    "error_status": _error_status,
+    "nothing_after": _nothing_after,
+    "announced_closes": _announced_closes,
+    "continues": _continues,
+    "error_bodies": _error_bodies,
+    "client_errors": _client_errors,
+    "error_types": _error_types,
+    "error_header_lengths": _error_header_lengths,
+    "ids": _ids,
+    "binary_types": _binary_types,
+    "json_types": _json_types,
+    "unique_members": _unique_members,
+    "data_or_size": _data_or_size,
+    **{what: _keeps(rules) for what, rules in _RULES.items()},
+}

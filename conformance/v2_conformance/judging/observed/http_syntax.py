@@ -159,7 +159,6 @@ class _Reading:
             self._break("line_end", bare)
 
     def _status(self, head: Head) -> int | None:
-        """Return the status of a head as a client reads it, None if there is none to read."""
         if not _STATUS_LINE.fullmatch(head.first):
             self._break("status_line", head.first)
         if head.is_interim:
@@ -196,7 +195,6 @@ class _Reading:
                 self._break("repeated_field", name + b": " + b" and ".join(values))
 
     def _framing(self, status: int, fields: _Fields, *, old: bool) -> bool:
-        """Return True if the body comes in chunks, as a client reads it."""
         lengths = _values(fields, _LENGTH)
         listed = b", ".join(_values(fields, _CODING)).lower()
         codings = [coding.strip(b" \t") for coding in listed.split(b",") if coding.strip(b" \t")]
@@ -263,7 +261,6 @@ def wrong_in_chunk(data: bytes, chunk: Chunk) -> int | None:
 
 
 def _begins(data: bytes, at: int) -> bool:
-    """Return True if a status line begins at `at`, as far as the bytes go."""
     return _BEGINNING.startswith(data[at : at + len(_BEGINNING)])
 
 

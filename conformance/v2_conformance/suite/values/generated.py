@@ -149,7 +149,6 @@ def _plain_number(datatype: str) -> st.SearchStrategy[bytes]:
 
 @cache
 def _id() -> st.SearchStrategy[str]:
-    """A plain id: limits on others are V4's."""
     return st.text(_PLAIN_CHARACTERS, min_size=1, max_size=40)
 
 
@@ -170,7 +169,6 @@ def _writable(character: str) -> bool:
 def _outputs(
     draw: Draw, model: ModelContract, representable: dict[int, bool]
 ) -> tuple[Entry, dict[int, str]]:
-    """The members of the request that select outputs, and the form each output must have."""
     default = draw(st.sampled_from([None, True, False]))
     request: Entry = {} if default is None else {"parameters": {"binary_data_output": default}}
     tensors = range(len(model.outputs))
