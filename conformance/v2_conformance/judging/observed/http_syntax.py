@@ -37,18 +37,6 @@ _FRAMING = (_LENGTH, _CODING)
 # Fields that hold one value, and by which a client knows the body's type or finds its tensors.
 _ONCE = (b"content-type", HEADER_LENGTH.lower().encode())
 
-_LONGEST_PLAIN = 8000
-# The head of a final response that breaks no rule of its own: each byte belongs to one part of one
-# line, so that it is found or not in time that grows with its length alone.
-_PLAIN_HEAD = re.compile(
-    rb"HTTP/1\.[01] ([2-5][0-9][0-9]) [\t -~\x80-\xff]*\r\n"
-    rb"(?:%s:[\t -~\x80-\xff]*\r\n)*\r\n" % TOKEN.encode()
-)
-_CODING_LINE, _LENGTH_LINE, *_ONCE_LINES = (
-    b"\r\n" + name + b":" for name in (_CODING, _LENGTH, *_ONCE)
-)
-_PLAIN_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*[0-9]+[ \t]*\r\n")
-
 _Fields = Sequence[tuple[bytes, bytes]]
 
 
@@ -65,25 +53,6 @@ class Syntax:
     def first_of(self, rules: Collection[HttpRule]) -> InvalidHttp | None:
         """Return the first breach of one of `rules`."""
         return next((one for one in self.broken if one.rule in rules), None)
-
-
-UNBROKEN = Syntax((), judged=True)
-"""That of a response that breaks no rule."""
-
-
-def is_plain(received: Buffer) -> bool:
-    """Return True if a response breaks no rule for any client: its head is plain, and its body has
-    no transfer coding. All others are for `read_syntax`."""
-    found = _PLAIN_HEAD.match(bytes(received[:_LONGEST_PLAIN]))
-    if found is None:
-        return False
-    head = found[0].lower()
-    if _CODING_LINE in head or head.count(_ONCE_LINES[0]) > 1 or head.count(_ONCE_LINES[1]) > 1:
-        return False
-    lengths = head.count(_LENGTH_LINE)
-    if not lengths:
-        return True
-    return lengths == 1 and int(found[1]) != _NO_CONTENT and _PLAIN_LENGTH.search(head) is not None
 
 
 def read_syntax(

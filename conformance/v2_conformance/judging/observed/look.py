@@ -9,12 +9,7 @@ from v2_conformance.judging.messages.errors import check_error_body
 from v2_conformance.judging.messages.request import ReadRequest, read_request
 from v2_conformance.judging.messages.response import decode_answer, read_header_length
 from v2_conformance.judging.messages.response_json import parse_noting
-from v2_conformance.judging.observed.http_syntax import (
-    UNBROKEN,
-    Syntax,
-    is_plain,
-    read_syntax,
-)
+from v2_conformance.judging.observed.http_syntax import Syntax, read_syntax
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.cases import SentCase
@@ -55,13 +50,10 @@ class Look:
     @cached_property
     def syntax(self) -> Syntax:
         """Breaches of HTTP's rules in the response's bytes."""
-        received = bytes(self.exchange.received)
-        if is_plain(received):
-            return UNBROKEN
         offered = members(self.request.values("te"))
         codings = {coding.partition(";")[0].strip().encode() for coding in offered}
         return read_syntax(
-            received,
+            bytes(self.exchange.received),
             offered=codings,
             old_client=self.request.version == "1.0",
             bodiless=self._bodiless,
