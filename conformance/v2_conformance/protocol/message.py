@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import Any, NoReturn
 
 import msgspec
-import numpy as np
 
 from v2_conformance.protocol.datatypes import Buffer, Shape
 
@@ -21,9 +20,6 @@ COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _NEGATIVE_ZERO = re.compile(r"-0(?![0-9.eE])")
 # A string without an end goes on to the end: else each quote in it would be tried as a beginning.
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
-_LONG = 64 * 1024
-_AT_ONCE = 1 << 20  # characters whose depth is looked at
-_STEPS = np.array([(chr(code) in "[{") - (chr(code) in "]}") for code in range(256)], np.int8)
 _EXACT_IN_DOUBLE = 2**53
 _BEYOND_64_BITS = 2**64
 _KINDS = {
@@ -154,12 +150,8 @@ def parse_json_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
 
 
 def occurrences(data: bytes, characters: str) -> int:
-    """Return how often these ASCII characters occur in UTF-8 text, also if it has millions of
-    them."""
-    if len(data) <= _LONG:
-        return sum(map(data.count, characters.encode()))
-    codes = np.frombuffer(data, np.uint8)
-    return sum(int(np.count_nonzero(codes == code)) for code in characters.encode())
+    """Return how often these ASCII characters occur in UTF-8 text."""
+    return sum(map(data.count, characters.encode()))
 
 
 def _parse(
@@ -217,37 +209,12 @@ def check_depth(data: bytes, text: str) -> None:
     """Raise TooDeepError if the JSON in `data`, which is `text`, is nested deeper than is read."""
     if occurrences(data, "[{") <= MAX_JSON_DEPTH:
         return
-    deepest = _deepest_with_escapes(text) if "\\" in text else _deepest(text)
-    if deepest > MAX_JSON_DEPTH:
-        raise TooDeepError(f"the JSON is nested deeper than {MAX_JSON_DEPTH} levels")
-
-
-def _deepest(text: str) -> int:
-    """The depth of a text without escapes, in which each quote begins or ends a string."""
-    depth = deepest = quotes = 0
-    for start in range(0, len(text), _AT_ONCE):
-        codes = np.frombuffer(text[start : start + _AT_ONCE].encode("latin-1", "replace"), np.uint8)
-        inside = np.cumsum(codes == ord('"'), dtype=np.uint8)  # wraps
-        inside += np.uint8(quotes)
-        depths = np.cumsum(_STEPS[codes] * (inside & 1 ^ 1), dtype=np.int32)
-        deepest = max(deepest, depth + int(depths.max()))
-        depth += int(depths[-1])
-        quotes = int(inside[-1]) & 1
-    return deepest
-
-
-def _deepest_with_escapes(text: str) -> int:
-    depth = deepest = 0
+    depth = 0
     for match in _STRING_OR_BRACKET.finditer(text):
-        bracket = match.group()
-        if bracket in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-            if deepest > MAX_JSON_DEPTH:
-                break
-        elif bracket in "]}":
-            depth -= 1
-    return deepest
+        bracket = match[0]
+        depth += (bracket in "[{") - (bracket in "]}")
+        if depth > MAX_JSON_DEPTH:
+            raise TooDeepError(f"the JSON is nested deeper than {MAX_JSON_DEPTH} levels")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
