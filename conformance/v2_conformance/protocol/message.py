@@ -129,7 +129,10 @@ def parse_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
     Raises MessageError, of duplicates RepeatedMemberError. Nesting beyond MAX_JSON_DEPTH is refused
     before it is parsed: TooDeepError, as is a number of more digits than Python reads.
     """
-    return _parse(data, _unique if unique else None)
+    document, repeated = parse_json_noting(data)
+    if unique and repeated is not None:
+        raise RepeatedMemberError(repeated)
+    return document
 
 
 def parse_json_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
@@ -145,18 +148,6 @@ def parse_json_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
             repeated.append(_repeated(pairs))
         return document
 
-    document = _parse(data, note)
-    return document, repeated[0] if repeated else None
-
-
-def occurrences(data: bytes, characters: str) -> int:
-    """Return how often these ASCII characters occur in UTF-8 text."""
-    return sum(map(data.count, characters.encode()))
-
-
-def _parse(
-    data: Buffer, pairs_hook: Callable[[list[tuple[str, Any]]], dict[str, Any]] | None
-) -> dict[str, Any]:
     raw = bytes(data)
     try:
         text = raw.decode()
@@ -166,7 +157,7 @@ def _parse(
     try:
         document = json.loads(
             text,
-            object_pairs_hook=pairs_hook,
+            object_pairs_hook=note,
             parse_constant=_no_constant,
             parse_int=_integer_hook(text),
             parse_float=_number,
@@ -180,7 +171,12 @@ def _parse(
         raise TooDeepError("the JSON has a number of over 4,300 digits") from error
     if not isinstance(document, dict):
         raise MessageError(f"expected a JSON object, got {_KINDS[type(document)]}")
-    return document
+    return document, repeated[0] if repeated else None
+
+
+def occurrences(data: bytes, characters: str) -> int:
+    """Return how often these ASCII characters occur in UTF-8 text."""
+    return sum(map(data.count, characters.encode()))
 
 
 def _integer_hook(text: str) -> Callable[[str], float] | None:
@@ -215,13 +211,6 @@ def check_depth(data: bytes, text: str) -> None:
         depth += (bracket in "[{") - (bracket in "]}")
         if depth > MAX_JSON_DEPTH:
             raise TooDeepError(f"the JSON is nested deeper than {MAX_JSON_DEPTH} levels")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(pairs)
-    if len(document) != len(pairs):
-        raise RepeatedMemberError(_repeated(pairs))
-    return document
 
 
 def _repeated(pairs: list[tuple[str, Any]]) -> str:

@@ -36,7 +36,6 @@ _VALID_HEAD = re.compile(
     rb"[^\n]+\r?\n(?:%s:[^\0\r\v\f\n]*\r?\n(?:[ \t][^\0\r\v\f\n]*\r?\n)*)*\r?\n" % TOKEN.encode()
 )
 _HEAD_END = b"\r\n\r\n"
-_BLANK_LINE = re.compile(rb"\n\r?\n")  # ends a head, however it is read
 _TWO_LENGTHS = {"content-length", "transfer-encoding"}
 
 
@@ -98,19 +97,6 @@ class ReadRequest:
 def read_request(data: Buffer) -> ReadRequest:
     """Return the request in recorded bytes. Never raises: invalid HTTP is not `plain`."""
     return _read_again(bytes(data)) if len(data) <= _SHORT else _read(data)
-
-
-def may_have_id(data: Buffer) -> bool:
-    """Return True if `read_request(data).id()` may not be None: only if the member's name is there
-    literally (chunks and content codings aside) in a request whose body is read.
-    """
-    if len(data) > _LONGEST:
-        return False
-    raw = bytes(data)
-    if b'"id"' in raw:
-        return True
-    end = _BLANK_LINE.search(raw)
-    return b"-encoding" in (raw if end is None else raw[: end.end()]).lower()
 
 
 def _read(data: Buffer) -> ReadRequest:

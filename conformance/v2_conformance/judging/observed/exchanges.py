@@ -14,7 +14,6 @@ import msgspec
 
 from v2_conformance.judging.checks import check_binary_type, check_data_or_size, check_json_type
 from v2_conformance.judging.messages.errors import is_error
-from v2_conformance.judging.messages.request import may_have_id
 from v2_conformance.judging.messages.response import declared_sizes
 from v2_conformance.judging.observed.look import Look
 from v2_conformance.judging.verdict import Finding, Verdict
@@ -212,7 +211,7 @@ def _error_header_lengths(look: Look) -> bool:
 
 
 def _ids(look: Look) -> bool:
-    if look.json is None or not may_have_id(bytes(look.exchange.request)):
+    if look.json is None:
         return False
     sent = look.request.id()
     if sent is None:
