@@ -21,26 +21,8 @@ from v2_conformance.judging.verdict import Finding, Untested, not_read
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import excerpt, printable
-from v2_conformance.suite.causes.kinds import (
-    AcceptedInvalidRequest,
-    ExtensionNotListed,
-    HeaderLengthMissing,
-    HeaderLengthUnexpected,
-    InvalidErrorBody,
-    MetadataNotJson,
-    MixedForms,
-    NoContentLength,
-    NoErrorToJudge,
-    NotEncoded,
-    RepeatedMember,
-    UnrequestedCoding,
-    UnrequestedOutputs,
-    WrongContentType,
-    WrongId,
-    WrongModelName,
-    WrongStatus,
-)
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.response import Response
 
@@ -80,7 +62,9 @@ def _check_type(message: HasFields, expected: str, fits: Callable[[str, str], bo
     got = next(iter(message.values("content-type")), None)
     named = None if got is None else _MEDIA_TYPE.fullmatch(got.lower())
     if named is None or not fits(named[1], named[2]):
-        raise Finding(WrongContentType(expected, None if got is None else printable(got, 200)))
+        raise Finding(
+            kinds.WrongContentType(expected, None if got is None else printable(got, 200))
+        )
 
 
 def _of_response(check: Callable[[Response], None]) -> Check:
@@ -89,12 +73,12 @@ def _of_response(check: Callable[[Response], None]) -> Check:
 
 def _error_status(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     if response.status < 400:
-        raise Finding(AcceptedInvalidRequest(response.status, excerpt(response.body)))
+        raise Finding(kinds.AcceptedInvalidRequest(response.status, excerpt(response.body)))
 
 
 def _error_type(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     if not has_error_body(response):
-        raise Untested(InvalidErrorBody(response.status, "not JSON", excerpt(response.body)))
+        raise Untested(kinds.InvalidErrorBody(response.status, "not JSON", excerpt(response.body)))
     check_json_type(response)
 
 
@@ -113,24 +97,24 @@ def _is_binary(type_: str, subtype: str) -> bool:
 def _id_echo(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
     got = None if message is None else message.document.get("id")
     if got != prepared.request_id:
-        raise Finding(WrongId(ascii(prepared.request_id), ascii(got)[:200]))
+        raise Finding(kinds.WrongId(ascii(prepared.request_id), ascii(got)[:200]))
 
 
 def _own_id(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
     got = None if message is None else message.document.get("id")
     if got in prepared.foreign_ids:
-        raise Finding(WrongId(ascii(prepared.request_id), ascii(got)[:200]))
+        raise Finding(kinds.WrongId(ascii(prepared.request_id), ascii(got)[:200]))
 
 
 def _model_name(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
     got = None if message is None else message.document.get("model_name")
     if got is not None and got != prepared.model:
-        raise Finding(WrongModelName(printable(prepared.model), printable(got, 200)))
+        raise Finding(kinds.WrongModelName(printable(prepared.model), printable(got, 200)))
 
 
 def _model_name_sent(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
     if message is None or message.document.get("model_name") is None:
-        raise Finding(WrongModelName(printable(prepared.model), None))
+        raise Finding(kinds.WrongModelName(printable(prepared.model), None))
 
 
 def _unique_members(_: Prepared, response: Response, message: ReadMessage | None) -> None:
@@ -138,7 +122,7 @@ def _unique_members(_: Prepared, response: Response, message: ReadMessage | None
     try:
         parse_response_json(response.body[:end])
     except RepeatedMemberError as error:
-        raise Finding(RepeatedMember(printable(error.member, 60))) from error
+        raise Finding(kinds.RepeatedMember(printable(error.member, 60))) from error
 
 
 def _data_or_size(_: Prepared, __: Response, message: ReadMessage | None) -> None:
@@ -151,7 +135,7 @@ def _one_form(_: Prepared, __: Response, message: ReadMessage | None) -> None:
         names[output.form].append(printable(output.tensor.name, 60))
     if names["binary"] and names["json"]:
         binary, json = (tuple(names[form][:_SHOWN]) for form in ("binary", "json"))
-        raise Finding(MixedForms(binary, json))
+        raise Finding(kinds.MixedForms(binary, json))
 
 
 def _only_requested(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
@@ -159,12 +143,12 @@ def _only_requested(prepared: Prepared, _: Response, message: ReadMessage | None
     names = [output.tensor.name for output in message.outputs] if message else []
     extra = [printable(name, 60) for name in names if name not in expected]
     if extra:
-        raise Finding(UnrequestedOutputs(tuple(extra[:_SHOWN])))
+        raise Finding(kinds.UnrequestedOutputs(tuple(extra[:_SHOWN])))
 
 
 def _header_length_sent(_: Prepared, response: Response, message: ReadMessage | None) -> None:
     if not response.values(HEADER_LENGTH):
-        raise _unless_empty(message, Finding(HeaderLengthMissing()))
+        raise _unless_empty(message, Finding(kinds.HeaderLengthMissing()))
 
 
 def _binary_type(_: Prepared, response: Response, message: ReadMessage | None) -> None:
@@ -185,30 +169,32 @@ def _unless_empty(message: ReadMessage | None, found: Finding) -> Finding:
 def _no_blob_announced(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     got = response.value(HEADER_LENGTH)
     if got is not None and got != str(len(response.body)):
-        raise Finding(HeaderLengthUnexpected(printable(got, 60)))
+        raise Finding(kinds.HeaderLengthUnexpected(printable(got, 60)))
 
 
 def _client_error(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     if response.status < 400 and has_error_body(response):  # an unknown status is R1's concern
-        raise Untested(NoErrorToJudge(response.status))
+        raise Untested(kinds.NoErrorToJudge(response.status))
     if not 400 <= response.status < 500:
-        raise Finding(WrongStatus("4xx", response.status, excerpt(response.body)))
+        raise Finding(kinds.WrongStatus("4xx", response.status, excerpt(response.body)))
 
 
 def _content_length(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     if response.framing != "content-length":
-        raise Finding(NoContentLength(response.framing))
+        raise Finding(kinds.NoContentLength(response.framing))
 
 
 def _encoded(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     if not codings_of(response):
-        raise Untested(NotEncoded())
+        raise Untested(kinds.NotEncoded())
 
 
 def _not_encoded(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     got = codings_of(response)
     if got:
-        raise Finding(UnrequestedCoding(tuple(printable(name, 60) for name in got[:_SHOWN]), ()))
+        raise Finding(
+            kinds.UnrequestedCoding(tuple(printable(name, 60) for name in got[:_SHOWN]), ())
+        )
 
 
 def _no_other_number(prepared: Prepared, response: Response, _: ReadMessage | None) -> None:
@@ -223,11 +209,11 @@ def _lists_extension(_: Prepared, response: Response, __: ReadMessage | None) ->
     try:
         document = parse_response_json(response.body, unique=False)
     except MessageError as error:
-        raise not_read(error, MetadataNotJson(printable(str(error)))) from error
+        raise not_read(error, kinds.MetadataNotJson(printable(str(error)))) from error
     validate("server_metadata", document)
     if EXTENSION not in document["extensions"]:
         listed = tuple(printable(name, 60) for name in document["extensions"][:_SHOWN])
-        raise Finding(ExtensionNotListed(listed))
+        raise Finding(kinds.ExtensionNotListed(listed))
 
 
 CHECKS: dict[str, Check] = {

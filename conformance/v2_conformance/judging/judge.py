@@ -21,37 +21,9 @@ from v2_conformance.judging.messages.response import (
 )
 from v2_conformance.judging.verdict import Finding, Unread, Untested, Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.causes import Cause, NotDone, SecondAnswerWrong
-from v2_conformance.suite.causes.kinds import (
-    Accepted,
-    AcceptedInvalidRequest,
-    AnsweredExactly,
-    AnsweredInForm,
-    AnsweredInJson,
-    AnsweredWith,
-    BodyNotJson,
-    BodyNotUtf8,
-    BodyTooLarge,
-    ChunksToOldClient,
-    ConnectionClosed,
-    ConnectionRefused,
-    ContentLengthTooLong,
-    HeaderLengthNotJson,
-    LengthRequired,
-    MissingOutput,
-    NoErrorToJudge,
-    NoResponse,
-    NothingToCompare,
-    NotHttp,
-    Rejected,
-    ResponseTooLarge,
-    TimedOut,
-    TimedOutEarly,
-    VariationDeclined,
-    WrongForm,
-    WrongStatus,
-)
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Expected, Prepared
 from v2_conformance.wire.exchange import Exchange
@@ -74,7 +46,7 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, exchange: Exchange) -
         return Verdict(*unanswered, *describe_request(case, prepared))
     try:
         if prepared.to_old_client and response.framing == "chunked":
-            raise Finding(ChunksToOldClient())
+            raise Finding(kinds.ChunksToOldClient())
         decoded = _decoded(prepared, response)
         if isinstance(case, GetCase):
             return _judge_get(case, prepared, decoded)
@@ -100,7 +72,7 @@ def judge_success(
     """Raise Finding unless the response has the expected outputs (`compare` and `one_of`: as cases
     say it)."""
     if response.status != 200:
-        raise Finding(WrongStatus("200", response.status, excerpt(response.body)))
+        raise Finding(kinds.WrongStatus("200", response.status, excerpt(response.body)))
     message = read_message(response)
     for item in expected:
         _judge_output(item, message, compare, one_of)
@@ -124,7 +96,7 @@ def canary_problem(expected: tuple[Expected, ...], exchange: Exchange) -> Cause 
     """Return what is wrong with the answer to a known-good request, None if it is exact."""
     response = exchange.response
     if response is None:
-        return NoResponse(exchange.ending, printable(exchange.detail))
+        return kinds.NoResponse(exchange.ending, printable(exchange.detail))
     try:
         exact = tuple(replace(item, form="any") for item in expected)
         judge_success(exact, decode_answer(response, bytes(exchange.request)))
@@ -144,7 +116,7 @@ def _unanswered(
 
 def _declined(
     case: RequestCase | GetCase, prepared: Prepared, response: Response
-) -> LengthRequired | BodyTooLarge | VariationDeclined | None:
+) -> kinds.LengthRequired | kinds.BodyTooLarge | kinds.VariationDeclined | None:
     """Return what the server declines, if it may decline that whatever the case is about.
 
     411 to a body without Content-Length: RFC 9112, section 6.3. 413, or 400 to what is larger than
@@ -153,13 +125,13 @@ def _declined(
     """
     size = prepared.body_size
     if response.status == 411 and prepared.chunked:
-        return LengthRequired(excerpt(response.body))
+        return kinds.LengthRequired(excerpt(response.body))
     variation = dict(prepared.declined_by).get(response.status)
     if variation is not None:
-        return VariationDeclined(variation, response.status, excerpt(response.body))
+        return kinds.VariationDeclined(variation, response.status, excerpt(response.body))
     limit = _REFUSED_FROM.get(response.status)
     if limit is not None and size > limit and not case.expect.get("about_size"):
-        return BodyTooLarge(size, limit, excerpt(response.body), response.status)
+        return kinds.BodyTooLarge(size, limit, excerpt(response.body), response.status)
     return None
 
 
@@ -167,16 +139,16 @@ def _judge_request(case: RequestCase, prepared: Prepared, response: Response) ->
     settled = Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS
     rejected = is_error(response)
     if case.expects == "either" and rejected:
-        return Verdict(settled, Rejected(response.status))
+        return Verdict(settled, kinds.Rejected(response.status))
     if case.expects == "reject":
         if not rejected:
             raise _accepted(case, prepared, response)
         apply_checks(case, prepared, response, None)
-        return Verdict(settled, Rejected(response.status))
+        return Verdict(settled, kinds.Rejected(response.status))
     if _free(case) and response.status == 200:
         _check_json(case, response)
         apply_checks(case, prepared, response, None)
-        return Verdict(Outcome.PASS, AnsweredInJson())
+        return Verdict(Outcome.PASS, kinds.AnsweredInJson())
     compare, one_of = case.expect.get("compare", "bits"), case.expect.get("one_of", ())
     message = judge_success(prepared.expected, response, compare, one_of)
     try:
@@ -186,13 +158,13 @@ def _judge_request(case: RequestCase, prepared: Prepared, response: Response) ->
             raise
         return Verdict(Outcome.PASS, NotDone(finding.cause))
     if not _all_known(prepared.expected):
-        return Verdict(Outcome.INCONCLUSIVE, NothingToCompare(case.model))
+        return Verdict(Outcome.INCONCLUSIVE, kinds.NothingToCompare(case.model))
     if one_of:
-        return Verdict(settled, AnsweredWith("; ".join(map(values_shown, message.outputs))))
+        return Verdict(settled, kinds.AnsweredWith("; ".join(map(values_shown, message.outputs))))
     if case.expects == "disputed":
         forms = {output.form for output in message.outputs}
-        return Verdict(Outcome.DISPUTED, AnsweredInForm(tuple(sorted(forms))))
-    return Verdict(settled, Accepted() if case.expects == "either" else None)
+        return Verdict(Outcome.DISPUTED, kinds.AnsweredInForm(tuple(sorted(forms))))
+    return Verdict(settled, kinds.Accepted() if case.expects == "either" else None)
 
 
 def _of_any_answer(
@@ -212,7 +184,7 @@ def _of_any_answer(
 
 def _judge_get(case: GetCase, prepared: Prepared, response: Response) -> Verdict:
     if response.status != 200:
-        raise Finding(WrongStatus("200", response.status, excerpt(response.body)))
+        raise Finding(kinds.WrongStatus("200", response.status, excerpt(response.body)))
     apply_checks(case, prepared, response, None)
     return Verdict(Outcome.PASS)
 
@@ -225,7 +197,9 @@ def _check_json(case: RequestCase, response: Response) -> None:
     try:
         read_document(response)
     except Finding as finding:
-        no_json = isinstance(finding.cause, BodyNotJson | BodyNotUtf8 | HeaderLengthNotJson)
+        no_json = isinstance(
+            finding.cause, kinds.BodyNotJson | kinds.BodyNotUtf8 | kinds.HeaderLengthNotJson
+        )
         if no_json and case.expect.get("not_json") == "unsupported":
             raise Untested(finding.cause) from finding
         raise
@@ -233,12 +207,12 @@ def _check_json(case: RequestCase, response: Response) -> None:
 
 def _accepted(case: RequestCase, prepared: Prepared, response: Response) -> Finding:
     if case.expect.get("accepted") == "unsupported":
-        return Untested(NoErrorToJudge(response.status))
+        return Untested(kinds.NoErrorToJudge(response.status))
     if "exact" in case.expect and not _all_known(prepared.expected):
-        return Unread(NothingToCompare(case.model))
+        return Unread(kinds.NothingToCompare(case.model))
     if "exact" in case.expect and _is_exact(prepared.expected, response):
-        return Finding(AnsweredExactly(response.status))
-    return Finding(AcceptedInvalidRequest(response.status, excerpt(response.body)))
+        return Finding(kinds.AnsweredExactly(response.status))
+    return Finding(kinds.AcceptedInvalidRequest(response.status, excerpt(response.body)))
 
 
 def _all_known(expected: tuple[Expected, ...]) -> bool:
@@ -260,10 +234,10 @@ def _judge_output(
     label = printable(item.tensor.name)
     if not found:
         names = [printable(output.tensor.name, 60) for output in message.outputs[:_SHOWN]]
-        raise Finding(MissingOutput(label, tuple(names)))
+        raise Finding(kinds.MissingOutput(label, tuple(names)))
     for output in found:
         if item.form not in ("any", output.form):
-            raise Finding(WrongForm(label, item.form, output.form))
+            raise Finding(kinds.WrongForm(label, item.form, output.form))
         if not item.known:
             continue
         if one_of:
@@ -284,24 +258,26 @@ def _of_ending(prepared: Prepared, exchange: Exchange) -> tuple[Outcome, Cause]:
     ending, partial = exchange.ending, exchange.partial
     received, detail = len(exchange.received), printable(exchange.detail)
     if ending is Ending.REFUSED:
-        return Outcome.INCONCLUSIVE, ConnectionRefused(detail)
+        return Outcome.INCONCLUSIVE, kinds.ConnectionRefused(detail)
     if prepared.following is not None and partial is not None and partial.whole:
-        return Outcome.FAIL, SecondAnswerWrong(NoResponse(ending, detail))
+        return Outcome.FAIL, SecondAnswerWrong(kinds.NoResponse(ending, detail))
     if (
         ending in (Ending.TIMEOUT, Ending.CLOSED, Ending.RESET)
         and partial is not None
         and _whole(prepared, partial)
     ):
         promised = printable(partial.value("content-length"), 60)
-        return Outcome.FAIL, ContentLengthTooLong(len(partial.body), promised)
+        return Outcome.FAIL, kinds.ContentLengthTooLong(len(partial.body), promised)
     if ending is Ending.TIMEOUT:
         seconds = round(exchange.duration_ms / 1000, 1)
         if exchange.shortened_ms is not None:
-            return Outcome.INCONCLUSIVE, TimedOutEarly(seconds, received)
-        return Outcome.INCONCLUSIVE, TimedOut(seconds, received, detail)
+            return Outcome.INCONCLUSIVE, kinds.TimedOutEarly(seconds, received)
+        return Outcome.INCONCLUSIVE, kinds.TimedOut(seconds, received, detail)
     if ending in (Ending.CLOSED, Ending.RESET):
-        return Outcome.FAIL, ConnectionClosed(received, detail)
-    return Outcome.FAIL, NotHttp(detail) if ending is Ending.MALFORMED else ResponseTooLarge(detail)
+        return Outcome.FAIL, kinds.ConnectionClosed(received, detail)
+    return Outcome.FAIL, kinds.NotHttp(
+        detail
+    ) if ending is Ending.MALFORMED else kinds.ResponseTooLarge(detail)
 
 
 def _whole(prepared: Prepared, partial: Response) -> bool:

@@ -27,6 +27,7 @@ from v2_conformance.judging.compare import FLOATS
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import (
     Cause,
@@ -35,19 +36,6 @@ from v2_conformance.suite.causes.causes import (
     FailedBesideOthers,
     SeveralWrong,
     wrong_output,
-)
-from v2_conformance.suite.causes.kinds import (
-    AnswersDiffer,
-    CodingsUnsupported,
-    DatatypesUnsupported,
-    ExtensionLeftOut,
-    Flooded,
-    Hung,
-    ModelVersionUnknown,
-    ProfileNotClaimed,
-    RoleAbsent,
-    Unavailable,
-    WasDown,
 )
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.outcomes import Outcome
@@ -66,8 +54,8 @@ _WITHOUT_END = MOST_SURPLUS // 16  # so much does an answer count that was cut o
 _SLOWER = 20
 _BYTES_A_SECOND = 1024 * 1024
 
-FLOODED = Verdict(Outcome.INCONCLUSIVE, Flooded(MOST_SURPLUS))
-LEFT_OUT = Verdict(Outcome.NOT_RUN, ExtensionLeftOut())
+FLOODED = Verdict(Outcome.INCONCLUSIVE, kinds.Flooded(MOST_SURPLUS))
+LEFT_OUT = Verdict(Outcome.NOT_RUN, kinds.ExtensionLeftOut())
 
 
 @dataclass(frozen=True)
@@ -86,13 +74,13 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
     """Return why `case` is not sent to this target, None if it is."""
     for profile in case.profiles:
         if profile not in claims.profiles or profile in claims.unsupported:
-            return Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed(profile))
+            return Verdict(Outcome.UNSUPPORTED, kinds.ProfileNotClaimed(profile))
     if case.codings & claims.unsupported:
         codings = tuple(sorted(case.codings & claims.unsupported))
-        return Verdict(Outcome.UNSUPPORTED, CodingsUnsupported(codings))
+        return Verdict(Outcome.UNSUPPORTED, kinds.CodingsUnsupported(codings))
     unsupported = sorted(case.datatypes & claims.unsupported)
     if unsupported:
-        return Verdict(Outcome.UNSUPPORTED, DatatypesUnsupported(tuple(unsupported)))
+        return Verdict(Outcome.UNSUPPORTED, kinds.DatatypesUnsupported(tuple(unsupported)))
     role = next((role for role in case.roles if role not in claims.present), None)
     if role is not None:
         reason = claims.absent.get(role, "no such model")
@@ -100,7 +88,7 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
         model = contract().get(role)
         optional = model is not None and model.optional
         outcome = Outcome.UNSUPPORTED if optional else Outcome.NOT_RUN
-        return Verdict(outcome, RoleAbsent(role, printable(reason)))
+        return Verdict(outcome, kinds.RoleAbsent(role, printable(reason)))
     if isinstance(case, RelationCase) and case.expects == "success":
         for role in case.roles:
             known = claims.present[role].known
@@ -108,7 +96,7 @@ def skipped(case: Case, claims: Claims) -> Verdict | None:
                 return Verdict(Outcome.NOT_RUN, answers_differ(known.model, known.differing))
     unknown = next((one for one in case.versioned if claims.present[one].version is None), None)
     if unknown is not None:
-        return Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(unknown))
+        return Verdict(Outcome.UNSUPPORTED, kinds.ModelVersionUnknown(unknown))
     return None
 
 
@@ -119,7 +107,7 @@ def time_needed_s(size: int, pauses_s: float, known_good_s: float) -> float:
     return _SLOWER * known_good_s + size / _BYTES_A_SECOND + pauses_s
 
 
-def hang_of(case: RequestCase, own: Exchange, canary: Exchange) -> Hung | None:
+def hang_of(case: RequestCase, own: Exchange, canary: Exchange) -> kinds.Hung | None:
     """Return the hang in the case's `own` exchange, if the `canary` after it, on a fresh
     connection, was answered at once.
 
@@ -134,7 +122,7 @@ def hang_of(case: RequestCase, own: Exchange, canary: Exchange) -> Hung | None:
     took_s = own.duration_ms / 1000
     if took_s < time_needed_s(len(own.request), pauses_s, canary.duration_ms / 1000):
         return None
-    return Hung(round(took_s, 1), len(own.received), round(canary.duration_ms))
+    return kinds.Hung(round(took_s, 1), len(own.received), round(canary.duration_ms))
 
 
 def surplus(exchange: Exchange, answer: int = 0) -> int:
@@ -175,13 +163,13 @@ def without_count(cause: Cause | None) -> Cause | None:
     return cause
 
 
-def answers_differ(model: ModelContract, output: str) -> AnswersDiffer:
+def answers_differ(model: ModelContract, output: str) -> kinds.AnswersDiffer:
     """Return that an arbitrary model does not repeat its answers: those of this output differ."""
     floats = any(
         output in (printable(spec.name), printable(spec.name, 60)) and spec.datatype in FLOATS
         for spec in model.outputs
     )
-    return AnswersDiffer(model.role, output, floats)
+    return kinds.AnswersDiffer(model.role, output, floats)
 
 
 def blames_values(case: Case, verdict: Verdict) -> bool:
@@ -191,7 +179,7 @@ def blames_values(case: Case, verdict: Verdict) -> bool:
 
 
 def withdrawn(
-    case: RelationCase, verdict: Verdict, differing: Mapping[str, AnswersDiffer]
+    case: RelationCase, verdict: Verdict, differing: Mapping[str, kinds.AnswersDiffer]
 ) -> Verdict | None:
     """Return the verdict on a case that `blames_values` if one of the models that it is judged by
     is among those that do not repeat their answers, by role; else None.
@@ -237,10 +225,10 @@ def survived(
     that was down in between was restarted.
     """
     if fresh is None and liveness is not None and down(liveness):
-        fresh = WasDown(answer(liveness))
+        fresh = kinds.WasDown(answer(liveness))
     if same is None and fresh is None:
         return verdict
-    if same is None and isinstance(fresh, Unavailable):
+    if same is None and isinstance(fresh, kinds.Unavailable):
         unclear = verdict.outcome.harmless
         return replace(verdict, outcome=Outcome.INCONCLUSIVE, cause=fresh) if unclear else verdict
     passed = verdict.outcome is Outcome.PASS

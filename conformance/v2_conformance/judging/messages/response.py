@@ -35,27 +35,9 @@ from v2_conformance.protocol.message import (
 )
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.resources import fits, schema
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.kinds import (
-    BlobPastBody,
-    BodyNotJson,
-    BodyNotUtf8,
-    BrokenCoding,
-    DataAndSize,
-    HeaderLengthMissing,
-    HeaderLengthNotJson,
-    HeaderLengthPastBody,
-    InvalidHeaderLength,
-    InvalidTensor,
-    LeftoverBytes,
-    NoDataNoSize,
-    RepeatedHeaderLength,
-    SchemaViolation,
-    TooManyDimensions,
-    UndeclaredCoding,
-    UnrequestedCoding,
-)
 from v2_conformance.wire.messages import codings_in, decimal, read_head
 from v2_conformance.wire.response import Limits, Response
 
@@ -123,15 +105,15 @@ def decode_body(
     if not names:
         coding = content_codings.looks_like(response.body)
         if coding is not None:
-            raise Finding(UndeclaredCoding(coding))
+            raise Finding(kinds.UndeclaredCoding(coding))
         return response
     coding = content_codings.known(names[0]) if len(names) == 1 else None
     if coding is None or coding not in allowed:
-        raise Finding(UnrequestedCoding(_quoted(names), tuple(sorted(allowed))))
+        raise Finding(kinds.UnrequestedCoding(_quoted(names), tuple(sorted(allowed))))
     try:
         body = content_codings.decode(coding, response.body, limit)
     except content_codings.CodingError as error:
-        raise Finding(BrokenCoding(coding, printable(str(error)))) from error
+        raise Finding(kinds.BrokenCoding(coding, printable(str(error)))) from error
     return replace(response, body=body)
 
 
@@ -156,10 +138,10 @@ def read_header_length(message: HasFields) -> int | None:
     if not values:
         return None
     if len(set(values)) > 1:
-        raise Finding(RepeatedHeaderLength(_quoted(values)))
+        raise Finding(kinds.RepeatedHeaderLength(_quoted(values)))
     length = decimal(values[0])
     if length is None:
-        raise Finding(InvalidHeaderLength(printable(values[0], 60)))
+        raise Finding(kinds.InvalidHeaderLength(printable(values[0], 60)))
     return length
 
 
@@ -195,11 +177,11 @@ def declared_sizes(outputs: Iterable[Any]) -> list[Any]:
     return [size for size in sizes if size is not None]
 
 
-def data_and_size(outputs: Iterable[Any]) -> DataAndSize | None:
+def data_and_size(outputs: Iterable[Any]) -> kinds.DataAndSize | None:
     """Return the first of a response's `outputs` that has both data and a size (O11)."""
     for entry in outputs:
         if declared_sizes([entry]) and entry.get("data"):
-            return DataAndSize(printable(entry.get("name"), 60))
+            return kinds.DataAndSize(printable(entry.get("name"), 60))
     return None
 
 
@@ -209,7 +191,7 @@ def json_end(header_length: int | None, body: Buffer) -> int:
     """
     end = len(body) if header_length is None else header_length
     if end > len(body):
-        raise Finding(HeaderLengthPastBody(end, len(body)))
+        raise Finding(kinds.HeaderLengthPastBody(end, len(body)))
     return end
 
 
@@ -220,7 +202,7 @@ def validate(name: str, document: Mapping[str, Any]) -> None:
         raise Finding(found)
 
 
-def violation(name: str, document: Mapping[str, Any]) -> SchemaViolation | None:
+def violation(name: str, document: Mapping[str, Any]) -> kinds.SchemaViolation | None:
     """Return where `document` violates schemas/NAME.schema.json, None if it does not."""
     if fits(name, document):
         return None
@@ -230,7 +212,7 @@ def violation(name: str, document: Mapping[str, Any]) -> SchemaViolation | None:
         return None
     where = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in error.absolute_path)
     problem = printable(_in_json(error.message, error.instance), 200)
-    return SchemaViolation(name, printable(f"${where}", 200), problem)
+    return kinds.SchemaViolation(name, printable(f"${where}", 200), problem)
 
 
 def _in_json(message: str, instance: object) -> str:
@@ -247,11 +229,11 @@ def _document(data: Buffer, header_length: int | None, body: Buffer) -> dict[str
         return parse_noting(data)[0]
     except MessageError as error:
         problem = printable(str(error))
-        cause: Cause = BodyNotJson(len(body), problem)
+        cause: Cause = kinds.BodyNotJson(len(body), problem)
         if header_length is not None:
-            cause = HeaderLengthNotJson(header_length, problem, true_length(body))
+            cause = kinds.HeaderLengthNotJson(header_length, problem, true_length(body))
         elif isinstance(error, NotUtf8Error) and _is_json_in_latin_1(data):
-            cause = BodyNotUtf8(len(body), error.at)
+            cause = kinds.BodyNotUtf8(len(body), error.at)
         raise not_read(error, cause) from error
 
 
@@ -287,11 +269,11 @@ def _outputs(
             )
     end = parts[-1].end
     if end > parts[0].end and header_length is None:
-        raise Finding(HeaderLengthMissing())
+        raise Finding(kinds.HeaderLengthMissing())
     if end < len(body):
         json_end = parts[0].end
         newline = _newline(body, json_end, end) if end + 1 == len(body) else None
-        raise Finding(LeftoverBytes(json_end, end - json_end, len(body), newline))
+        raise Finding(kinds.LeftoverBytes(json_end, end - json_end, len(body), newline))
     return ReadMessage(header_length, document, tuple(outputs), tuple(parts))
 
 
@@ -303,7 +285,7 @@ def _of_another_order(
     """
     cause = finding.cause
     # Prefixes are hardly ever right by chance; bytes of BOOL are.
-    if not isinstance(cause, InvalidTensor) or cause.sign != "prefixes":
+    if not isinstance(cause, kinds.InvalidTensor) or cause.sign != "prefixes":
         return finding
     if len(body) > _MOST_REORDERED:
         return finding
@@ -329,9 +311,9 @@ def _output(entry: Mapping[str, Any], body: Buffer, start: int) -> ReadOutput:
     size = parameters_of(entry).get(BINARY_DATA_SIZE)
     label = printable(entry["name"])
     if len(entry["shape"]) > MAX_DIMENSIONS:
-        raise Finding(TooManyDimensions(label, len(entry["shape"])))
+        raise Finding(kinds.TooManyDimensions(label, len(entry["shape"])))
     if size is None and entry.get("data") is None:
-        raise Finding(NoDataNoSize(label))
+        raise Finding(kinds.NoDataNoSize(label))
     tensor = read_tensor(entry, None if size is None else int(size), body, start)
     return ReadOutput(tensor, "json" if size is None else "binary", start)
 
@@ -347,13 +329,13 @@ def read_tensor(entry: Mapping[str, Any], size: int | None, body: Buffer, start:
         if size is None:
             return Tensor(name, datatype, shape, from_json(datatype, shape, entry["data"]))
         if start + size > len(body):
-            raise Finding(BlobPastBody(label, size, start, len(body)))
+            raise Finding(kinds.BlobPastBody(label, size, start, len(body)))
         blob = body[start : start + size]
         check_blob(datatype, shape, blob)
     except ElementError as error:
         sign, words = _sign(datatype, shape, size, entry.get("data"), body[start:])
         problem = printable(str(error)) + words
-        cause = InvalidTensor(label, printable(datatype), _shape(shape), problem, sign)
+        cause = kinds.InvalidTensor(label, printable(datatype), _shape(shape), problem, sign)
         raise Finding(cause) from error
     return Tensor(name, datatype, shape, blob)
 

@@ -9,17 +9,8 @@ from __future__ import annotations
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RelationCase, RequestCase, SentCase
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, SeveralWrong
-from v2_conformance.suite.causes.kinds import (
-    AnsweredInJson,
-    Hung,
-    LengthRequired,
-    Rejected,
-    WrongBytesElement,
-    WrongElementCount,
-    WrongStatus,
-    WrongValue,
-)
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.variations import variation
 from v2_conformance.wire.encode.inputs import input_entries
@@ -60,7 +51,7 @@ def _survival(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
             return ()
         cause = cause.fresh_connection or cause.same_connection
         return (Observation("survival", case.id, 1, 1, cause),)
-    if isinstance(cause, Hung):
+    if isinstance(cause, kinds.Hung):
         return (Observation("survival", case.id, 1, 1, cause),)
     answered = verdict.outcome is not Outcome.INCONCLUSIVE
     return (Observation("survival", case.id, 1, 0),) if answered else ()
@@ -75,10 +66,10 @@ def _zero_elements(case: RequestCase, verdict: Verdict) -> tuple[Observation, ..
     empty = any(isinstance(shape, list) and 0 in shape for shape in shapes)
     if not empty or case.expects not in ("success", "either") or isinstance(case, RelationCase):
         return ()
-    if isinstance(verdict.cause, Rejected) and any(map(_may_be_refused, case.variations)):
+    if isinstance(verdict.cause, kinds.Rejected) and any(map(_may_be_refused, case.variations)):
         return ()
-    if case.expects == "either" and isinstance(verdict.cause, Rejected) and not case.rare:
-        cause = WrongStatus("200", verdict.cause.status, "")
+    if case.expects == "either" and isinstance(verdict.cause, kinds.Rejected) and not case.rare:
+        cause = kinds.WrongStatus("200", verdict.cause.status, "")
         return (Observation("zero_elements", case.id, 1, 1, cause),)
     # That of a raw request has no shape that a server could refuse.
     told = _taken(verdict) and not case.request.get("raw")
@@ -96,14 +87,14 @@ def _chunked_requests(case: RequestCase, verdict: Verdict) -> tuple[Observation,
     chunked = isinstance(delivery, dict) and "chunks" in delivery
     if not chunked or case.expects != "success" or case.variations or case.rare:
         return ()
-    if isinstance(verdict.cause, LengthRequired):
-        cause = WrongStatus("200", 411, verdict.cause.body)
+    if isinstance(verdict.cause, kinds.LengthRequired):
+        cause = kinds.WrongStatus("200", 411, verdict.cause.body)
         return (Observation("chunked_requests", case.id, 1, 1, cause),)
     return (Observation("chunked_requests", case.id, 1, 0),) if _taken(verdict) else ()
 
 
 def _taken(verdict: Verdict) -> bool:
-    return verdict.outcome is Outcome.PASS and not isinstance(verdict.cause, Rejected)
+    return verdict.outcome is Outcome.PASS and not isinstance(verdict.cause, kinds.Rejected)
 
 
 def _exactness(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
@@ -115,8 +106,8 @@ def _exactness(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
             cause = cause.case
         elif isinstance(cause, SeveralWrong):
             cause = cause.first
-    if isinstance(cause, WrongValue | WrongBytesElement | WrongElementCount):
+    if isinstance(cause, kinds.WrongValue | kinds.WrongBytesElement | kinds.WrongElementCount):
         return (Observation("exact_values", case.id, 1, 1, cause),)
     compared = verdict.outcome in (Outcome.PASS, Outcome.DISPUTED)
-    compared = compared and not isinstance(cause, Rejected | AnsweredInJson)
+    compared = compared and not isinstance(cause, kinds.Rejected | kinds.AnsweredInJson)
     return (Observation("exact_values", case.id, 1, 0),) if compared else ()

@@ -19,22 +19,9 @@ from v2_conformance.judging.observed.look import Look
 from v2_conformance.judging.verdict import Finding, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import ObservedCase, SentCase
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import Count, excerpt, printable
 from v2_conformance.suite.causes.causes import Cause, NotKept
-from v2_conformance.suite.causes.kinds import (
-    AllKept,
-    BytesAfterResponse,
-    HeaderLengthUnexpected,
-    HttpRule,
-    NotContinued,
-    NothingObserved,
-    ReadsNoDeeper,
-    RepeatedMember,
-    StrayBytes,
-    UnannouncedClose,
-    WrongId,
-    WrongStatus,
-)
 from v2_conformance.suite.observations import OF_ABILITIES, Observed
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Exchange
@@ -128,9 +115,9 @@ class Observations:
         if not judged or (case.observed in OF_ABILITIES and count == judged):
             answers = sum(one.judged for one in self._seen.get("status_lines", {}).values())
             outcome = Outcome.UNSUPPORTED if answers else Outcome.INCONCLUSIVE
-            return Verdict(outcome, NothingObserved(answers))
+            return Verdict(outcome, kinds.NothingObserved(answers))
         if not wrong or wrong[0].first is None:
-            return Verdict(Outcome.PASS, AllKept(judged))
+            return Verdict(Outcome.PASS, kinds.AllKept(judged))
         cases = tuple(one.case for one in wrong)
         more = len(cases[_SHOWN:])
         cause = NotKept(count, judged, cases[:_SHOWN], more, wrong[0].first, wrong[0].rare)
@@ -146,7 +133,7 @@ def _error_status(look: Look) -> bool:
     if response is None or not is_error(response):
         return False
     if response.status < 400:
-        raise Finding(WrongStatus("4xx or 5xx", response.status, excerpt(response.body)))
+        raise Finding(kinds.WrongStatus("4xx or 5xx", response.status, excerpt(response.body)))
     return True
 
 
@@ -157,7 +144,7 @@ def _error_bodies(look: Look) -> bool:
     problem = look.error_problem
     if problem is None:
         return True
-    if isinstance(problem, ReadsNoDeeper):
+    if isinstance(problem, kinds.ReadsNoDeeper):
         return False
     if _found_below(look, response.status):
         return False
@@ -187,7 +174,7 @@ def _client_errors(look: Look) -> bool:
     if case.expects != "reject" or case.level == "MAY" or "server_limit" in case.expect:
         return False
     if response.status >= 500:
-        raise Finding(WrongStatus("4xx", response.status, excerpt(response.body)))
+        raise Finding(kinds.WrongStatus("4xx", response.status, excerpt(response.body)))
     return True
 
 
@@ -206,7 +193,7 @@ def _error_header_lengths(look: Look) -> bool:
         return False
     got = response.value(HEADER_LENGTH)
     if got is not None and got != str(len(response.body)):
-        raise Finding(HeaderLengthUnexpected(printable(got, 60)))
+        raise Finding(kinds.HeaderLengthUnexpected(printable(got, 60)))
     return True
 
 
@@ -218,7 +205,7 @@ def _ids(look: Look) -> bool:
         return False
     got = look.json.get("id")
     if got != sent:
-        raise Finding(WrongId(ascii(sent)[:200], ascii(got)[:200]))
+        raise Finding(kinds.WrongId(ascii(sent)[:200], ascii(got)[:200]))
     return True
 
 
@@ -243,7 +230,7 @@ def _unique_members(look: Look) -> bool:
     if look.json is None:
         return False
     if look.repeated is not None:
-        raise Finding(RepeatedMember(printable(look.repeated, 60)))
+        raise Finding(kinds.RepeatedMember(printable(look.repeated, 60)))
     return True
 
 
@@ -257,7 +244,7 @@ def _data_or_size(look: Look) -> bool:
     return True
 
 
-def _keeps(rules: Collection[HttpRule]) -> Check:
+def _keeps(rules: Collection[kinds.HttpRule]) -> Check:
     def check(look: Look) -> bool:
         broken = look.syntax.first_of(rules)
         if broken is not None:
@@ -270,12 +257,12 @@ def _keeps(rules: Collection[HttpRule]) -> Check:
 
 def _nothing_after(look: Look) -> bool:
     if look.exchange.stray_before:
-        raise Finding(StrayBytes(look.exchange.stray_before))
+        raise Finding(kinds.StrayBytes(look.exchange.stray_before))
     response = look.exchange.response
     if response is None:
         return False
     if response.excess:
-        raise Finding(BytesAfterResponse(response.excess))
+        raise Finding(kinds.BytesAfterResponse(response.excess))
     return True
 
 
@@ -285,7 +272,7 @@ def _announced_closes(look: Look) -> bool:
         return False
     closed_ms = exchange.closed_before_ms
     if closed_ms is not None and closed_ms <= _AT_ONCE_MS:
-        raise Finding(UnannouncedClose(round(closed_ms)))
+        raise Finding(kinds.UnannouncedClose(round(closed_ms)))
     return exchange.open
 
 
@@ -302,11 +289,11 @@ def _continues(look: Look) -> bool:
     if old or not expects:
         return False
     if first_ms >= waited_ms:
-        raise Finding(NotContinued(round(waited_ms)))
+        raise Finding(kinds.NotContinued(round(waited_ms)))
     return True
 
 
-_RULES: Mapping[Observed, tuple[HttpRule, ...]] = {
+_RULES: Mapping[Observed, tuple[kinds.HttpRule, ...]] = {
     "status_lines": ("status_line",),
     "line_ends": ("line_end",),
     "field_names": ("field_name", "space_before_colon"),
