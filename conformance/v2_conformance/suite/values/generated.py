@@ -35,9 +35,15 @@ _MOST_DRAWN = 6
 _MOST_DRAWN_OF_MANY = 2
 # No integer beyond it is one that every parser must keep apart (RFC 8259, section 6).
 _LARGEST_EXACT = 2**53 - 1
-_PLAIN_CHARACTERS = "abcxyzABCXYZ0123456789-"
+_DIMENSIONS = st.integers(1, 4) | st.integers(1, 64)
+_IDS = st.text("abcxyzABCXYZ0123456789-", min_size=1, max_size=40)  # limits on others are V4's
 # Quotes, escapes, controls, the limits of every length of UTF-8, and all kinds of line breaks.
 _CORNER_CHARACTERS = 'a0 "\\/{}[],:\t\n\r\x01\x1f\x7f\x80\x85é߿ࠀ日\u2028\ufeff\uffff🙂\U0010ffff'
+# Not st.characters, which would compute a table of all of Unicode first. `$` starts an axis in a
+# case file.
+_CHARACTERS = st.integers(0x20, 0x10FFFF).map(chr)
+_CHARACTERS = _CHARACTERS.filter(lambda c: c != "$" and not "\ud800" <= c <= "\udfff")
+_TEXTS = st.lists(st.sampled_from(_CORNER_CHARACTERS) | _CHARACTERS, max_size=12).map("".join)
 
 
 def requests(roles: Sequence[str]) -> st.SearchStrategy[Entry]:
@@ -60,11 +66,10 @@ def _request(draw: Draw, role: str) -> Entry:
         inputs.append({"tensor": index, **entry} if len(model.inputs) > 1 else entry)
     request, forms = draw(_outputs(model, representable))
     if draw(st.booleans()):
-        request["id"] = draw(_id())
+        request["id"] = draw(_IDS)
     request["inputs"] = inputs
-    space = draw(_white_space())
-    if space:
-        request["json"] = space
+    if draw(st.integers(0, 3)) == 3:
+        request["json"] = {"indent": draw(st.integers(0, 4))}
     delivery = draw(_delivery(inputs))
     if delivery != "whole":
         request["delivery"] = delivery
@@ -75,12 +80,13 @@ def _request(draw: Draw, role: str) -> Entry:
 @st.composite
 def _input(draw: Draw, spec: TensorSpec, most: int) -> tuple[Entry, bool]:
     """One input, and whether a server must be able to read and write its values as JSON."""
-    shape = [draw(_dimension()) if n == -1 else n for n in spec.dims]
+    shape = [draw(_DIMENSIONS) if n == -1 else n for n in spec.dims]
     kind = DATATYPES[spec.datatype].kind
     representable = kind in ("bool", "int")
     if spec.datatype in ("INT64", "UINT64", "FP32", "FP64", "BYTES"):
         representable = draw(st.booleans())
-    form = draw(_form(nested=len(shape) > 1)) if representable else "binary"
+    forms = ["binary", "json", *(["nested"] if len(shape) > 1 else [])]
+    form = draw(st.sampled_from(forms)) if representable else "binary"
     entry: Entry = {"shape": shape}
     if form != "binary":
         entry["form"] = form
@@ -100,16 +106,6 @@ def _blob(datatype: str, count: int, start: Sequence[bytes], representable: bool
 
 
 @cache
-def _dimension() -> st.SearchStrategy[int]:
-    return st.integers(1, 4) | st.integers(1, 64)
-
-
-@cache
-def _form(*, nested: bool) -> st.SearchStrategy[str]:
-    return st.sampled_from(["binary", "json", *(["nested"] if nested else [])])
-
-
-@cache
 def _elements(datatype: str, representable: bool, most: int) -> st.SearchStrategy[list[bytes]]:
     return st.lists(_element(datatype, representable), min_size=1, max_size=most)
 
@@ -122,7 +118,7 @@ def _element(datatype: str, representable: bool) -> st.SearchStrategy[bytes]:
         return st.sampled_from([b"\x00", b"\x01"])
     if spec.size is None:
         if representable:
-            return _text().map(str.encode) | st.sampled_from([b"\x00", b"nul\x00", b"\x00x"])
+            return _TEXTS.map(str.encode) | st.sampled_from([b"\x00", b"nul\x00", b"\x00x"])
         awkward = [b"\xff\xfe", b"\xc3", b"\x00\x00", b"tail\x00", b"\xed\xa0\x80", b"x" * 258]
         return st.sampled_from(awkward) | st.binary(max_size=12)
     if representable and (spec.kind == "float" or spec.size == 8):
@@ -145,24 +141,6 @@ def _plain_number(datatype: str) -> st.SearchStrategy[bytes]:
     corners = [0, 1, 2**31, 2**32 + 1, _LARGEST_EXACT, least]
     integers = st.sampled_from(corners) | st.integers(least, _LARGEST_EXACT)
     return integers.map(lambda value: from_values(datatype, [value]))
-
-
-@cache
-def _id() -> st.SearchStrategy[str]:
-    return st.text(_PLAIN_CHARACTERS, min_size=1, max_size=40)
-
-
-@cache
-def _text() -> st.SearchStrategy[str]:
-    """Text without NUL, and without `$`, which starts an axis in a case file."""
-    # Not st.characters, which would compute a table of all of Unicode first.
-    any_character = st.integers(0x20, 0x10FFFF).map(chr).filter(_writable)
-    character = st.sampled_from(_CORNER_CHARACTERS) | any_character
-    return st.lists(character, max_size=12).map("".join)
-
-
-def _writable(character: str) -> bool:
-    return character != "$" and not "\ud800" <= character <= "\udfff"
 
 
 @st.composite
@@ -188,11 +166,6 @@ def _outputs(
         )
         forms[tensor] = "binary" if flag else "json"
     return request, forms
-
-
-@st.composite
-def _white_space(draw: Draw) -> Entry:
-    return {"indent": draw(st.integers(0, 4))} if draw(st.integers(0, 3)) == 3 else {}
 
 
 @st.composite
