@@ -107,19 +107,19 @@ def _request(case: RequestCase, known: Known) -> Conversation:
 
 
 def _one_request(case: RequestCase, prepared: Prepared, known: Known) -> Conversation:
-    told: list[Exchange] = []
+    exchanges: list[Exchange] = []
     if case.first is not None:
         first = requests_of(case.first, known)[0]
         before: Exchange = yield Ask(first, Purpose.BEFORE, times=case.first.times)
-        told.append(before.for_purpose(Purpose.BEFORE))
+        exchanges.append(before.for_purpose(Purpose.BEFORE))
     exchange: Exchange = yield Ask(prepared, Purpose.CASE)
-    told.append(exchange)
+    exchanges.append(exchange)
     own = exchange
     verdict = judge(case, prepared, own)
     if needs_canary(case, verdict.outcome) and _may_have_harmed(own, verdict):
-        verdict = yield from _survival(case, verdict, told, own)
+        verdict = yield from _survival(case, verdict, exchanges, own)
         verdict = _saying_what_was_sent(case, prepared, verdict)
-    return Result(case, verdict, exchanges=tuple(told))
+    return Result(case, verdict, exchanges=tuple(exchanges))
 
 
 def _may_have_harmed(own: Exchange, verdict: Verdict) -> bool:
@@ -135,17 +135,17 @@ def _broken_off(case: RequestCase, prepared: Prepared) -> Conversation:
     """
     times = case.request["client"].get("times", 1)
     exchange: Exchange = yield Ask(prepared, Purpose.CASE, fresh=True, times=times)
-    told = [exchange]
+    exchanges = [exchange]
     verdict = judge(case, prepared, exchange)
     if _may_have_harmed(exchange, verdict):
-        verdict = yield from _fresh_survival(case, verdict, told)
+        verdict = yield from _fresh_survival(case, verdict, exchanges)
         if verdict.outcome.harmless and known_good_form(case) != "binary":
-            heard: Heard | None = yield known_good_after(case)
-            if heard is not None:
-                told.append(heard.exchange)
-                verdict = survived(verdict, None, heard.problem)
+            canary: Heard | None = yield known_good_after(case)
+            if canary is not None:
+                exchanges.append(canary.exchange)
+                verdict = survived(verdict, None, canary.problem)
         verdict = _saying_what_was_sent(case, prepared, verdict)
-    return Result(case, verdict, exchanges=tuple(told))
+    return Result(case, verdict, exchanges=tuple(exchanges))
 
 
 def _saying_what_was_sent(case: RequestCase, prepared: Prepared, verdict: Verdict) -> Verdict:
@@ -158,10 +158,10 @@ def _saying_what_was_sent(case: RequestCase, prepared: Prepared, verdict: Verdic
 
 def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
     """Send a case that makes many requests at once; the first failure counts and is kept."""
-    came: list[tuple[int, Exchange]] = yield AskTogether(tuple(requests), case.rounds)
+    answers: list[tuple[int, Exchange]] = yield AskTogether(tuple(requests), case.rounds)
     judged = [
-        (_judged_beside(case.member(number), requests[number], exchange), exchange)
-        for number, exchange in came
+        (_judged_together(case.member(number), requests[number], exchange), exchange)
+        for number, exchange in answers
     ]
     bad = [item for item in judged if not item[0].outcome.harmless]
     unclear = [item for item in judged if item[0].outcome is not Outcome.PASS]
@@ -169,13 +169,13 @@ def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
     if bad and verdict.cause is not None:
         verdict = replace(verdict, cause=SeveralWrong(len(bad), len(judged), verdict.cause))
     note = sample_note(len(judged), case.together)
-    told = [sample.for_purpose(Purpose.SAMPLE, note)]
+    exchanges = [sample.for_purpose(Purpose.SAMPLE, note)]
     if needs_canary(case, verdict.outcome):
-        verdict = yield from _fresh_survival(case, verdict, told)
-    return Result(case, verdict, exchanges=tuple(told))
+        verdict = yield from _fresh_survival(case, verdict, exchanges)
+    return Result(case, verdict, exchanges=tuple(exchanges))
 
 
-def _judged_beside(case: RequestCase, prepared: Prepared, exchange: Exchange) -> Verdict:
+def _judged_together(case: RequestCase, prepared: Prepared, exchange: Exchange) -> Verdict:
     verdict = judge(case, prepared, exchange)
     if verdict.outcome.harmless or not only_rounded(case, prepared, exchange):
         return verdict
@@ -192,31 +192,31 @@ def _calibrated(case: RequestCase) -> Generator[Step, Any, str]:
 
 
 def _survival(
-    case: RequestCase, verdict: Verdict, told: list[Exchange], own: Exchange
+    case: RequestCase, verdict: Verdict, exchanges: list[Exchange], own: Exchange
 ) -> _Survival:
     """Return `verdict`, or a failure if the server did not survive the case or hung in it.
 
     A known-good request on the same connection is enough if it gets its exact answer after an
     ordinary case that passed.
     """
-    heard: Heard | None = yield known_good_after(case)
+    canary: Heard | None = yield known_good_after(case)
     same = None
-    if heard is not None:
-        told.append(heard.exchange)
-        exact = heard.problem is None and heard.exchange.expected is None
+    if canary is not None:
+        exchanges.append(canary.exchange)
+        exact = canary.problem is None and canary.exchange.expected is None
         ordinary = case.canary is None and not case.dangerous and verdict.outcome is Outcome.PASS
         # Whether it also accepts new connections is checked once for each requirement.
         if exact and ordinary and not case.last_negative:
             return verdict
         # If a gateway reached no server, a fresh connection shows whether there is one.
-        same = None if unavailable(heard.exchange) else heard.problem
-    return (yield from _fresh_survival(case, verdict, told, same=same, own=own))
+        same = None if unavailable(canary.exchange) else canary.problem
+    return (yield from _fresh_survival(case, verdict, exchanges, same=same, own=own))
 
 
 def _fresh_survival(
     case: RequestCase,
     verdict: Verdict,
-    told: list[Exchange],
+    exchanges: list[Exchange],
     *,
     same: Cause | None = None,
     own: Exchange | None = None,
@@ -226,12 +226,12 @@ def _fresh_survival(
     `same` is what was wrong with the one on the case's own connection. The server hung if the
     case's `own` exchange, if it is given, took far longer than this one.
     """
-    heard: Heard = yield KnownGood(case.model, fresh=True)
-    if heard.liveness is not None:
-        told.append(heard.liveness.for_purpose(Purpose.LIVENESS))
-    told.append(heard.exchange)
-    if own is not None and same is None and heard.problem is None:
-        found = hang_of(case, own, heard.exchange)
+    canary: Heard = yield KnownGood(case.model, fresh=True)
+    if canary.liveness is not None:
+        exchanges.append(canary.liveness.for_purpose(Purpose.LIVENESS))
+    exchanges.append(canary.exchange)
+    if own is not None and same is None and canary.problem is None:
+        found = hang_of(case, own, canary.exchange)
         if found is not None and isinstance(verdict.cause, TimedOut):
             verdict = replace(verdict, outcome=Outcome.FAIL, cause=found)
-    return survived(verdict, same, heard.problem, heard.liveness)
+    return survived(verdict, same, canary.problem, canary.liveness)

@@ -27,15 +27,15 @@ ANSWERED = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.FAIL)
 @dataclass(frozen=True)
 class _Answered:
     asked: AskApart
-    came: Result
+    result: Result
 
     @property
     def outcome(self) -> Outcome:
-        return self.came.verdict.outcome
+        return self.result.verdict.outcome
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        return tuple(replace(one, entry=self.asked.entry) for one in self.came.exchanges)
+        return tuple(replace(one, entry=self.asked.entry) for one in self.result.exchanges)
 
 
 def sendable(case: GeneratedCase, claims: Claims) -> Iterator[AskApart]:
@@ -57,18 +57,18 @@ def generated(
     """
     answered: list[_Answered] = []
     for asked in requests:
-        came = yield asked
-        if came is None:
+        result = yield asked
+        if result is None:
             break
-        answered.append(_Answered(asked, came))
-        if came.verdict.outcome not in ANSWERED:
+        answered.append(_Answered(asked, result))
+        if result.verdict.outcome not in ANSWERED:
             break
     if not answered:
         return Result(case, Verdict(Outcome.NOT_RUN, NoUsableModel()))
     bad = [one for one in answered if not one.outcome.harmless]
     wrong = [one for one in bad if one.outcome is Outcome.FAIL]
     # What killed a model explains the cases that name it as their killer.
-    deadly = [one for one in wrong if left_dead(one.came.verdict.cause)]
+    deadly = [one for one in wrong if left_dead(one.result.verdict.cause)]
     counting = deadly or wrong or bad
     failure = min(counting, key=lambda one: len(json.dumps(one.asked.entry)), default=None)
     if failure is not None:
@@ -77,16 +77,16 @@ def generated(
     exchanges = tuple(exchange for one in answered for exchange in one.exchanges)
     passed = [one for one in answered if one.outcome is Outcome.PASS]
     if not passed:
-        return Result(case, answered[0].came.verdict, exchanges=exchanges)
+        return Result(case, answered[0].result.verdict, exchanges=exchanges)
     counted = GeneratedRequests(len(passed), None, None)
-    verdict = replace(passed[0].came.verdict, cause=counted)
+    verdict = replace(passed[0].result.verdict, cause=counted)
     return Result(case, verdict, exchanges=exchanges)
 
 
 def _failed(failure: _Answered, requests: Sequence[Mapping[str, Any]]) -> Verdict:
     """Return the verdict on a failed request, saying which one of `requests` it was, 0 for none."""
-    verdict = failure.came.verdict
-    if verdict.cause is None or not failure.came.exchanges:
+    verdict = failure.result.verdict
+    if verdict.cause is None or not failure.result.exchanges:
         return verdict
     entry = failure.asked.entry
     number = 1 + requests.index(entry) if entry in requests else 0

@@ -200,7 +200,7 @@ def _tolerated(datatype: str, left: Buffer, right: Buffer, tolerance: Tolerance)
 
 def is_close_to_zeros(tensors: Sequence[Tensor], tolerance: Tolerance) -> bool:
     """Return True if zeros would pass for all of these tensors, although they have other values."""
-    told = False
+    differs = False
     for tensor in tensors:
         if tensor.datatype not in FLOATS:
             continue
@@ -210,8 +210,8 @@ def is_close_to_zeros(tensors: Sequence[Tensor], tolerance: Tolerance) -> bool:
             close = np.abs(others) <= tolerance.atol + tolerance.rtol * np.abs(others)
         if not close.all():
             return False
-        told = told or bool(others.size)
-    return told
+        differs = differs or bool(others.size)
+    return differs
 
 
 def _truth(blob: Buffer) -> bytes:

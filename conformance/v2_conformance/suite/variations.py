@@ -69,8 +69,8 @@ class Variation:
     @property
     def definition(self) -> Mapping[str, Any]:
         """The members that decide its bytes, and how the answer is judged."""
-        told = ("request", "operation", "parameters", "level", "either", "declined_by")
-        return {name: getattr(self, name) for name in told}
+        deciding = ("request", "operation", "parameters", "level", "either", "declined_by")
+        return {name: getattr(self, name) for name in deciding}
 
 
 @cache

@@ -31,7 +31,7 @@ from v2_conformance.report.document import CaseResult
 from v2_conformance.resources import fits
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import GeneratedCase, GetCase, RequestCase
-from v2_conformance.suite.causes.causes import COUNTEREXAMPLE, Cause, GeneratedFailure
+from v2_conformance.suite.causes.causes import Cause, GeneratedFailure
 from v2_conformance.suite.library import generated_entry
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.record import Record, RecordedError
@@ -103,12 +103,10 @@ def of_generated(case: GeneratedCase, recorded: CaseResult, record: Record) -> V
     verdict = play(generated(case, requests()), lambda one: concluded(one.case, record)).verdict
     made, cause = verdict.cause, recorded.cause
     if isinstance(made, GeneratedFailure):
-        if isinstance(cause, GeneratedFailure):
-            if cause.file == COUNTEREXAMPLE:
-                made = msgspec.structs.replace(made, file=COUNTEREXAMPLE)
-            if not made.number:  # drawn: only who has that version of Hypothesis can draw it again
-                drawn = {"seed": cause.seed, "hypothesis": cause.hypothesis}
-                made = msgspec.structs.replace(made, number=cause.number, **drawn)
+        if isinstance(cause, GeneratedFailure) and not made.number:
+            # It was drawn: only who has that version of Hypothesis can draw it again.
+            drawn = {"seed": cause.seed, "hypothesis": cause.hypothesis}
+            made = msgspec.structs.replace(made, number=cause.number, **drawn)
         return msgspec.structs.replace(verdict, cause=made)
     if asked != list(sendable(case, record.known.claims)):
         raise RecordedError("the recorded requests are not all generated ones that the suite sends")

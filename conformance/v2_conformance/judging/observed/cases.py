@@ -72,8 +72,8 @@ def _zero_elements(case: RequestCase, verdict: Verdict) -> tuple[Observation, ..
         cause = kinds.WrongStatus("200", verdict.cause.status, "")
         return (Observation("zero_elements", case.id, 1, 1, cause),)
     # That of a raw request has no shape that a server could refuse.
-    told = _taken(verdict) and not case.request.get("raw")
-    return (Observation("zero_elements", case.id, 1, 0),) if told else ()
+    shown = _taken(verdict) and not case.request.get("raw")
+    return (Observation("zero_elements", case.id, 1, 0),) if shown else ()
 
 
 def _may_be_refused(name: str) -> bool:

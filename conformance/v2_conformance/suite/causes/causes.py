@@ -24,9 +24,6 @@ from v2_conformance.suite.causes.kinds import (
 )
 from v2_conformance.suite.outcomes import Harm
 
-COUNTEREXAMPLE = "counterexample.yaml"
-"""The file in which older versions wrote a generated request that failed."""
-
 _ON_SAME_CONNECTION = "did_not_survive_on_same_connection"
 _WRONG_ERROR_STATUS = "wrong_error_status"
 
@@ -173,9 +170,6 @@ else:
 KINDS: tuple[str, ...] = tuple(sorted(str(kind.__struct_config__.tag) for kind in CAUSES))
 """The value of `kind` of every type of cause, as report.json has it."""
 
-FINDINGS: tuple[str, ...] = tuple(sorted((*KINDS, _ON_SAME_CONNECTION, _WRONG_ERROR_STATUS)))
-"""The values that `finding_of` can return."""
-
 
 def finding_of(cause: Cause | None) -> str:
     """Return what was found, by which failures that one defect makes are told from others.
@@ -194,8 +188,8 @@ def finding_of(cause: Cause | None) -> str:
     return found.counts_as or found.kind
 
 
-def harm_by(cause: Cause, said: Harm | None) -> Harm | None:
-    """Return what a user loses by this, if the requirement says that it is `said`.
+def harm_by(cause: Cause, harm: Harm | None) -> Harm | None:
+    """Return what a user loses by this, if the requirement says that it is `harm`.
 
     Only what misleads costs wrong numbers: a rejection gives none, nor does an answer that is
     missing or unreadable. And what misled somebody did not die.
@@ -204,10 +198,10 @@ def harm_by(cause: Cause, said: Harm | None) -> Harm | None:
     if isinstance(found, DidNotSurvive):
         if found.fresh_connection is not None:
             return "dies"
-        said = "connection"
-    if difference_in(found) is not None or (found.misleads and said == "dies"):
+        harm = "connection"
+    if difference_in(found) is not None or (found.misleads and harm == "dies"):
         return "wrong-numbers"
-    return "breaks-clients" if said == "wrong-numbers" and not found.misleads else said
+    return "breaks-clients" if harm == "wrong-numbers" and not found.misleads else harm
 
 
 def difference_in(cause: Cause | None) -> FirstDifference | None:
