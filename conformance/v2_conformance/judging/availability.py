@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 
 from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.kinds import Unavailable
@@ -59,17 +57,11 @@ def plea(response: Response) -> Unavailable:
     return Unavailable(response.status, after, excerpt(response.body))
 
 
-def retry_after_s(response: Response, now: datetime) -> float | None:
-    """Return the seconds to wait that Retry-After asks for, at least 0; None without a valid one.
-
-    A date counts from the response's Date if it has one, since the clocks may differ, or else from
-    `now`.
-    """
+def retry_after_s(response: Response) -> float | None:
+    """Return the seconds to wait that Retry-After asks for; None without a number of them: a date
+    would need equal clocks."""
     value = (response.value(_RETRY_AFTER) or "").strip()
-    if _SECONDS.fullmatch(value):
-        return float(value)
-    at, since = _date(value), _date(response.value("date") or "")
-    return None if at is None else max(0.0, (at - (since or now)).total_seconds())
+    return float(value) if _SECONDS.fullmatch(value) else None
 
 
 def down(liveness: Exchange) -> bool:
@@ -78,11 +70,3 @@ def down(liveness: Exchange) -> bool:
     if response is None:
         return True
     return response.status in GATEWAY_STATUSES and not asks_to_wait(response)
-
-
-def _date(text: str) -> datetime | None:
-    try:
-        found = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=timezone.utc)

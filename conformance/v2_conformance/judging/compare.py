@@ -35,7 +35,6 @@ from v2_conformance.wire.encode.deployment import Tolerance
 
 FLOATS = frozenset({"FP16", "BF16", "FP32", "FP64"})
 """The datatypes to which a tolerance applies."""
-_BLOCK = 1 << 20
 _SHOWN = 16
 _BEYOND_DOUBLE = 2**1024
 
@@ -76,8 +75,6 @@ def compare_tensors(
 def _in_columns(expected: Tensor, blob: Buffer) -> bool:
     """Return True if a blob has the elements of a tensor of several dimensions in column-major
     order, of which at least some differ from their neighbors."""
-    import numpy as np
-
     size = DATATYPES[expected.datatype].size or 1
     if sum(n > 1 for n in expected.shape) < 2 or len(blob) > _MOST_TURNED:
         return False
@@ -151,18 +148,10 @@ def check_no_other_number(expected: Tensor, data: object) -> None:
     if not wrong:
         return
     at = wrong[0] * size
-    found = FirstDifference(
-        output=printable(expected.name),
-        datatype=expected.datatype,
-        element=wrong[0],
-        offset=at,
-        body_offset=None,
-        expected=bytes(expected.blob[at : at + size]).hex(),
-        got=_blob(expected, got[wrong[0]]).hex(),
-        expected_value=shown_value(values[wrong[0]]),
-        got_value=printable(shown_value(got[wrong[0]]), 60),
-    )
-    raise Finding(WrongValue(found, len(values), len(wrong)))
+    blob = bytes(expected.blob[:at]) + _blob(expected, got[wrong[0]])
+    read = ReadOutput(replace(expected, blob=blob), "json", 0)
+    difference = _difference(printable(expected.name), expected, read, at)
+    raise Finding(WrongValue(difference, len(values), len(wrong)))
 
 
 def _is_finite(value: object) -> bool:
@@ -175,18 +164,11 @@ def _blob(expected: Tensor, value: object) -> bytes:
 
 
 def first_differing_byte(left: Buffer, right: Buffer) -> int | None:
-    """Return the offset of the first differing byte, None if they are equal; works in blocks,
-    copying at most one.
-    """
+    """Return the offset of the first differing byte, None if they are equal."""
     shorter = min(len(left), len(right))
-    if len(left) <= _BLOCK and bytes(left) == bytes(right):
-        return None
-    a, b = np.frombuffer(left, "u1"), np.frombuffer(right, "u1")
-    for start in range(0, shorter, _BLOCK):
-        stop = min(start + _BLOCK, shorter)
-        differs = a[start:stop] != b[start:stop]
-        if differs.any():
-            return start + int(differs.argmax())
+    differs = np.frombuffer(left, "u1")[:shorter] != np.frombuffer(right, "u1")[:shorter]
+    if differs.any():
+        return int(differs.argmax())
     return None if len(left) == len(right) else shorter
 
 
@@ -259,7 +241,7 @@ def _compare_elements(label: str, blob: Buffer, got: ReadOutput) -> None:
     want = decode_bytes(blob)
     start = 0
     for index, (left, right) in enumerate(zip(want, have, strict=False)):
-        at = first_differing_byte(left, right)
+        at = None if left == right else first_differing_byte(left, right)
         if at is not None:
             found = FirstDifference(
                 output=label,

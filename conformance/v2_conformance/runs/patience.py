@@ -23,7 +23,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timezone
 
 from msgspec.structs import replace
 
@@ -124,7 +123,7 @@ class Patience:
         if left <= 0:
             return None
         response = exchange.response
-        wanted = retry_after_s(response, datetime.now(timezone.utc)) if response else None
+        wanted = retry_after_s(response) if response else None
         if wanted is None:
             wanted = _SHORTEST_S * 2 ** min(tries if asked else tries - _AT_ONCE, 4)
         return min(max(wanted, _SHORTEST_S), left)
