@@ -28,13 +28,9 @@ with that flag instead of a list of outputs; with blobs in a content coding; or 
 _FORMS: Sequence[tuple[str, bool]] = (("binary", True), ("binary", False), ("json", False))
 
 
-def _of_status(status: int) -> str:
-    return f"status {status}"
-
-
 # Answers that blame the content of a request. Others, such as 401 and 404, say that the server or
 # the model is no longer what it was.
-_BLAMING_THE_REQUEST = frozenset(map(_of_status, (400, 406, 409, 415, 422)))
+_BLAMING_THE_REQUEST = frozenset(f"status {status}" for status in (400, 406, 409, 415, 422))
 
 
 @lru_cache(maxsize=128)
@@ -45,7 +41,28 @@ def known_good(
     ways = _FORMS
     if form != "binary":
         ways = _FORMS[-1:] if form == "json" else _FORMS[:1]
-    return [_known_good(role, address, binding, inputs, binary, form) for inputs, binary in ways]
+    options: dict[str, Any] = {}
+    if form in ("gzip", "deflate"):
+        options["encoding"] = form
+    unlisted = form == "binary_data_output"
+    if unlisted:
+        options["parameters"] = {"binary_data_output": True}
+    # A report without a seed has requests with ones.
+    values = "ones" if address.seed is None else "counting"
+    found = []
+    for inputs, binary in ways:
+        case = plain_case(
+            f"canary {role}",
+            binding.contract,
+            values=values,
+            form=inputs,
+            listed=binary and not unlisted,
+            options=options,
+        )
+        prepared = prepare(case, address, binding)
+        # Requests of clients that left may still be computed, in one batch with this one.
+        found.append(prepared if binding.known is None else with_rounding(prepared))
+    return found
 
 
 def own_form(case: RequestCase) -> Form:
@@ -61,25 +78,6 @@ def own_form(case: RequestCase) -> Form:
         return "json"
     flag = request.get("parameters", {}).get("binary_data_output")
     return "binary_data_output" if flag is True and "outputs" not in request else "binary"
-
-
-def _known_good(
-    role: str, address: Address, binding: DeployedModel, form: str, binary: bool, whole: Form
-) -> Prepared:
-    options: dict[str, Any] = {}
-    if whole in ("gzip", "deflate"):
-        options["encoding"] = whole
-    if whole == "binary_data_output":
-        options["parameters"] = {"binary_data_output": True}
-    listed = binary and whole != "binary_data_output"
-    name = f"canary {role}"
-    model = binding.contract
-    # Without a seed, as reports have it that are older than seeds.
-    values = "ones" if address.seed is None else "counting"
-    case = plain_case(name, model, values=values, form=form, listed=listed, options=options)
-    prepared = prepare(case, address, binding)
-    # Requests of clients that left may still be computed, in one batch with this one.
-    return prepared if binding.known is None else with_rounding(prepared)
 
 
 def plain_case(
@@ -154,4 +152,4 @@ def problem_with(prepared: Prepared, expected: str | None, exchange: Exchange) -
 def answer(exchange: Exchange) -> str:
     """Return an exchange's result in short: the status, or how it ended without one."""
     response = exchange.response
-    return str(exchange.ending) if response is None else _of_status(response.status)
+    return str(exchange.ending) if response is None else f"status {response.status}"
