@@ -1,4 +1,15 @@
-"""A case as a conversation: its request, the known-good ones around it, and the verdict."""
+"""A case as a conversation: its request, the known-good ones around it, and the verdict.
+
+What belongs to a case is written once, as a generator that yields what to do next (`steps`), is
+sent what came of it, and returns the result. So a run that sends and a program that reads a record
+cannot disagree about what belongs to it: both drive the same generator.
+
+Before a case is sent, each of its models must have answered a known-good request (calibration): a
+model that answers nothing shows nothing. Then comes the case's own request, after another one on
+the same connection or together with others, if it says so. After a case that may do harm, or that
+did not pass, known-good requests follow (`judging.survival` says why): on the same connection, and
+on a fresh one unless the first settles it.
+"""
 
 from __future__ import annotations
 

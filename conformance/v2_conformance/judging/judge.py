@@ -1,4 +1,18 @@
-"""(case, request, exchange) → verdict. Pure: no I/O, so recorded bytes can be judged again."""
+"""(case, request, exchange) → verdict. Pure: no I/O, so recorded bytes can be judged again.
+
+A response is judged in the order in which a client reads it: whether a whole one came, whether it
+asks to wait or declines what it may decline, its content coding, its status, the V2 message in its
+body (header length, JSON, schema, sizes), the value of each output, bit for bit, and last what the
+case asks for by name. The first thing that is wrong is raised as a `Finding`, whose cause is that
+of the verdict: whatever is wrong after it may only follow from it.
+
+Three things are no failures. What leaves out what the case is about, as a server may, is
+`Untested`. What may be right, but is not read to its end, is `Unread`. And an error of the path to
+the server, such as a refused connection, says nothing about the server.
+
+Rules that every exchange must keep are not judged here, but in `observed`: one breach that shows
+everywhere would fail every case, and hide what each of them is about.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""The behavior of the reference server, without sockets: a request in, a response out."""
+"""The behavior of the reference server, without sockets: a request in, a response out.
+
+A run without a URL tests this server, and it must pass everything. It shares no judgment with the
+suite: if both understood a requirement wrongly in the same way, no test would show it. What both
+use is the room `protocol`, which has tests of its own.
+
+Each method makes one decision, such as what to do with a negative size, and the requirement that it
+follows stands in its docstring. So a *fault* (v2_mutants) is a subclass that decides one thing
+wrongly, and a *variant* one that decides one thing otherwise, as the documents allow. That is why
+there are many small methods, and why none of them has a second way through it.
+"""
 
 from __future__ import annotations
 

@@ -49,17 +49,16 @@ class ContentCoding:
         wbits = self.zlib_format(coding)
         if wbits is None:
             return self.unknown_coding(coding, data)
-        limit = self.decoded_limit()
         decoded = bytearray()
         rest = data
         while True:
             decompressor = zlib.decompressobj(wbits)
             try:
-                decoded += decompressor.decompress(rest, limit + 1 - len(decoded))
+                decoded += decompressor.decompress(rest, MAX_DECODED + 1 - len(decoded))
             except zlib.error as error:
                 return self.damaged_stream(coding, data, str(error))
-            if len(decoded) > limit:
-                raise Rejected(f"the body decodes to more than {limit} bytes", 413)
+            if len(decoded) > MAX_DECODED:
+                raise Rejected(f"the body decodes to more than {MAX_DECODED} bytes", 413)
             if not decompressor.eof:
                 return self.damaged_stream(coding, data, "the stream is truncated")
             rest = decompressor.unused_data
@@ -75,10 +74,6 @@ class ContentCoding:
     def zlib_format(self, coding: str) -> int | None:
         """zlib's `wbits` for the coding of a request, or None if the coding is unknown."""
         return _FORMATS.get(coding)
-
-    def decoded_limit(self) -> int:
-        """Return how many bytes a body may decode to (Z5)."""
-        return MAX_DECODED
 
     def unknown_coding(self, coding: str, data: Buffer) -> bytes:
         """A body in an unknown coding is rejected (Z3)."""

@@ -94,17 +94,14 @@ class RequestReader:
         raise Rejected(f"{HEADER_LENGTH} has conflicting values: {', '.join(values)}")
 
     def parse_header_length(self, text: str) -> int:
-        """The number that a value stands for: ASCII digits and nothing else (H4, H6, H8)."""
+        """The number that a value stands for: ASCII digits and nothing else (H4, H6, H8), not
+        beyond int64 (H7)."""
         if not _DIGITS.fullmatch(text):
             raise Rejected(f"{HEADER_LENGTH} must be a number of bytes, got {text!a:.60}")
         digits = text.lstrip("0") or "0"
         if len(digits) > 19 or int(digits) > INT64_MAX:
-            return self.oversized_length(digits)
+            raise Rejected(f"{HEADER_LENGTH} {digits[:40]} is larger than any body")
         return int(digits)
-
-    def oversized_length(self, digits: str) -> int:
-        """A number beyond int64 is rejected: no body is that long (H7)."""
-        raise Rejected(f"{HEADER_LENGTH} {digits[:40]} is larger than any body")
 
     # --- the body ----------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ class ReferenceServer:
     """Serves the models of the contract over HTTP/1.1 until stopped. Also a context manager.
 
     `behaviour` makes what it does, given the profiles. Port 0 picks a free port. Every start()
-    begins with fresh state, on the same port if one was given.
+    begins with fresh state.
     """
 
     def __init__(
@@ -108,12 +108,6 @@ class ReferenceServer:
         for _, thread in connections:
             thread.join(_STOP_SECONDS)
         self._acceptor = None
-
-    def restart(self) -> None:
-        """Stop, and start with fresh state on the same port. Raises OSError."""
-        self.stop()
-        self._requested_port = self._port
-        self.start()
 
     def wait(self) -> None:
         """Block until the server no longer accepts connections."""
