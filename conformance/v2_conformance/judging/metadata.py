@@ -14,7 +14,6 @@ from v2_conformance.judging.messages.response import decode_body, validate
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError, TooDeepError, parse_json
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.response import Response
 
@@ -42,9 +41,7 @@ def server_name(response: Response) -> ServerName:
     return ServerName(document["name"], document["version"], tuple(document["extensions"]))
 
 
-def playing(
-    response: Response, binding: DeployedModel, model: ModelContract
-) -> DeployedModel | str:
+def playing(response: Response, binding: DeployedModel) -> DeployedModel | str:
     """Return `binding` with its version, if the server lists exactly one; or why it cannot play the
     role. `response` is the answer to GET /v2/models/NAME.
     """
@@ -58,8 +55,8 @@ def playing(
     except MessageError as error:
         return f"the metadata of {name} is not JSON: {error}"
     for key, names, specs in (
-        ("inputs", binding.inputs, model.inputs),
-        ("outputs", binding.outputs, model.outputs),
+        ("inputs", binding.inputs, binding.contract.inputs),
+        ("outputs", binding.outputs, binding.contract.outputs),
     ):
         found = {e["name"]: e for e in entries_of(document.get(key))}
         # Metadata without tensors does not rule out the model.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from v2_conformance.conversations.discovery import SERVER, Wanted, discovery
+from v2_conformance.conversations.discovery import SERVER, discovery
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from v2_conformance.judging.availability import unavailable
@@ -53,7 +53,7 @@ def discover(target: Target, *, without_models: bool = False) -> Server:
     NothingRanError if it has none of the models, unless it may be `without_models`.
     """
     models = models_of_use(target.profiles, target.unsupported)
-    wanted = [Wanted(model, target.binding(role)) for role, model in models.items()]
+    wanted = list(map(target.binding, models))
 
     def answer(path: str) -> Response:
         response = session.get(path)

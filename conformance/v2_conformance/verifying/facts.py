@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import get_args
 
 from v2_conformance.conversations.calibration import calibration
-from v2_conformance.conversations.discovery import Wanted, discovery
+from v2_conformance.conversations.discovery import discovery
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import CaseFileError, ReportFileError
@@ -83,7 +83,7 @@ def discovery_edits(known: Setting) -> Iterator[str]:
         yield f"these models are not what their recorded metadata says: {names}"
 
 
-def _wanted(known: Setting, record: Record) -> Iterator[Wanted]:
+def _wanted(known: Setting, record: Record) -> Iterator[DeployedModel]:
     """Yield each model that the run asked for, as the report or the next exchange names it."""
     if known.report.relations is not None:
         return  # its models were learned
@@ -94,7 +94,7 @@ def _wanted(known: Setting, record: Record) -> Iterator[Wanted]:
             stated = None if asked is None else _asked_for(model, *asked.group("name", "version"))
         if stated is None:
             raise RecordedError(f"the model for {role} is not named")
-        yield Wanted(model, stated)
+        yield stated
 
 
 def _asked_for(model: ModelContract, name: bytes, version: bytes | None) -> DeployedModel:
