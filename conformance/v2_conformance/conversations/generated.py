@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,24 +17,9 @@ from v2_conformance.suite.cases import GeneratedCase, RequestCase
 from v2_conformance.suite.causes.causes import GeneratedFailure, left_dead
 from v2_conformance.suite.causes.kinds import GeneratedRequests, NoUsableModel
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.exchange import Exchange
 
 ANSWERED = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.FAIL)
 """The outcomes after which there is more to learn from the same server."""
-
-
-@dataclass(frozen=True)
-class _Answered:
-    asked: AskApart
-    result: Result
-
-    @property
-    def outcome(self) -> Outcome:
-        return self.result.verdict.outcome
-
-    @property
-    def exchanges(self) -> tuple[Exchange, ...]:
-        return tuple(replace(one, entry=self.asked.entry) for one in self.result.exchanges)
 
 
 def sendable(case: GeneratedCase, claims: Claims) -> Iterator[AskApart]:
@@ -55,39 +39,32 @@ def generated(
 
     A server may decline some, but not all. Once it is dead or away nothing more can be learned.
     """
-    answered: list[_Answered] = []
+    answered: list[tuple[Mapping[str, Any], Result]] = []
     for asked in requests:
         result = yield asked
         if result is None:
             break
-        answered.append(_Answered(asked, result))
-        if result.verdict.outcome not in ANSWERED:
+        exchanges = tuple(replace(one, entry=asked.entry) for one in result.exchanges)
+        answered.append((asked.entry, replace(result, exchanges=exchanges)))
+        if result.outcome not in ANSWERED:
             break
     if not answered:
         return Result(case, Verdict(Outcome.NOT_RUN, NoUsableModel()))
-    bad = [one for one in answered if not one.outcome.harmless]
-    wrong = [one for one in bad if one.outcome is Outcome.FAIL]
+    bad = [one for one in answered if not one[1].outcome.harmless]
+    wrong = [one for one in bad if one[1].outcome is Outcome.FAIL]
     # What killed a model explains the cases that name it as their killer.
-    deadly = [one for one in wrong if left_dead(one.result.verdict.cause)]
-    counting = deadly or wrong or bad
-    failure = min(counting, key=lambda one: len(json.dumps(one.asked.entry)), default=None)
-    if failure is not None:
-        verdict = _failed(failure, case.requests)
+    deadly = [one for one in wrong if left_dead(one[1].cause)]
+    if bad:
+        entry, failure = min(deadly or wrong or bad, key=lambda one: len(json.dumps(one[0])))
+        verdict = failure.verdict
+        if verdict.cause is not None and failure.exchanges:
+            number = 1 + case.requests.index(entry) if entry in case.requests else 0  # 0: drawn
+            cause = GeneratedFailure(verdict.cause, number, None, None, None)
+            verdict = replace(verdict, cause=cause)
         return Result(case, verdict, exchanges=failure.exchanges)
-    exchanges = tuple(exchange for one in answered for exchange in one.exchanges)
-    passed = [one for one in answered if one.outcome is Outcome.PASS]
+    exchanges = tuple(exchange for _, result in answered for exchange in result.exchanges)
+    passed = [result for _, result in answered if result.outcome is Outcome.PASS]
     if not passed:
-        return Result(case, answered[0].result.verdict, exchanges=exchanges)
+        return Result(case, answered[0][1].verdict, exchanges=exchanges)
     counted = GeneratedRequests(len(passed), None, None)
-    verdict = replace(passed[0].result.verdict, cause=counted)
-    return Result(case, verdict, exchanges=exchanges)
-
-
-def _failed(failure: _Answered, requests: Sequence[Mapping[str, Any]]) -> Verdict:
-    """Return the verdict on a failed request, saying which one of `requests` it was, 0 for none."""
-    verdict = failure.result.verdict
-    if verdict.cause is None or not failure.result.exchanges:
-        return verdict
-    entry = failure.asked.entry
-    number = 1 + requests.index(entry) if entry in requests else 0
-    return replace(verdict, cause=GeneratedFailure(verdict.cause, number, None, None, None))
+    return Result(case, replace(passed[0].verdict, cause=counted), exchanges=exchanges)
