@@ -66,7 +66,8 @@ def compare_tensors(
         right = _tolerated(expected.datatype, left, right, tolerance)
     at = first_differing_byte(left, right)
     if at is not None:
-        differing = _count(left, right, DATATYPES[expected.datatype].size or 1)
+        size = DATATYPES[expected.datatype].size or 1
+        differing = int((np.frombuffer(left, f"V{size}") != np.frombuffer(right, f"V{size}")).sum())
         found = _difference(label, expected, got, at)
         columns = _in_columns(expected, tensor.blob)
         raise Finding(WrongValue(found, element_count(expected.shape), differing, columns))
@@ -221,11 +222,6 @@ def _difference(label: str, expected: Tensor, got: ReadOutput, at: int) -> First
 
 def _in_body(got: ReadOutput, at: int) -> int | None:
     return got.start + at if got.form == "binary" else None
-
-
-def _count(left: Buffer, right: Buffer, size: int) -> int:
-    a, b = np.frombuffer(left, f"V{size}"), np.frombuffer(right, f"V{size}")
-    return int((a != b).sum())
 
 
 def _compare_elements(label: str, blob: Buffer, got: ReadOutput) -> None:

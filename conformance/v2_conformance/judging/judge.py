@@ -6,9 +6,8 @@ body (header length, JSON, schema, sizes), the value of each output, bit for bit
 case asks for by name. The first thing that is wrong is raised as a `Finding`, whose cause is that
 of the verdict: whatever is wrong after it may only follow from it.
 
-Three things are no failures. What leaves out what the case is about, as a server may, is
-`Untested`. What may be right, but is not read to its end, is `Unread`. And an error of the path to
-the server, such as a refused connection, says nothing about the server.
+Two findings are no failures: a response that leaves out what the case is about, as a server may
+(`Untested`), and one that shows nothing, such as a time-out (`Unread`).
 
 Rules that every exchange must keep are not judged here, but in `observed`: one breach that shows
 everywhere would fail every case, and hide what each of them is about.
@@ -53,24 +52,26 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, exchange: Exchange) -
     response = exchange.response or exchange.refusal
     if case.expects == "survives" and exchange.ending is not Ending.REFUSED:
         return _of_any_answer(case, prepared, response)
-    if response is None:
-        return _without_response(case, prepared, exchange)
-    unanswered = _unanswered(case, prepared, response)
-    if unanswered is not None:
-        return Verdict(*unanswered, *describe_request(case, prepared))
     try:
+        if response is None:
+            raise _of_ending(prepared, exchange)
+        _check_answered(case, prepared, response)
         if prepared.to_old_client and response.framing == "chunked":
             raise Finding(kinds.ChunksToOldClient())
         decoded = _decoded(prepared, response)
         if isinstance(case, GetCase):
-            return _judge_get(case, prepared, decoded)
+            if decoded.status != 200:
+                raise Finding(kinds.WrongStatus("200", decoded.status, excerpt(decoded.body)))
+            apply_checks(case, prepared, decoded, None)
+            return Verdict(Outcome.PASS)
         verdict = _judge_request(case, prepared, decoded)
         following, answer = prepared.following, response.following
         while following is not None and answer is not None:
-            unanswered = _unanswered(case, following, answer)
-            if unanswered is not None:
-                return Verdict(*unanswered, *describe_request(case, prepared))
-            _judge_second(following, answer)
+            _check_answered(case, following, answer)
+            try:
+                judge_success(following.expected, _decoded(following, answer))
+            except Finding as finding:
+                raise type(finding)(SecondAnswerWrong(finding.cause)) from finding
             following, answer = following.following, answer.following
         return verdict
     except Finding as finding:
@@ -99,13 +100,6 @@ def _decoded(prepared: Prepared, response: Response) -> Response:
     return decode_body(response, prepared.codings, limit=decoded_limit(prepared.body_size))
 
 
-def _judge_second(prepared: Prepared, response: Response) -> None:
-    try:
-        judge_success(prepared.expected, _decoded(prepared, response))
-    except Finding as finding:
-        raise type(finding)(SecondAnswerWrong(finding.cause)) from finding
-
-
 def canary_problem(expected: tuple[Expected, ...], exchange: Exchange) -> Cause | None:
     """Return what is wrong with the answer to a known-good request, None if it is exact."""
     response = exchange.response
@@ -119,34 +113,25 @@ def canary_problem(expected: tuple[Expected, ...], exchange: Exchange) -> Cause 
     return None
 
 
-def _unanswered(
-    case: RequestCase | GetCase, prepared: Prepared, response: Response
-) -> tuple[Outcome, Cause] | None:
-    if asks_to_wait(response):
-        return Outcome.INCONCLUSIVE, plea(response)
-    declined = _declined(case, prepared, response)
-    return None if declined is None else (Outcome.UNSUPPORTED, declined)
-
-
-def _declined(
-    case: RequestCase | GetCase, prepared: Prepared, response: Response
-) -> kinds.LengthRequired | kinds.BodyTooLarge | kinds.VariationDeclined | None:
-    """Return what the server declines, if it may decline that whatever the case is about.
+def _check_answered(case: RequestCase | GetCase, prepared: Prepared, response: Response) -> None:
+    """Raise Unread if the server asks to wait, and Untested for what it may decline whatever the
+    case is about.
 
     411 to a body without Content-Length: RFC 9112, section 6.3. 413, or 400 to what is larger than
     any body that a MUST needs: RFC 9110, section 15.5.14; a case that is about size says so, and is
     judged.
     """
-    size = prepared.body_size
+    if asks_to_wait(response):
+        raise Unread(plea(response))
+    body = excerpt(response.body)
     if response.status == 411 and prepared.chunked:
-        return kinds.LengthRequired(excerpt(response.body))
+        raise Untested(kinds.LengthRequired(body))
     variation = dict(prepared.declined_by).get(response.status)
     if variation is not None:
-        return kinds.VariationDeclined(variation, response.status, excerpt(response.body))
-    limit = _REFUSED_FROM.get(response.status)
+        raise Untested(kinds.VariationDeclined(variation, response.status, body))
+    size, limit = prepared.body_size, _REFUSED_FROM.get(response.status)
     if limit is not None and size > limit and not case.expect.get("about_size"):
-        return kinds.BodyTooLarge(size, limit, excerpt(response.body), response.status)
-    return None
+        raise Untested(kinds.BodyTooLarge(size, limit, body, response.status))
 
 
 def _judge_request(case: RequestCase, prepared: Prepared, response: Response) -> Verdict:
@@ -159,7 +144,7 @@ def _judge_request(case: RequestCase, prepared: Prepared, response: Response) ->
             raise _accepted(case, prepared, response)
         apply_checks(case, prepared, response, None)
         return Verdict(settled, kinds.Rejected(response.status))
-    if _free(case) and response.status == 200:
+    if case.expect.get("compare") == "nothing" and response.status == 200:
         _check_json(case, response)
         apply_checks(case, prepared, response, None)
         return Verdict(Outcome.PASS, kinds.AnsweredInJson())
@@ -194,17 +179,6 @@ def _of_any_answer(
     except Finding as finding:
         return Verdict(finding.outcome, finding.cause, *sent)
     return Verdict(Outcome.PASS, None, *sent)
-
-
-def _judge_get(case: GetCase, prepared: Prepared, response: Response) -> Verdict:
-    if response.status != 200:
-        raise Finding(kinds.WrongStatus("200", response.status, excerpt(response.body)))
-    apply_checks(case, prepared, response, None)
-    return Verdict(Outcome.PASS)
-
-
-def _free(case: RequestCase) -> bool:
-    return case.expect.get("compare") == "nothing"
 
 
 def _check_json(case: RequestCase, response: Response) -> None:
@@ -261,37 +235,26 @@ def _judge_output(
             compare_tensors(item.tensor, output, truth=truth, tolerance=item.tolerance)
 
 
-def _without_response(
-    case: RequestCase | GetCase, prepared: Prepared, exchange: Exchange
-) -> Verdict:
-    outcome, cause = _of_ending(prepared, exchange)
-    return Verdict(outcome, cause, *describe_request(case, prepared))
-
-
-def _of_ending(prepared: Prepared, exchange: Exchange) -> tuple[Outcome, Cause]:
+def _of_ending(prepared: Prepared, exchange: Exchange) -> Finding:
     ending, partial = exchange.ending, exchange.partial
     received, detail = len(exchange.received), printable(exchange.detail)
     if ending is Ending.REFUSED:
-        return Outcome.INCONCLUSIVE, kinds.ConnectionRefused(detail)
+        return Unread(kinds.ConnectionRefused(detail))
     if prepared.following is not None and partial is not None and partial.whole:
-        return Outcome.FAIL, SecondAnswerWrong(kinds.NoResponse(ending, detail))
-    if (
-        ending in (Ending.TIMEOUT, Ending.CLOSED, Ending.RESET)
-        and partial is not None
-        and _whole(prepared, partial)
-    ):
+        return Finding(SecondAnswerWrong(kinds.NoResponse(ending, detail)))
+    broke_off = ending in (Ending.TIMEOUT, Ending.CLOSED, Ending.RESET)
+    if broke_off and partial is not None and _whole(prepared, partial):
         promised = printable(partial.value("content-length"), 60)
-        return Outcome.FAIL, kinds.ContentLengthTooLong(len(partial.body), promised)
+        return Finding(kinds.ContentLengthTooLong(len(partial.body), promised))
     if ending is Ending.TIMEOUT:
         seconds = round(exchange.duration_ms / 1000, 1)
         if exchange.shortened_ms is not None:
-            return Outcome.INCONCLUSIVE, kinds.TimedOutEarly(seconds, received)
-        return Outcome.INCONCLUSIVE, kinds.TimedOut(seconds, received, detail)
+            return Unread(kinds.TimedOutEarly(seconds, received))
+        return Unread(kinds.TimedOut(seconds, received, detail))
     if ending in (Ending.CLOSED, Ending.RESET):
-        return Outcome.FAIL, kinds.ConnectionClosed(received, detail)
-    return Outcome.FAIL, kinds.NotHttp(
-        detail
-    ) if ending is Ending.MALFORMED else kinds.ResponseTooLarge(detail)
+        return Finding(kinds.ConnectionClosed(received, detail))
+    malformed = ending is Ending.MALFORMED
+    return Finding(kinds.NotHttp(detail) if malformed else kinds.ResponseTooLarge(detail))
 
 
 def _whole(prepared: Prepared, partial: Response) -> bool:

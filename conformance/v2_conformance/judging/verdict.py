@@ -57,7 +57,8 @@ class Untested(Finding):
 
 
 class Unread(Finding):
-    """A response that may be right, but that the suite does not read to its end."""
+    """Nothing that shows whether the requirement holds: no answer, one that asks to wait, or one
+    that may be right, but that the suite does not read to its end."""
 
     outcome = Outcome.INCONCLUSIVE
 

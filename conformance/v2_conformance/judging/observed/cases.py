@@ -66,7 +66,9 @@ def _zero_elements(case: RequestCase, verdict: Verdict) -> tuple[Observation, ..
     empty = any(isinstance(shape, list) and 0 in shape for shape in shapes)
     if not empty or case.expects not in ("success", "either") or isinstance(case, RelationCase):
         return ()
-    if isinstance(verdict.cause, kinds.Rejected) and any(map(_may_be_refused, case.variations)):
+    if isinstance(verdict.cause, kinds.Rejected) and any(
+        one.either or one.declined_by for one in map(variation, case.variations)
+    ):
         return ()
     if case.expects == "either" and isinstance(verdict.cause, kinds.Rejected) and not case.rare:
         cause = kinds.WrongStatus("200", verdict.cause.status, "")
@@ -74,11 +76,6 @@ def _zero_elements(case: RequestCase, verdict: Verdict) -> tuple[Observation, ..
     # That of a raw request has no shape that a server could refuse.
     shown = _taken(verdict) and not case.request.get("raw")
     return (Observation("zero_elements", case.id, 1, 0),) if shown else ()
-
-
-def _may_be_refused(name: str) -> bool:
-    """Return True if a server may refuse what is sent in this variation, whatever it is."""
-    return variation(name).either or bool(variation(name).declined_by)
 
 
 def _chunked_requests(case: RequestCase, verdict: Verdict) -> tuple[Observation, ...]:
