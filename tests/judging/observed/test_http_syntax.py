@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.responses import GOOD
-from v2_conformance.judging.observed.http_syntax import read_syntax
+from v2_conformance.judging.observed.http_syntax import Syntax
 from v2_conformance.suite.causes.kinds import HttpRule, InvalidHttp
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -38,7 +38,7 @@ def ended(*lines: bytes) -> bytes:
     ],
 )
 def test_legal_responses_keep_every_rule(received: bytes) -> None:
-    found = read_syntax(received)
+    found = Syntax(received)
     assert (found.broken, found.judged) == ((), True)
 
 
@@ -117,7 +117,7 @@ def test_legal_responses_keep_every_rule(received: bytes) -> None:
     ],
 )  # fmt: skip
 def test_the_broken_rule_alone_is_named(received: bytes, rule: HttpRule, shown: str) -> None:
-    assert read_syntax(received).broken == (InvalidHttp(rule, shown),)
+    assert Syntax(received).broken == (InvalidHttp(rule, shown),)
 
 
 @pytest.mark.parametrize(
@@ -129,12 +129,12 @@ def test_the_broken_rule_alone_is_named(received: bytes, rule: HttpRule, shown: 
     ],
 )  # fmt: skip
 def test_what_breaks_off_breaks_no_rule(received: bytes) -> None:
-    assert read_syntax(received).broken == ()
+    assert Syntax(received).broken == ()
 
 
 def test_every_defect_of_a_response_is_found() -> None:
     received = b"HTTP/2.0 200 OK\nContent-Length : 0, 0\r\n b\r\nTransfer-Encoding: x\0\r\n\r\n"
-    assert {one.rule for one in read_syntax(received).broken} == {
+    assert {one.rule for one in Syntax(received).broken} == {
         "status_line", "line_end", "space_before_colon", "folded_line", "field_value",
         "content_length", "content_length_not_allowed", "transfer_coding",
     }  # fmt: skip
@@ -142,35 +142,35 @@ def test_every_defect_of_a_response_is_found() -> None:
 
 def test_a_client_gets_what_it_offers_and_an_old_one_no_interim_response() -> None:
     received = ended(b"Transfer-Encoding: gzip;q=1, chunked") + b"0\r\n\r\n"
-    assert read_syntax(received, offered={b"gzip"}).broken == ()
+    assert Syntax(received, offered={b"gzip"}).broken == ()
     hint = b"HTTP/1.1 103 \r\n\r\n" + ended()
-    assert read_syntax(hint).broken == ()
+    assert Syntax(hint).broken == ()
     shown = InvalidHttp("interim_response", "HTTP/1.1 103 ")
-    assert read_syntax(hint, old_client=True).broken == (shown,)
-    (coding,) = read_syntax(CHUNKED + b"zz", old_client=True).broken
+    assert Syntax(hint, old_client=True).broken == (shown,)
+    (coding,) = Syntax(CHUNKED + b"zz", old_client=True).broken
     shown = InvalidHttp("transfer_coding", "chunked in the answer to an HTTP/1.0 request")
     assert coding == shown
 
 
 def test_after_the_head_of_an_answer_to_a_head_there_are_no_chunks() -> None:
-    assert read_syntax(CHUNKED, bodiless=True).broken == ()
-    assert read_syntax(CHUNKED + b"zz", bodiless=True).broken == ()
-    assert read_syntax(CHUNKED + b"zz").broken != ()
+    assert Syntax(CHUNKED, bodiless=True).broken == ()
+    assert Syntax(CHUNKED + b"zz", bodiless=True).broken == ()
+    assert Syntax(CHUNKED + b"zz").broken != ()
 
 
 @pytest.mark.parametrize("offered", [(), (b"gzip",)])
 def test_a_response_of_http_1_0_has_no_transfer_coding(offered: tuple[bytes, ...]) -> None:
     old = CHUNKED.replace(b"HTTP/1.1", b"HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n"
-    found = read_syntax(old, offered=offered)
+    found = Syntax(old, offered=offered)
     assert found.broken == (InvalidHttp("transfer_coding", "chunked"),)
-    assert read_syntax(old.replace(b"HTTP/1.0", b"HTTP/1.1"), offered=offered).broken == ()
+    assert Syntax(old.replace(b"HTTP/1.0", b"HTTP/1.1"), offered=offered).broken == ()
 
 
 @pytest.mark.parametrize(
     "received", [GOOD, ended(), ended(b"Content-Length: 1") + b"abc", b"HTTP/1.0 404 \r\n\r\n"]
 )
 def test_ordinary_responses_break_no_rule(received: bytes) -> None:
-    assert read_syntax(received).broken == ()
+    assert Syntax(received).broken == ()
 
 
 @pytest.mark.parametrize(
@@ -184,4 +184,4 @@ def test_ordinary_responses_break_no_rule(received: bytes) -> None:
     ],
 )
 def test_some_fields_break_a_rule(received: bytes) -> None:
-    assert read_syntax(received).broken
+    assert Syntax(received).broken

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH, TOKEN
@@ -40,55 +39,41 @@ _ONCE = (b"content-type", HEADER_LENGTH.lower().encode())
 _Fields = Sequence[tuple[bytes, bytes]]
 
 
-@dataclass(frozen=True)
 class Syntax:
-    """HTTP breaches in the bytes of a response: the first one of each rule.
+    """HTTP breaches in the bytes of a response, as far as they came: the first one of each rule.
 
-    `judged` says whether there is a whole head.
+    `judged` says whether there is a whole head. `offered` are the transfer codings that the client
+    takes besides chunked. An `old_client` speaks HTTP/1.0 and takes none (RFC 9112, section 6.1);
+    how chunks for it look is not judged. Neither are bytes after the end of the response, which are
+    C5's, and all after the head of a `bodiless` response, to a HEAD.
     """
 
-    broken: tuple[InvalidHttp, ...]
-    judged: bool
+    def __init__(
+        self,
+        received: Buffer,
+        *,
+        offered: Collection[bytes] = (),
+        old_client: bool = False,
+        bodiless: bool = False,
+    ) -> None:
+        self._codings = {b"chunked", *offered}
+        self._old_client = old_client
+        self._bodiless = bodiless
+        self._broken: dict[HttpRule, InvalidHttp] = {}
+        self._interim = False
+        self.judged = False
+        self._message(bytes(received))
+
+    @property
+    def broken(self) -> tuple[InvalidHttp, ...]:
+        """The first breach of each rule."""
+        return tuple(self._broken.values())
 
     def first_of(self, rules: Collection[HttpRule]) -> InvalidHttp | None:
         """Return the first breach of one of `rules`."""
-        return next((one for one in self.broken if one.rule in rules), None)
+        return next((one for one in self._broken.values() if one.rule in rules), None)
 
-
-def read_syntax(
-    received: Buffer,
-    *,
-    offered: Collection[bytes] = (),
-    old_client: bool = False,
-    bodiless: bool = False,
-) -> Syntax:
-    """Judge the bytes of a response as far as they came.
-
-    `offered` are the transfer codings that the client takes besides chunked. An `old_client` speaks
-    HTTP/1.0 and takes none (RFC 9112, section 6.1); how chunks for it look is not judged. Neither
-    are bytes after the end of the response, which are C5's, and all after the head of a `bodiless`
-    response, to a HEAD.
-    """
-    reading = _Reading({b"chunked", *offered}, old_client=old_client, bodiless=bodiless)
-    reading.message(bytes(received))
-    return Syntax(tuple(reading.broken.values()), reading.judged)
-
-
-class _Reading:
-    """A response being read; `broken` has its first breach of each rule."""
-
-    def __init__(
-        self, codings: Collection[bytes], *, old_client: bool, bodiless: bool = False
-    ) -> None:
-        self._codings = codings
-        self._old_client = old_client
-        self._bodiless = bodiless
-        self.broken: dict[HttpRule, InvalidHttp] = {}
-        self.judged = False
-        self._interim = False
-
-    def message(self, data: bytes) -> None:
-        """Read interim responses, if any, and the response."""
+    def _message(self, data: bytes) -> None:
         at = self._beginning(data)
         while True:
             if self._interim and not _begins(data, at):
@@ -107,8 +92,13 @@ class _Reading:
             fields = [(one.name, one.value) for one in head.fields]
             if status >= 200:
                 break
-            self._of_interim(fields)
-        self.once(fields)
+            for name, value in fields:
+                if name in _FRAMING:
+                    self._break("interim_response", name + b": " + value)
+        for name in _ONCE:
+            values = _values(fields, name)
+            if len(values) > 1:
+                self._break("repeated_field", name + b": " + b" and ".join(values))
         old = self._old_client or head.first.startswith(_OLD)
         chunked = self._framing(status, fields, old=old)
         if chunked and not self._old_client and not self._bodiless:
@@ -150,18 +140,6 @@ class _Reading:
                     self._break("field_name", line)
             if not _VALUE.fullmatch(value):
                 self._break("field_value", line)
-
-    def _of_interim(self, fields: _Fields) -> None:
-        for name, value in fields:
-            if name in _FRAMING:
-                self._break("interim_response", name + b": " + value)
-
-    def once(self, fields: _Fields) -> None:
-        """Check fields that may have only one value."""
-        for name in _ONCE:
-            values = _values(fields, name)
-            if len(values) > 1:
-                self._break("repeated_field", name + b": " + b" and ".join(values))
 
     def _framing(self, status: int, fields: _Fields, *, old: bool) -> bool:
         lengths = _values(fields, _LENGTH)
@@ -206,7 +184,7 @@ class _Reading:
                 self._break("content_length_not_allowed", name + b": " + value)
 
     def _break(self, rule: HttpRule, shown: bytes) -> None:
-        self.broken.setdefault(rule, InvalidHttp(rule, excerpt(shown, _LINE_SHOWN)))
+        self._broken.setdefault(rule, InvalidHttp(rule, excerpt(shown, _LINE_SHOWN)))
 
 
 def bare_line(section: Section) -> bytes | None:

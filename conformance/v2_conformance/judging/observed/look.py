@@ -9,7 +9,7 @@ from v2_conformance.judging.messages.errors import check_error_body
 from v2_conformance.judging.messages.request import ReadRequest, read_request
 from v2_conformance.judging.messages.response import decode_answer, read_header_length
 from v2_conformance.judging.messages.response_json import parse_noting
-from v2_conformance.judging.observed.http_syntax import Syntax, read_syntax
+from v2_conformance.judging.observed.http_syntax import Syntax
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.cases import SentCase
@@ -52,7 +52,7 @@ class Look:
         """Breaches of HTTP's rules in the response's bytes."""
         offered = members(self.request.values("te"))
         codings = {coding.partition(";")[0].strip().encode() for coding in offered}
-        return read_syntax(
+        return Syntax(
             bytes(self.exchange.received),
             offered=codings,
             old_client=self.request.version == "1.0",
