@@ -123,14 +123,9 @@ def _counting_in_json(datatype: str, count: int) -> bytes:
     """As `counting`, but with 64-bit integers below 2^53, which every JSON parser keeps (D11)."""
     if datatype not in ("INT64", "UINT64"):
         return _counting(datatype, count)
-    return _filled(datatype, _counted_in_json(datatype), count)
-
-
-@cache
-def _counted_in_json(datatype: str) -> bytes:
     values = [value >> 11 for value in to_values("UINT64", _counted("UINT64"))]
     least = 0 if datatype == "UINT64" else -(2**52)
-    return from_values(datatype, [value + least for value in values])
+    return _repeated(datatype, [value + least for value in values], count)
 
 
 def _extremes(datatype: str, count: int) -> bytes:
