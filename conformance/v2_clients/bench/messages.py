@@ -99,6 +99,7 @@ def checked_line(line: Line) -> Line:
 
 
 _LINES = msgspec.json.Decoder(Line)
+_MEMBERS = ("scenario", "lines")
 _QUOTED = re.compile(b"|".join(rb"[\"']%b\\?[\"']" % name.encode() for name in (*ONE_OF, "lines")))
 _SHOWN = 120
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -112,11 +113,16 @@ class Answer(msgspec.Struct, frozen=True):
 
     def checked(self, most: int) -> tuple[tuple[Line, ...], str | None]:
         """Return its lines, at most `most`, and what is wrong with the first bad one."""
-        return checked_lines(map(bytes, self.lines), most)
+        found: list[Line] = []
+        for line in map(bytes, self.lines[:most]):
+            try:
+                found.append(checked_line(_decoded(line)))
+            except (msgspec.DecodeError, ValueError, RecursionError) as error:
+                return tuple(found), f"{_invalid(line, error, ONE_OF)}, in {_shown(line)}"
+        return tuple(found), more_lines_than(most) if len(self.lines) > most else None
 
 
 _ANSWER = msgspec.json.Decoder(Answer)
-_MEMBERS = ("scenario", "lines")
 
 
 def read_answer(printed: bytes) -> tuple[Answer | None, str | None]:
@@ -125,32 +131,25 @@ def read_answer(printed: bytes) -> tuple[Answer | None, str | None]:
     Neither for what does not begin with `{"`, unless it is an answer all the same: some languages
     print a byte order mark, or spaces in JSON.
     """
-    line = stripped_line(printed)
-    if not is_meant(line, _MEMBERS):
+    line = printed.removeprefix(_BYTE_ORDER_MARK).strip()
+    if not _is_meant(line):
         return None, None
     try:
         return _ANSWER.decode(line), None
     except (msgspec.DecodeError, RecursionError) as error:
-        return None, f"{invalid(line, error, _MEMBERS)}, in {line[:_SHOWN]!r:.200}"
+        return None, f"{_invalid(line, error, _MEMBERS)}, in {line[:_SHOWN]!r:.200}"
 
 
 def unlike(printed: Iterable[bytes]) -> str | None:
-    """Return what is wrong with the first of these lines that may be meant to be an answer."""
-    return next((_unlike(line) for line in printed if _is_almost_meant(line)), None)
-
-
-def _is_almost_meant(line: bytes) -> bool:
-    """Return True for a line that is not read, but has a member of those that are: in an array or
-    a string, printed over several lines or by another program's rules, in UTF-16, behind a word."""
-    return (
-        not is_meant(stripped_line(line), _MEMBERS)
-        and _QUOTED.search(line.replace(b"\0", b"")) is not None
-    )
-
-
-def _unlike(line: bytes) -> str:
-    shown = ascii(line[:_SHOWN].decode("latin-1"))
-    return f'expected a line that begins with {{" and ends with }}, in UTF-8, got {shown}'
+    """Return what is wrong with the first of these lines that is not read, but has a member of
+    those that are: in an array or a string, printed over several lines or by another program's
+    rules, in UTF-16, behind a word."""
+    for line in printed:
+        meant = _is_meant(line.removeprefix(_BYTE_ORDER_MARK).strip())
+        if not meant and _QUOTED.search(line.replace(b"\0", b"")) is not None:
+            expected = 'expected a line that begins with {" and ends with }, in UTF-8'
+            return f"{expected}, got {_shown(line)}"
+    return None
 
 
 def more_lines_than(requests: int) -> str:
@@ -158,37 +157,20 @@ def more_lines_than(requests: int) -> str:
     return f"more lines than the {requests} requests"
 
 
-def stripped_line(raw: bytes) -> bytes:
-    """Return a printed line without a byte order mark and the white space around it."""
-    return raw.removeprefix(_BYTE_ORDER_MARK).strip()
-
-
-def is_meant(line: bytes, members: Collection[str]) -> bool:
+def _is_meant(line: bytes) -> bool:
     """Return True if a line is JSON for the bench, right or wrong, rather than a log: it begins
-    with `{"`, or with white space in between and has one of these members.
+    with `{"`, or with white space in between and has a member of an answer.
     """
-    if not line.startswith(b"{"):
-        return False
-    spaced = line[1:].lstrip().startswith(b'"')
-    return line.startswith(b'{"') or (spaced and _names_one(line, members))
+    spaced = line.startswith(b"{") and line[1:].lstrip().startswith(b'"')
+    return line.startswith(b'{"') or (spaced and _names_one(line, _MEMBERS))
 
 
 def _names_one(line: bytes, members: Collection[str]) -> bool:
     return any(f'"{name}"'.encode() in line for name in members)
 
 
-def checked_lines(lines: Iterable[bytes], most: int) -> tuple[tuple[Line, ...], str | None]:
-    """The same for lines that are all meant to be some."""
-    found: list[Line] = []
-    for line in lines:
-        if len(found) == most:
-            return tuple(found), more_lines_than(most)
-        problem = _problem(line)
-        if problem is not None:
-            shown = ascii(line[:_SHOWN].decode("latin-1"))
-            return tuple(found), f"{problem}, in {shown}"
-        found.append(_decoded(line))
-    return tuple(found), None
+def _shown(line: bytes) -> str:
+    return ascii(line[:_SHOWN].decode("latin-1"))
 
 
 def _decoded(line: bytes) -> Line:
@@ -213,17 +195,7 @@ def _with_integers(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _problem(line: bytes) -> str | None:
-    """Return what is wrong with a line, or None."""
-    try:
-        checked_line(_decoded(line))
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        return invalid(line, error, ONE_OF)
-    return None
-
-
-def invalid(line: bytes, error: Exception, members: Collection[str]) -> str:
-    """Return what is wrong with a line that should have one of these members, and what to do."""
+def _invalid(line: bytes, error: Exception, members: Collection[str]) -> str:
     words = ascii(str(error))[1:-1][:_SHOWN]
     if "truncated" in words:
         return f"{words} (print each line whole, and flush standard output before the end)"
