@@ -21,7 +21,7 @@ from support.reports import case, exchange, report_of, saved
 from support.responses import http
 from support.servers import Peer, Scripted, serving
 from v2_conformance.cli.main import main
-from v2_conformance.formats.replay.commands import show_command, write_replay
+from v2_conformance.formats.replay import show_command, write_replay
 from v2_conformance.report.document import CaseResult, Report
 
 RUN = "touch owned"

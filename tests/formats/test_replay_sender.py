@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from v2_conformance.formats.replay import replay_sender
+from v2_conformance.formats import replay_sender
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def show(report: Path, case: str, full: bool, replay: Path | None) -> int:
     """Show one case of a report, with its bytes, or replay it."""
     from rich.console import Console
 
-    from v2_conformance.formats.replay.commands import write_replay
+    from v2_conformance.formats.replay import write_replay
     from v2_conformance.formats.text.case import find, lines
     from v2_conformance.report.files import load_report
     from v2_conformance.terminal_safe_text import WIDTH

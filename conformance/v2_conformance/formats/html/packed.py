@@ -15,7 +15,7 @@ from itertools import zip_longest
 import msgspec
 
 from v2_conformance.formats.html.index import Listed, rows
-from v2_conformance.formats.replay.commands import replay_command
+from v2_conformance.formats.replay import replay_command
 from v2_conformance.formats.shown import BRIEF, FULL, Limits, shown
 from v2_conformance.report.document import Report
 from v2_conformance.suite.causes.causes import NotKept

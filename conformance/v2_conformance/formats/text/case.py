@@ -9,7 +9,7 @@ from rich.text import Text
 
 from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
-from v2_conformance.formats.replay.commands import replay_command, show_command
+from v2_conformance.formats.replay import replay_command, show_command
 from v2_conformance.formats.shown import WHOLE, Limits, shown
 from v2_conformance.formats.text.exchanges import exchange_lines, in_ascii, paragraph, wrapped
 from v2_conformance.report.document import CaseResult, CitedDocument, Report

@@ -1,17 +1,18 @@
-"""Sends recorded requests byte for byte and prints what comes back. Needs nothing but Python."""
+"""Sends recorded requests byte for byte and prints the responses. Needs nothing but Python.
+
+A server may take TIMEOUT_S for each read or write. One that goes on forever is stopped with Ctrl-C.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import io
 import socket
 import ssl
 import sys
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 TIMEOUT_S = 30
@@ -19,24 +20,21 @@ MOST = 64 * 1024 * 1024
 SHOWN = 4096
 
 
-class Request:
+class Request(NamedTuple):
     """A request; `cuts` are where one write ends and the next begins, from the body's start."""
 
-    def __init__(
-        self,
-        head: bytes,
-        body: bytes,
-        cuts: tuple[int, ...] = (),
-        pause_s: float = 0.0,
-        reuse: bool = False,
-        answers: int = 1,
-    ) -> None:
-        data = head + body
-        ends = [0, *(len(head) + cut for cut in cuts), len(data)]
-        self.writes = [data[ends[n] : ends[n + 1]] for n in range(len(ends) - 1)]
-        self.pause_s = pause_s
-        self.reuse = reuse
-        self.answers = answers
+    head: bytes
+    body: bytes
+    cuts: tuple[int, ...] = ()
+    pause_s: float = 0.0
+    reuse: bool = False
+    answers: int = 1
+
+    @property
+    def writes(self) -> list[bytes]:
+        data = self.head + self.body
+        ends = [0, *(len(self.head) + cut for cut in self.cuts), len(data)]
+        return [data[ends[n] : ends[n + 1]] for n in range(len(ends) - 1)]
 
 
 class Keeping(io.RawIOBase):
@@ -57,63 +55,39 @@ class Keeping(io.RawIOBase):
         return count
 
 
-def beside(name: str) -> bytes:
+def file(name: str) -> bytes:
     return Path(__file__).with_name(name).read_bytes()
-
-
-@contextlib.contextmanager
-def within(sock: socket.socket, seconds: float) -> Iterator[None]:
-    # A time-out of the socket is one of each read, and none of TLS that reads records without data.
-    def end() -> None:
-        with contextlib.suppress(OSError):
-            socket.socket.shutdown(sock, socket.SHUT_RDWR)
-
-    timer = threading.Timer(seconds, end)
-    timer.start()
-    try:
-        yield
-    finally:
-        if not timer.is_alive():
-            print(f"ended after {seconds:g} s")
-        timer.cancel()
 
 
 def connect(url: str) -> socket.socket:
     parts = urlsplit(url)
-    secure = parts.scheme == "https"
-    host = parts.hostname or ""
+    host, secure = parts.hostname or "", parts.scheme == "https"
     sock = socket.create_connection((host, parts.port or (443 if secure else 80)), TIMEOUT_S)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if not secure:
         return sock
-    context = ssl.create_default_context()
-    tls = context.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
-    with within(tls, TIMEOUT_S):
-        tls.do_handshake()
-    return tls
+    return ssl.create_default_context().wrap_socket(sock, server_hostname=host)
 
 
 def send(sock: socket.socket, request: Request) -> None:
     try:
-        with within(sock, TIMEOUT_S + request.pause_s * len(request.writes)):
-            for number, write in enumerate(request.writes):
-                if number:
-                    time.sleep(request.pause_s)
-                sock.sendall(write)
+        for number, write in enumerate(request.writes):
+            if number:
+                time.sleep(request.pause_s)
+            sock.sendall(write)
     except OSError as error:
         print("the request could not be sent completely:", error)
 
 
-def receive(sock: socket.socket) -> bytes:
+def receive(sock: socket.socket, method: str) -> bytes:
     keeping = Keeping(sock)
-    response = http.client.HTTPResponse(sock, method="POST")
+    response = http.client.HTTPResponse(sock, method=method)
     response.fp.close()
     response.fp = io.BufferedReader(keeping, 1)  # reads no byte of the next response
     try:
-        with within(sock, TIMEOUT_S):
-            response.begin()
-            while response.read(65536):
-                pass
+        response.begin()
+        while response.read(65536):
+            pass
         if response.length:
             print("incomplete response:", response.length, "bytes are missing")
     except (OSError, ValueError, http.client.HTTPException) as error:
@@ -140,12 +114,11 @@ def replay(url: str, requests: list[Request]) -> None:
             try:
                 sock = connect(url)
             except OSError as error:
-                print("no connection:", error)
-                sys.exit(1)
+                sys.exit(f"no connection: {error}")
         send(sock, request)
         size = sum(map(len, request.writes))
         print(f"request {number}: {size} bytes in {len(request.writes)} writes; the response:")
         for _ in range(request.answers):
-            dump(receive(sock))
+            dump(receive(sock, "HEAD" if request.head.startswith(b"HEAD ") else "POST"))
     if sock is not None:
         sock.close()

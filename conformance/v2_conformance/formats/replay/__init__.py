@@ -1,1 +1,0 @@
-"""Scripts and commands that send a recorded request again."""
