@@ -97,7 +97,7 @@ WRITERS = {"write_text", "write_bytes", "copy2", "copyfile", "copytree", "FileIO
 FREE = (
     "kits/",
     "bench/clients.py",
-    "formats/ci/github.py",
+    "formats/github.py",
 )
 
 

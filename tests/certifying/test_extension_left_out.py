@@ -15,7 +15,7 @@ from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.servers import Plan, plan_of, start
 from v2_conformance.cli import exit_codes
 from v2_conformance.formats.badge import endpoint
-from v2_conformance.formats.ci.github import annotation_lines
+from v2_conformance.formats.github import annotation_lines
 from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.judging.extension import SHOWN_BY
 from v2_conformance.protocol.names import HEADER_LENGTH

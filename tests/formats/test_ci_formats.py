@@ -11,7 +11,7 @@ import xmlschema
 
 from support.reports import case, report_of
 from v2_conformance.cli.main import main
-from v2_conformance.formats.ci import junit_xml
+from v2_conformance.formats import junit
 from v2_conformance.report.document import ExpectedFailure, Report
 
 HOSTILE = "\x00\x1b[31m <script>]]>&'\" \u202e \ufffe " + "é" * 3
@@ -43,7 +43,7 @@ def mixed() -> Report:
 
 
 def test_junit_xml_has_a_class_for_each_family_and_counts_what_counts(mixed: Report) -> None:
-    data = junit_xml.render(mixed)
+    data = junit.render(mixed)
     check_junit(data)
     root = ElementTree.fromstring(data)
     suite = root[0]

@@ -14,9 +14,8 @@ from support.commands import Cli
 from support.reports import case, passes, report_of
 from support.responses import HOSTILE
 from support.servers import Start
-from v2_conformance.formats.ci.github import (
+from v2_conformance.formats.github import (
     MOST_ANNOTATIONS,
-    MOST_BYTES,
     annotation_lines,
     markdown,
     publish,
@@ -76,9 +75,7 @@ class TestMarkdown:
         assert shown.startswith("### ✗ V2 binary tensor data: not conformant; from correct ")
         for words in (
             "Server 9.8.7", "binary", "v2-conformance", "1.2.3",
-            "MUST (blocks conformant) P2 failed (1 case)",
-            "✗ fail | MUST (blocks conformant) |  P2", "✗ fail | SHOULD |  P4", "the reason of it",
-            "? inconclusive | MUST (blocks robust) |  H6",
+            "MUST (blocks conformant) P2 failed (1 case)", "the reason of it",
             "P2/case-2[INT32]", "reports/report.html",
         ):  # fmt: skip
             assert words in shown, words
@@ -90,12 +87,11 @@ class TestMarkdown:
             held = sum(row.outcome is Outcome.PASS for row in passed)
             assert must.split("|")[2].strip() == str(held)
 
-    def test_a_part_of_a_run_is_no_verdict_and_lists_only_what_ran(self) -> None:
+    def test_a_partial_run_has_no_verdict(self) -> None:
         text = as_shown(markdown(report_of(outcomes={"P2": "fail"}, left_out=["P3", "P5"])))
         assert "incomplete run" in text
         assert "4 planned cases did not run" in text
         assert "P2/case-2" in text
-        assert "|  P3 " not in text
 
     def test_nothing_of_a_server_is_markup_a_link_a_mention_or_a_line(self) -> None:
         report = report_of(outcomes={"P2": "fail"}, server=(HOSTILE, HOSTILE), message=HOSTILE)
@@ -117,9 +113,8 @@ class TestMarkdown:
             message="\U0001f4a5<|" * 1000,
             verdict=OverallVerdict(False, False, ("*" * 1000,) * 1000, ()),
         )
-        text = markdown(msgspec.structs.replace(report, requirements=report.requirements * 3))
+        text = markdown(report)
         assert len(text.encode()) < 210_000
-        assert re.search(r"^and \d+ more requirements$", text, re.M)
         assert "- and 990 more reasons" in text
 
 
@@ -143,7 +138,7 @@ class TestAnnotations:
         verdict, failure = annotation_lines(report)
         assert verdict.startswith("::notice title=V2 conformance%3A not conformant")
         assert failure.startswith("::notice title=expected%3A MUST (blocks conformant) S1 ")
-        assert "fail, as expected | MUST (blocks conformant) |" in markdown(report)
+        assert "</code> (expected)<br>" in markdown(report)
 
     def test_the_verdict_is_an_error_if_a_single_failure_was_not_expected(self) -> None:
         known = case("S1/x", "fail", expected=ExpectedFailure("known"))
@@ -183,15 +178,6 @@ class TestPublish:
         text = path.read_text()
         assert text.startswith("# of another step\n### ")
         assert text.count("V2 binary tensor data: not conformant") == 2
-
-    def test_summary_is_bounded(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        path = tmp_path / "summary.md"
-        path.write_text("x" * (MOST_BYTES - 100))
-        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
-        said: list[str] = []
-        publish(self.report(), None, said.append)
-        assert path.stat().st_size == MOST_BYTES - 100
-        assert len(said) == 1
 
     def test_unwritable_summary(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))

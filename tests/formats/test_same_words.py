@@ -13,7 +13,7 @@ import pytest
 from support.commands import Cli
 from support.reports import case, passes, report_of, saved
 from v2_conformance.formats.badge import endpoint, svg
-from v2_conformance.formats.ci.github import annotation_lines, markdown
+from v2_conformance.formats.github import annotation_lines, markdown
 from v2_conformance.formats.html.page import render
 from v2_conformance.formats.text.diff import as_text
 from v2_conformance.formats.text.terminal import summary_lines

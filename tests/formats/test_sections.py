@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from v2_conformance.formats.sections import Message
+from v2_conformance.formats.sections import Message, read_message
 from v2_conformance.protocol.names import HEADER_LENGTH
 
 BLOB = bytes(range(16))
 
 
 def cut_request(data: bytes, answers: int = 1) -> Message:
-    return Message("request", data, answers)
+    return read_message("request", data, answers)
 
 
 def cut_response(data: bytes, answers: int = 1) -> Message:
-    return Message("response", data, answers)
+    return read_message("response", data, answers)
 
 
 def document(size: Any = 16, name: Any = "INPUT0", member: str = "inputs") -> bytes:
@@ -239,6 +239,13 @@ def test_a_cut_off_response_says_so() -> None:
     message = cut_response(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{")
     assert message.notes == ["Content-Length is 50, but the body has 1 byte"]
     assert cut_response(b"").sections == []
+
+
+def test_an_answer_to_head_lacks_no_body() -> None:
+    message = read_message(
+        "response", b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n", bodiless=True
+    )
+    assert (kinds(message), message.notes) == (["head"], [])
 
 
 def test_deep_and_huge_json_is_raw() -> None:

@@ -11,7 +11,7 @@ from support.scenarios import plain
 from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance import verify
 from v2_conformance.errors import ReportFileError
-from v2_conformance.formats.said import said_lines
+from v2_conformance.formats.shown import client_lines
 from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.report.long_said import LongSaid, restored, shortened
@@ -56,7 +56,7 @@ def test_a_tensor_of_16_mib_takes_little_room_and_is_verified(tmp_path: Path) ->
     path = tmp_path / REPORT
     assert path.stat().st_size < 1_000_000
     report = load_report(path)
-    assert all("16800000 bytes" in said_lines(c)[0] for c in report.cases if "16" in c.id)
+    assert all("16800000 bytes" in client_lines(c)[0] for c in report.cases if "16" in c.id)
     assert verify(path).exit_code == 0
 
 
@@ -81,4 +81,4 @@ def test_a_tensor_of_16_mib_takes_little_room_and_is_verified(tmp_path: Path) ->
     ],
 )
 def test_how_a_client_ended_is_said(ended: Said, shown: list[str]) -> None:
-    assert said_lines(case("K1/x", "fail", said=ended)) == shown
+    assert client_lines(case("K1/x", "fail", said=ended)) == shown

@@ -17,7 +17,7 @@ from markupsafe import escape
 from tools import ROOT
 from v2_conformance.formats.html.links import requirement_anchor
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
-from v2_conformance.formats.sections import Message, Section
+from v2_conformance.formats.sections import Section, read_message
 from v2_conformance.formats.shown import hexdump
 from v2_conformance.public_address import REPOSITORY
 from v2_conformance.report.cited import cited_documents
@@ -144,7 +144,7 @@ def ranges(case: Case | None) -> list[Range]:
             100 * (one.end - one.start) / len(data),
             _text(one),
         )
-        for one in Message("request", data, request.answers).sections
+        for one in read_message("request", data, request.answers).sections
     ]
 
 

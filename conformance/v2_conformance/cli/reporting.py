@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, today
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.options import ReportOptions
-from v2_conformance.formats.ci.github import publish
+from v2_conformance.formats.github import publish
 from v2_conformance.formats.registry import Check, unchecked, write_formats
 from v2_conformance.formats.text.terminal import (
     expectation_lines,

@@ -44,12 +44,12 @@ BADGES = (
     Format("badge.svg", f"{_HERE}.badge:svg"),
     Format("badge.json", f"{_HERE}.badge:endpoint"),
 )
-JUNIT = Format("junit.xml", f"{_HERE}.ci.junit_xml:render", on_request=True)
+JUNIT = Format("junit.xml", f"{_HERE}.junit:render", on_request=True)
 FORMATS: tuple[Format, ...] = (
     PAGE,
     *BADGES,
     JUNIT,
-    Format("summary.md", f"{_HERE}.ci.github:markdown", on_request=True),
+    Format("summary.md", f"{_HERE}.github:markdown", on_request=True),
 )
 
 Check = Callable[[str | bytes, str], object]

@@ -1,11 +1,15 @@
 """Recorded bytes of one request or response, cut into labeled sections.
 
-Whatever was recorded is in some section, however broken: nothing here raises, and no byte is left
-out. A label helps the reader and judges nothing; `judging` does that.
+A head ends at its empty line, a body where its length or its last chunk says. Of a body, the JSON
+ends where the header length says, and each blob is as long as the JSON says. Where one of these is
+wrong or absent, what is left is `raw` or `slack`: all that was recorded is in some section, however
+broken, nothing here raises, and no byte is left out. A label helps the reader and judges nothing.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
@@ -15,7 +19,14 @@ from v2_conformance.protocol.message import json_object, parameters_of
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.visible_text import on_one_line
-from v2_conformance.wire.messages import Head, begins_message, one_number, read_chunks, read_head
+from v2_conformance.wire.messages import (
+    Head,
+    begins_message,
+    codings_in,
+    one_number,
+    read_chunks,
+    read_head,
+)
 
 # A page is made of thousands of messages, and nobody reads on after so much JSON.
 _LONGEST_JSON = 256 * 1024
@@ -23,9 +34,9 @@ _LONGEST_JSON = 256 * 1024
 _MAX_BLOBS = 64
 _MAX_LABEL = 60
 _MAX_INTERIM = 50
-_MAX_CHUNKS_NAMED = 12
 _FOLLOWING = ("second", "third", "fourth")
 _BLANK = b" \t\r\n"
+_STRING_OR_CONSTANT = re.compile(rb'"(?:[^"\\]|\\.)*"|-?Infinity|NaN', re.DOTALL)
 
 Name = Literal["request", "response"]
 Kind = Literal["head", "json", "blob", "slack", "raw"]
@@ -49,137 +60,147 @@ class Section(NamedTuple):
     in_body: bool = False
 
 
-class Message:
-    """A request or a response, or as many as it has `answers`. `sections` cover every byte once and
+class Mark(NamedTuple):
+    """Bytes `start` to `end` of something, and what is wrong with them."""
+
+    start: int
+    end: int
+    words: str
+
+
+class Message(NamedTuple):
+    """A request or a response, or several that were pipelined. `sections` cover every byte once and
     in order; `notes` are oddities.
 
     `header_cut` is where the header length says that the JSON ends, counted in what was recorded;
     it can be beyond the end. `json_end` is where the JSON object does end, if that is elsewhere.
     """
 
-    def __init__(self, name: Name, data: bytes, answers: int = 1) -> None:
-        self.name = name
-        self.data = data
-        self.sections: list[Section] = []
-        self.notes: list[str] = []
-        self.json_end: int | None = None
-        self.header_cut: int | None = None
-        self._at = 0
-        head = read_head(data)
-        while name == "response" and head.is_interim and len(self.sections) < _MAX_INTERIM:
-            self._add("head", "interim response", head.end)
-            head = read_head(data, head.end)
-        if self._at < len(data) and self._is(head):
-            self._add("head", "head", head.end)
-            self._add_body(head)
-            cuts = self.header_cut, self.json_end
-            for which in _FOLLOWING[: answers - 1]:
-                if begins_message(data, self._at):
-                    head = read_head(data, self._at)
-                    self._add("head", f"head of the {which} {name}", head.end)
-                    self._add_body(head)
-            self.header_cut, self.json_end = cuts
-            self._add("slack", f"after the end of the {name}", len(data))
-        else:
-            what = "no HTTP status line" if name == "response" else "no HTTP request head"
-            self._add("raw", what, len(data))
+    sections: list[Section]
+    notes: list[str]
+    header_cut: int | None = None
+    json_end: int | None = None
 
-    def _is(self, head: Head) -> bool:
-        first = head.first
-        return first.startswith(b"HTTP/") if self.name == "response" else b" HTTP/" in first
 
-    def _add(self, kind: Kind, label: str, end: int) -> None:
-        """Add a section with all bytes up to `end` as its content, if there are any."""
-        if end > self._at:
-            data = self.data[self._at : end]
-            self.sections.append(Section(kind, label, self._at, end, data, self._at))
-            self._at = end
+def read_message(name: Name, data: bytes, answers: int = 1, *, bodiless: bool = False) -> Message:
+    """Cut recorded bytes into sections: one message, or as many as there are `answers`.
 
-    def _add_body(self, head: Head) -> None:
-        """Add the sections of the body behind a head. The framing of a chunk goes before it."""
-        data, at = self.data, head.end
-        if head.is_chunked:
-            *chunks, last = read_chunks(data, at)
-            # What cannot be read as chunks is shown with their framing.
-            spans = [(one.data, one.end) for one in chunks if one.data < one.end]
-            end = last.after
-            rest = "the last chunk" if last.whole else "the rest of the chunks"
-            named = ", ".join(str(stop - start) for start, stop in spans[:_MAX_CHUNKS_NAMED])
-            named += ", …" if len(spans) > _MAX_CHUNKS_NAMED else ""
-            if spans:
-                self.notes.append(f"chunked body: {counted(len(spans), 'chunk')} ({named} bytes)")
-            if not last.whole:
-                self.notes.append("the chunked body is incomplete or malformed")
-        else:
-            length, there = one_number(head.values("content-length")), len(data) - at
-            end = at + (there if length is None else min(length, there))
-            spans, rest = ([(at, end)] if end > at else []), ""
-            if length is not None and length > there:
-                has = counted(there, "byte")
-                self.notes.append(f"Content-Length is {length}, but the body has {has}")
-        body = b"".join(data[start:stop] for start, stop in spans)
-        ends = list(accumulate(stop - start for start, stop in spans))
+    It is `bodiless` if it answers HEAD: whatever length it has, its head is all of it.
+    """
+    sections: list[Section] = []
+    head, at = read_head(data), 0
+    while name == "response" and head.is_interim and len(sections) < _MAX_INTERIM:
+        sections += _section("head", "interim response", data, at, head.end)
+        at = head.end
+        head = read_head(data, at)
+    is_response, is_request = head.first.startswith(b"HTTP/"), b" HTTP/" in head.first
+    if at == len(data) or not (is_response if name == "response" else is_request):
+        what = "no HTTP status line" if name == "response" else "no HTTP request head"
+        return Message([*sections, *_section("raw", what, data, at, len(data))], [])
+    message = Message(sections, [])
+    for which in ("", *_FOLLOWING[: answers - 1]):
+        if which and not begins_message(data, at):
+            break
+        head = read_head(data, at)
+        label = f"head of the {which} {name}" if which else "head"
+        sections += _section("head", label, data, at, head.end)
+        at = head.end
+        if not bodiless:
+            body = _read_body(name, data, head)
+            sections += body.sections
+            message.notes.extend(body.notes)
+            at = max([at, *(section.end for section in body.sections)])
+            message = message if which else body._replace(sections=sections, notes=message.notes)
+    sections += _section("slack", f"after the end of the {name}", data, at, len(data))
+    return message
 
-        def recorded(place: int) -> int:
-            """Where byte `place` of the body is in what was recorded, or would be behind it."""
-            span = min(bisect_left(ends, place), len(ends) - 1)
-            return spans[span][1] - ends[span] + place
 
-        for kind, label, start, stop in self._ranges(body, head) if body else ():
-            before = self._at
-            self._at = recorded(stop) if stop > start else before
-            self.sections.append(
-                Section(kind, label, before, self._at, body[start:stop], start, in_body=True)
-            )
-        if body:
-            self.header_cut = None if self.header_cut is None else recorded(self.header_cut)
-            self.json_end = None if self.json_end is None else recorded(self.json_end)
-        self._add("raw", rest, end)
+def _section(kind: Kind, label: str, data: bytes, start: int, end: int) -> list[Section]:
+    """Return bytes as a section with all of them as its content, if there are any."""
+    return [Section(kind, label, start, end, data[start:end], start)] if end > start else []
 
-    def _ranges(self, body: bytes, head: Head) -> Iterator[_Range]:
-        """Yield JSON, blobs and the rest of a body; they follow each other from 0 to its end."""
-        size = len(body)
-        codings = [c for c in head.values("content-encoding") if c.lower() != "identity"]
-        if codings:
-            yield "raw", f"body, compressed ({_short(', '.join(codings))})", 0, size
-            return
-        lengths = head.values(HEADER_LENGTH.lower())
-        declared = self.header_cut = one_number(lengths)
-        if declared == 0:
-            yield "blob", "Body without JSON (header length 0)", 0, size
-            return
-        document, object_end = _document(body)
-        fits = declared is not None and declared <= size
-        if declared is None and lengths:
-            self.notes.append(f"{HEADER_LENGTH} is not one decimal number")
-        end = size if document is None else object_end
-        if fits and declared is not None:
-            end = declared
-        elif declared is not None:
-            has = counted(size, "byte")
-            self.notes.append(f"{HEADER_LENGTH} is {declared}, but the body has {has}")
-        if document is not None:
-            between = body[object_end:end].strip(_BLANK) or body[end:object_end]
-            if between:
-                self.notes.append(
-                    f"{HEADER_LENGTH} is {end}, but the JSON object ends after byte {object_end}"
-                )
-            if between or (declared is not None and not fits):
-                self.json_end = object_end
-            yield "json", "JSON", 0, end
-            member = "inputs" if self.name == "request" else "outputs"
-            yield from _blobs(document.get(member), end, size)
-            return
+
+def _read_body(name: Name, data: bytes, head: Head) -> Message:
+    """Return the body behind a head. The framing of a chunk goes before the chunk."""
+    at, notes = head.end, []
+    if head.is_chunked:
+        *chunks, last = read_chunks(data, at)
+        # What cannot be read as chunks is shown with their framing.
+        spans = [(one.data, one.end) for one in chunks if one.data < one.end]
+        end = last.after
+        rest = "the last chunk" if last.whole else "the rest of the chunks"
+        if spans:
+            sizes = _short(", ".join(str(stop - start) for start, stop in spans))
+            notes.append(f"chunked body: {counted(len(spans), 'chunk')} ({sizes} bytes)")
+        if not last.whole:
+            notes.append("the chunked body is incomplete or malformed")
+    else:
+        length, there = one_number(head.values("content-length")), len(data) - at
+        end = at + (there if length is None else min(length, there))
+        spans, rest = ([(at, end)] if end > at else []), ""
+        if length is not None and length > there:
+            notes.append(f"Content-Length is {length}, but the body has {counted(there, 'byte')}")
+    if not spans:
+        return Message(_section("raw", rest, data, at, end), notes)
+    body = b"".join(data[start:stop] for start, stop in spans)
+    ends = list(accumulate(stop - start for start, stop in spans))
+
+    def recorded(place: int) -> int:
+        """Return where byte `place` of the body is in what was recorded, or would be behind it."""
+        span = min(bisect_left(ends, place), len(ends) - 1)
+        return spans[span][1] - ends[span] + place
+
+    ranges, header_cut, json_end = _ranges(name, body, head, notes)
+    sections = []
+    for kind, label, start, stop in ranges:
+        before, at = at, recorded(stop) if stop > start else at
+        sections.append(Section(kind, label, before, at, body[start:stop], start, in_body=True))
+    return Message(
+        [*sections, *_section("raw", rest, data, at, end)],
+        notes,
+        None if header_cut is None else recorded(header_cut),
+        None if json_end is None else recorded(json_end),
+    )
+
+
+def _ranges(
+    name: Name, body: bytes, head: Head, notes: list[str]
+) -> tuple[list[_Range], int | None, int | None]:
+    """Return JSON, blobs and the rest of a body, which follow each other from 0 to its end, and its
+    `header_cut` and `json_end`. Adds to the notes.
+    """
+    size = len(body)
+    codings = codings_in(head.values("content-encoding"))
+    if codings:
+        return [("raw", f"body, compressed ({_short(', '.join(codings))})", 0, size)], None, None
+    lengths = head.values(HEADER_LENGTH.lower())
+    declared = one_number(lengths)
+    if declared == 0:
+        return [("blob", "Body without JSON (header length 0)", 0, size)], 0, None
+    if declared is None and lengths:
+        notes.append(f"{HEADER_LENGTH} is not one decimal number")
+    elif declared is not None and declared > size:
+        notes.append(f"{HEADER_LENGTH} is {declared}, but the body has {counted(size, 'byte')}")
+    document, object_end = _document(body)
+    cut = declared if declared is not None and declared <= size else None
+    if document is None:
+        end = size if cut is None else cut
         rest: _Range = ("slack", "after the declared JSON", end, size)
+        what: _Range = ("raw", "body, not a JSON object", 0, end)
         if size > _LONGEST_JSON and body[:_LONGEST_JSON].lstrip()[:1] == b"{":
-            yield "json", "JSON, too long to be inspected", 0, end
+            what = ("json", "JSON, too long to be inspected", 0, end)
             rest = ("blob", "What follows the JSON", end, size)
-        elif fits:
-            yield "raw", "declared to be JSON, but not a JSON object", 0, end
-        else:
-            yield "raw", "body, not a JSON object", 0, end
-        if end < size:
-            yield rest
+        elif cut is not None:
+            what = ("raw", "declared to be JSON, but not a JSON object", 0, end)
+        return [what, rest] if end < size else [what], declared, None
+    end = object_end if cut is None else cut
+    between = body[object_end:end].strip(_BLANK) or body[end:object_end]
+    if between:
+        notes.append(f"{HEADER_LENGTH} is {end}, but the JSON object ends after byte {object_end}")
+    differs = between or (declared is not None and cut is None)
+    entries = document.get("inputs" if name == "request" else "outputs")
+    ranges: list[_Range] = [("json", "JSON", 0, end), *_blobs(entries, end, size)]
+    return ranges, declared, object_end if differs else None
 
 
 def _document(body: bytes) -> tuple[Mapping[str, Any] | None, int]:
@@ -238,3 +259,24 @@ def _name(entry: Mapping[str, Any]) -> str:
 def _short(text: str) -> str:
     text = on_one_line(text)
     return text if len(text) <= _MAX_LABEL else text[:_MAX_LABEL] + "…"
+
+
+def not_json(data: bytes) -> Mark | None:
+    """Return the first place where `data` is not JSON, None if it is, is cut off, or too long."""
+    if len(data) > _LONGEST_JSON:
+        return None
+    constants: list[str] = []
+    try:
+        text = data.decode()
+        json.loads(text, parse_constant=constants.append)
+    except UnicodeDecodeError as error:
+        return Mark(error.start, error.end, f"not UTF-8 at byte {error.start}")
+    except json.JSONDecodeError as error:
+        at = len(text[: error.pos].encode())
+        return Mark(at, at + 1, f"not JSON: {error.msg}") if at < len(data) else None
+    except (ValueError, RecursionError):  # valid, but beyond what Python reads
+        return None
+    if not constants:
+        return None
+    words = (word for word in _STRING_OR_CONSTANT.finditer(data) if word[0][:1] != b'"')
+    return next(Mark(*word.span(), f"not JSON: {word[0].decode()}") for word in words)

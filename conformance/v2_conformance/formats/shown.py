@@ -20,14 +20,13 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from v2_conformance.formats.json_marks import Mark, wrong_in_json
-from v2_conformance.formats.said import said_lines
-from v2_conformance.formats.sections import Message, Name, Section
+from v2_conformance.formats.sections import Mark, Name, Section, not_json, read_message
 from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
 from v2_conformance.suite.outcomes import FAILED, Purpose
+from v2_conformance.suite.tasks import Line, Said
 from v2_conformance.visible_text import is_visible, on_one_line, short, visible
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
@@ -39,6 +38,8 @@ _AROUND = (32, 48)
 _BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 _PRINTABLE = bytes(byte if 32 <= byte < 127 else ord(".") for byte in range(256))
 _LONGEST = 400  # of text from a server
+_CLIENTS_LINE = 200
+_MOST_OUTPUTS = 20
 _ENDINGS = {
     Ending.COMPLETE: "complete response",
     Ending.CLOSED: "connection closed before a complete response",
@@ -135,12 +136,12 @@ class ShownExchange(msgspec.Struct, frozen=True):
 class Shown(msgspec.Struct, frozen=True):
     """A case, as it is shown once somebody looks at it.
 
-    `difference` says where the first wrong element is, what was expected and what came. `said` is
-    what a client said, `survival` what known-good requests after the case showed.
+    `difference` says where the first wrong element is, what was expected and what came. `client` is
+    what a client answered to its tasks, `survival` what known-good requests after the case showed.
     """
 
     difference: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
+    client: tuple[str, ...] = ()
     survival: str = ""
     exchanges: tuple[ShownExchange, ...] = ()
 
@@ -175,7 +176,7 @@ def shown(case: CaseResult, limits: Limits, canaries: Limits | None = None) -> S
             exchanges.append(_exchange(exchange, used, case))
     return Shown(
         difference=tuple(_difference(case.difference)),
-        said=tuple(said_lines(case)),
+        client=tuple(client_lines(case)),
         survival=_survival(case),
         exchanges=tuple(exchanges),
     )
@@ -218,10 +219,10 @@ def _difference(found: FirstDifference | None) -> Iterator[str]:
 def _survival(case: CaseResult) -> str:
     """Return what the known-good requests after a case showed, in a sentence; "" if none was
     sent."""
-    found = unsurvived(case.cause)
+    cause = unsurvived(case.cause)
     wrong = {
-        Purpose.CANARY_SAME: found is not None and found.same_connection is not None,
-        Purpose.CANARY_FRESH: found is not None and found.fresh_connection is not None,
+        Purpose.CANARY_SAME: cause is not None and cause.same_connection is not None,
+        Purpose.CANARY_FRESH: cause is not None and cause.fresh_connection is not None,
     }
     sent = [one for one in dict.fromkeys(each.purpose for each in case.exchanges) if one in wrong]
     failed = [purpose for purpose in sent if wrong[purpose]]
@@ -231,6 +232,49 @@ def _survival(case: CaseResult) -> str:
     answer = "a wrong answer" if failed else "the same answer as before"
     where = " and ".join(_CONNECTIONS[purpose] for purpose in failed or sent)
     return f"The server {ended}: after this case, a known-good request got {answer} {where}."
+
+
+def client_lines(case: CaseResult) -> list[str]:
+    """A line for each request of a scenario, and how the client ended; none for other cases."""
+    said = case.heard
+    if said is None:
+        return []
+    several = len(said.lines) > 1
+    lines = [
+        f"request {number}: {words}" if several else words
+        for number, line in enumerate(said.lines, 1)
+        for words in _client_line(line)
+    ]
+    words = (" ".join(line.split()) for line in (*lines, *_client_end(said)))
+    return [visible(short(line, _CLIENTS_LINE)) for line in words]
+
+
+def _client_line(line: Line) -> Iterator[str]:
+    if line.unsupported is not None:
+        yield f"unsupported: {line.unsupported}"
+    if line.error is not None:
+        yield f"error: {line.error}" + ("" if line.status is None else f" (status {line.status})")
+    for output in (line.outputs or ())[:_MOST_OUTPUTS]:
+        digits = short(output.data[:33].hex(), 65) or "(nothing)"
+        shape, size = list(output.shape), len(output.data)
+        yield f"{output.name} {output.datatype} {shape}, {size} bytes: {digits}"
+    if line.outputs == ():
+        yield "no outputs"
+
+
+def _client_end(said: Said) -> Iterator[str]:
+    if said.garbage is not None:
+        yield f"then an invalid line: {said.garbage}"
+    if said.ended == "timeout":
+        yield f"did not end within {said.seconds:g} s"
+    elif said.ended == "flood":
+        yield "printed too much"
+    elif said.ended == "unsaid":
+        yield "nothing"
+    elif said.exit:
+        yield f"exit code {said.exit}" if said.exit > 0 else f"ended by signal {-said.exit}"
+    if said.stderr and (said.exit or said.ended != "exit"):
+        yield f"standard error: {said.stderr}"
 
 
 def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExchange:
@@ -283,7 +327,8 @@ def _message(
     title = f"{name.capitalize()} · {in_bytes(size) if size else 'nothing'}"
     if limits is BRIEF and size > SHORT:
         return ShownMessage(title, size, (*notes, _LEFT_OUT), (), ())
-    cut = Message(name, bytes(body), exchange.answers)
+    bodiless = name == "response" and exchange.request.start(5) == b"HEAD "
+    cut = read_message(name, bytes(body), exchange.answers, bodiless=bodiless)
     for section in cut.sections:
         look: str = section.kind
         if look == "blob":
@@ -316,7 +361,7 @@ def _wrong(section: Section, difference: FirstDifference | None) -> Mark | None:
     be JSON."""
     data = section.data
     if section.kind == "json" or (section.kind == "raw" and data.lstrip()[:1] == b"{"):
-        return wrong_in_json(data, difference)
+        return not_json(data)
     if difference is None or difference.body_offset is None or section.kind != "blob":
         return None
     at = difference.body_offset - section.base

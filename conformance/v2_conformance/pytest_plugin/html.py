@@ -14,7 +14,7 @@ from typing import Any
 
 from v2_conformance.formats.shown import BRIEF, FULL, shown
 from v2_conformance.formats.templates import base
-from v2_conformance.formats.text.exchanges import exchange_lines
+from v2_conformance.formats.text.case import exchange_lines
 from v2_conformance.pytest_plugin.items import NODE
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import from_json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from v2_conformance.formats.ci.junit_xml import suite_properties
+from v2_conformance.formats.junit import suite_properties
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome

@@ -24,7 +24,7 @@ from v2_conformance.certifying.servers import (
 )
 from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ConformanceError
-from v2_conformance.formats.ci.github import publish
+from v2_conformance.formats.github import publish
 from v2_conformance.formats.registry import file_names, write_formats
 from v2_conformance.formats.text.terminal import problem_lines, summary_lines
 from v2_conformance.judging.observed.exchanges import Observations

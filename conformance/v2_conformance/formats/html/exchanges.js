@@ -25,7 +25,7 @@ const Exchanges = (() => {
     }).join("");
   }
 
-  // A section of a message: what is in these objects is said in shown.py.
+  // A section of a message: what is in these objects is explained in shown.py.
   function part(one) {
     const lines = made("pre", (one.is_text ? "text k-" : "hex k-") + one.look, one.runs.map(([look, text]) =>
       look === "hex" ? rows(text) : look ? made(look === "wrong" ? "mark" : "span", look, text) : text));
@@ -85,7 +85,7 @@ const Exchanges = (() => {
     const [first, ...sides] = shown.difference;
     return [
       first && made("div", "difference", made("p", "", `First differing byte: ${first}`), sides.map(side => made("p", "", made("code", "", side)))),
-      shown.said.length && made("h4", "", "What the client said"), list(shown.said, "code"),
+      shown.client.length && made("h4", "", "What the client said"), list(shown.client, "code"),
       shown.survival && made("p", "small", shown.survival),
       elsewhere.length && made("p", "", "Exchanges: ", elsewhere.flatMap((link, n) => [n && ", ", link])),
       shown.exchanges.map((one, n) => exchange(one, n + 1, shown.exchanges.length, requestFirst)),

@@ -1,26 +1,37 @@
-"""One case on the terminal: what was sent and received, annotated, and how to send it again."""
+"""One case in lines of 80 columns, for a terminal and for logs: what it is about and its bytes.
+
+Every line is printable ASCII, whatever a server sent. `shown` says what is shown; here it is placed
+and colored.
+"""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
 
 from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.replay import replay_command, show_command
-from v2_conformance.formats.shown import WHOLE, Limits, shown
-from v2_conformance.formats.text.exchanges import exchange_lines, in_ascii, paragraph, wrapped
+from v2_conformance.formats.shown import WHOLE, Limits, Look, Part, Run, Shown, shown
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.words import lost_by
 from v2_conformance.suggestions import closest, question
-from v2_conformance.terminal_safe_text import WIDTH, matches, plain
+from v2_conformance.terminal_safe_text import WIDTH, defused, matches, plain
 
 _MOST_MATCHES = 10
 _MOST_SIMILAR = 3
 _SHORT_ID = 300
 _LIMITS = Limits(256, 64, first_of_text=2048)
+_INDENT = "    "
+_COLUMNS = 76
+_PARTS: Mapping[str, str] = {
+    "head": "", "json": "cyan", "slack": "red", "raw": "yellow", "blob0": "green",
+    "blob1": "magenta", "blob2": "blue", "blob3": "green", "blob4": "magenta",
+}  # fmt: skip
+_LOOKS: Mapping[Look, str] = {"wrong": "bold reverse red", "pointer": "bold red"}
+_SIGNS = {" · ": ", ", "–": "-", "… ": "... ", "▲": "^^"}
 
 
 def find(report: Report, wanted: str) -> CaseResult:
@@ -36,21 +47,16 @@ def find(report: Report, wanted: str) -> CaseResult:
     if len(found) == 1:
         return found[0]
     if not found:
-        hint = _similar(report.cases, wanted)
+        known = dict.fromkeys(name for c in report.cases for name in (c.id, c.requirement))
+        containing = [name for name in known if wanted.casefold() in name.casefold()]
+        names = dict.fromkeys([*closest(wanted[:_SHORT_ID], known), *containing])
+        similar = [plain(name[:_SHORT_ID]) for name in names][:_MOST_SIMILAR]
+        hint = question(similar, "report.html lists its cases")
         raise UsageError(f"the report has no case {plain(wanted)}: {hint}")
     found.sort(key=lambda case: WORST_FIRST.index(case.outcome))
-    shown = [f"{plain(case.id[:_SHORT_ID])} ({case.outcome})" for case in found[:_MOST_MATCHES]]
+    listed = [f"{plain(case.id[:_SHORT_ID])} ({case.outcome})" for case in found[:_MOST_MATCHES]]
     more = f", and {len(found) - _MOST_MATCHES} more" if len(found) > _MOST_MATCHES else ""
-    raise UsageError(f"{plain(wanted)} matches {len(found)} cases: {', '.join(shown)}{more}")
-
-
-def _similar(cases: Sequence[CaseResult], wanted: str) -> str:
-    """Return what may be meant: names that are close to `wanted`, then names that contain it."""
-    known = list(dict.fromkeys([*(c.id for c in cases), *(c.requirement for c in cases)]))
-    containing = [name for name in known if wanted.casefold() in name.casefold()]
-    names = dict.fromkeys([*closest(wanted[:_SHORT_ID], known), *containing])
-    shown = [plain(name[:_SHORT_ID]) for name in names][:_MOST_SIMILAR]
-    return question(shown, "report.html lists its cases")
+    raise UsageError(f"{plain(wanted)} matches {len(found)} cases: {', '.join(listed)}{more}")
 
 
 def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) -> Iterator[Text]:
@@ -65,62 +71,119 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
         if not number:
             text.stylize(LOOKS[case.outcome].style, 0, len(outcome))
         yield text
-    yield from paragraph("Outcome", case.message or case.outcome.words)
+    yield from _paragraph("Outcome", case.message or case.outcome.words)
     limits = WHOLE if full else _LIMITS
     found = shown(case, limits, limits)
     if found.difference:
         where, *sides = found.difference
-        yield from paragraph("First difference", where)
+        yield from _paragraph("First difference", where)
         for side, style in zip(sides, ("green", "red"), strict=True):
-            yield from wrapped(side, style)
-    if found.said:
-        yield from paragraph("What the client said", "")
-        for words in found.said:
-            yield from wrapped(in_ascii(words))
+            yield from _wrapped(side, style)
+    if found.client:
+        yield from _paragraph("What the client said", "")
+        for words in found.client:
+            yield from _wrapped(_in_ascii(words))
     if found.survival:
-        yield from paragraph("Known-good requests", found.survival)
-    yield from paragraph("Why this case", case.why)
+        yield from _paragraph("Known-good requests", found.survival)
+    yield from _paragraph("Why this case", case.why)
     yield from _requirement(report, case)
     if case.cite:
-        yield from paragraph("Allowed by", "")
+        yield from _paragraph("Allowed by", "")
         yield from _cited(case.cite)
     yield from exchange_lines(found, "; --full shows them")
-    yield from _replay(report, case, path)
+    if report.target.client is not None:
+        command = replay_command(report, case)
+        if command:
+            yield from _paragraph("Again", "This command runs the scenario again:")
+            yield Text("  " + plain(command))
+    elif any(len(exchange.request) for exchange in case.exchanges):
+        words = "This command writes the request, and a script that sends it again:"
+        yield from _paragraph("Replay", words)
+        yield Text("  " + show_command(path, case.id))
+
+
+def exchange_lines(found: Shown, hint: str = "") -> Iterator[Text]:
+    """The lines of all exchanges. `hint` says how to see what is left out."""
+    for number, exchange in enumerate(found.exchanges, 1):
+        title = f": {_in_ascii(exchange.title)}" if exchange.title else ""
+        heading = f"Exchange {number} of {len(found.exchanges)}{title}"
+        yield from _paragraph(heading, _in_ascii(exchange.facts))
+        for message in exchange.messages:
+            yield Text(f"  {_in_ascii(message.title)}", style="bold")
+            for note in message.notes:
+                yield from _cut(Text(f"({_in_ascii(note)})"))
+            for part in message.parts:
+                yield from _part(part, hint)
 
 
 def _requirement(report: Report, case: CaseResult) -> Iterator[Text]:
     heading = f"Requirement {plain(case.requirement)}"
     known = next((row for row in report.requirements if row.id == case.requirement), None)
     if known is None:
-        yield from paragraph(heading, "")
+        yield from _paragraph(heading, "")
         return
-    yield from paragraph(f"{heading}: {known.title}", known.statement)
+    yield from _paragraph(f"{heading}: {known.title}", known.statement)
     lost = lost_by(report, case.requirement) if case.blocks else ""
-    yield from wrapped(f"What a failure costs: {lost}" if lost else "")
+    yield from _wrapped(f"What a failure costs: {lost}" if lost else "")
     yield from _cited(known.cite)
     if known.follows:
-        yield from wrapped(f"Why it follows: {known.follows}")
+        yield from _wrapped(f"Why it follows: {known.follows}")
 
 
 def _cited(cite: Sequence[CitedDocument]) -> Iterator[Text]:
     for cited in cite:
-        place = f"{cited.document}, {cited.section}"
-        if cited.paragraph is not None:
-            place += f", paragraph {cited.paragraph}"
-        yield from wrapped(place, "dim")
+        paragraph = "" if cited.paragraph is None else f", paragraph {cited.paragraph}"
+        yield from _wrapped(f"{cited.document}, {cited.section}{paragraph}", "dim")
         yield Text(f"  {plain(cited.url)}", style="dim")
 
 
-def _replay(report: Report, case: CaseResult, path: str) -> Iterator[Text]:
-    if report.target.client is not None:
-        command = replay_command(report, case)
-        if command:
-            yield from paragraph("Again", "This command runs the scenario again:")
-            yield Text("  " + plain(command))
-        return
-    if not any(len(exchange.request) for exchange in case.exchanges):
-        return
-    yield from paragraph(
-        "Replay", "This command writes the request, and a script that sends it again:"
+def _paragraph(heading: str, text: str) -> Iterator[Text]:
+    """An empty line, the heading, and the text, wrapped at white space."""
+    yield Text("")
+    for line in textwrap.wrap(plain(heading), WIDTH):
+        yield Text(line, style="bold underline")
+    yield from _wrapped(text)
+
+
+def _wrapped(text: str, style: str = "") -> Iterator[Text]:
+    words = plain(text.strip().replace("\n", " "))
+    filled = textwrap.TextWrapper(
+        WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
     )
-    yield Text("  " + show_command(path, case.id))
+    return (Text(line, style=style) for line in filled.wrap(words))
+
+
+def _in_ascii(text: str) -> str:
+    """Our own words, whose signs have a spelling in ASCII, with what a server said in them."""
+    for sign, word in _SIGNS.items():
+        text = text.replace(sign, word)
+    return plain(text)
+
+
+def _part(part: Part, hint: str) -> Iterator[Text]:
+    style = _PARTS[part.look]
+    yield from _cut(Text(_in_ascii(part.title), style=f"{style} bold"))
+    pieces = ((_words(run, hint), _LOOKS.get(run.look, style)) for run in part.runs)
+    yield from _cut(Text.assemble(*pieces))
+    if part.sha256:
+        yield from _cut(Text(f"SHA-256 of the whole:\n{part.sha256}", style="dim"))
+
+
+def _words(run: Run, hint: str) -> str:
+    if run.look in ("", "hex", "wrong"):
+        return "\n".join(map(plain, run.lines.split("\n")))
+    words = _in_ascii(run.text.rstrip("\n"))
+    if run.look == "left-out":
+        words += hint
+    elif len(words) > _COLUMNS:
+        words = words.replace("^^ ", "^^\n^^ ", 1)
+    return words + "\n"
+
+
+def _cut(text: Text) -> Iterator[Text]:
+    """Lines in pieces that fit, indented; nothing is left out, and no space is lost."""
+    for line in text.split("\n"):
+        if defused(line.plain) != line.plain:  # a CI service's command in several styles
+            line = Text(defused(line.plain))
+        for piece in line.divide(range(_COLUMNS, len(line), _COLUMNS)):
+            yield Text(_INDENT).append_text(piece)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from v2_conformance.formats.ci.markdown import inert
-from v2_conformance.report.comparing.diff import (
-    CaseChange,
-    ChangeKind,
-    ReportDiff,
-    RequirementChange,
-)
+from v2_conformance.formats.github import inert
+from v2_conformance.report.comparing.diff import CaseChange, ChangeKind, ReportDiff
 from v2_conformance.suite.requirements import LEVELS
 from v2_conformance.terminal_safe_text import wrapped
 
 _SHOWN = 50
 _MOST_WORDS = 160
 _COMMENT = 60_000  # GitHub refuses comments of 65,536 characters
-_OTHER_CASE = "the case itself changed"
+
+
+class _Changes(NamedTuple):
+    """Changes of one kind: a line for each, with remarks on it."""
+
+    title: str
+    rows: list[tuple[str, list[str]]]
 
 
 def as_text(diff: ReportDiff) -> Iterator[str]:
@@ -26,24 +28,14 @@ def as_text(diff: ReportDiff) -> Iterator[str]:
         yield from wrapped(note, "  ")
     yield f"verdict: {_verdict(diff)}"
     yield _counts(diff)
-    if diff.requirements:
-        yield from ("", "Requirements")
-    for row in diff.requirements[:_SHOWN]:
-        yield from wrapped(
-            f"{row.id} {row.before or 'none'} -> {row.after or 'none'}", "      ", first="  "
-        )
-    yield from _rest(diff.requirements)
-    for kind in ChangeKind:
-        changes = _sorted(diff.of(kind))
-        if changes:
-            yield from ("", diff.name(kind).capitalize())
-        for change in changes[:_SHOWN]:
-            yield from wrapped(
-                f"{change.grade} {change.id}: {_outcomes(change)}", "      ", first="  "
-            )
-            for text in _remarks(change):
-                yield from wrapped(text, "    ", 4, first="    ")
-        yield from _rest(changes)
+    for changes in _changes(diff):
+        yield from ("", changes.title)
+        for row, remarks in changes.rows[:_SHOWN]:
+            yield from wrapped(row, "      ", first="  ")
+            for remark in remarks:
+                yield from wrapped(remark, "    ", 4, first="    ")
+        if len(changes.rows) > _SHOWN:
+            yield f"  … and {len(changes.rows) - _SHOWN} more"
 
 
 def as_markdown(diff: ReportDiff) -> Iterator[str]:
@@ -59,29 +51,15 @@ def as_markdown(diff: ReportDiff) -> Iterator[str]:
 
 
 def _markdown(diff: ReportDiff) -> Iterator[str]:
-    yield f"### V2 conformance: {_verdict(diff)}"
-    yield ""
-    yield _counts(diff)
-    yield ""
+    yield from (f"### V2 conformance: {_verdict(diff)}", "", _counts(diff), "")
     for note in diff.notes:
         yield f"- {inert(note)}"
-    if diff.requirements:
-        yield from ("", "| requirement | before | after |", "|---|---|---|")
-    for row in diff.requirements[:_SHOWN]:
-        named = inert(f"{row.id} {row.title}".strip())
-        yield f"| {named} | {inert(row.before)} | {inert(row.after)} |"
-    yield from _rest_of_table(diff.requirements)
-    for kind in ChangeKind:
-        changes = _sorted(diff.of(kind))
-        if not changes:
-            continue
-        yield from ("", f"#### {diff.name(kind).capitalize()}", "")
-        yield from ("| case | level | before | after | message |", "|---|---|---|---|---|")
-        for change in changes[:_SHOWN]:
-            words = "; ".join(_remarks(change))
-            cells = (change.id, change.grade, change.before or "", change.after or "", words)
-            yield f"| {' | '.join(map(inert, cells))} |"
-        yield from _rest_of_table(changes)
+    for changes in _changes(diff):
+        yield from ("", f"#### {changes.title}", "")
+        for row, remarks in changes.rows[:_SHOWN]:
+            yield "- " + "<br>".join(map(inert, (row, *remarks)))
+        if len(changes.rows) > _SHOWN:
+            yield from ("", f"… and {len(changes.rows) - _SHOWN} more")
 
 
 def _verdict(diff: ReportDiff) -> str:
@@ -94,33 +72,30 @@ def _counts(diff: ReportDiff) -> str:
     return f"{counts}, {diff.same} unchanged"
 
 
-def _sorted(changes: Sequence[CaseChange]) -> list[CaseChange]:
-    """Return the changes, those that count first."""
-    return sorted(changes, key=lambda change: (not change.worse, LEVELS.index(change.level)))
+def _changes(diff: ReportDiff) -> Iterator[_Changes]:
+    """Yield the changes of requirements, then those of cases; of these, those that count first."""
+    rows: list[tuple[str, list[str]]] = [
+        (f"{row.id} {row.before or 'none'} -> {row.after or 'none'}", [])
+        for row in diff.requirements
+    ]
+    if rows:
+        yield _Changes("Requirements", rows)
+    for kind in ChangeKind:
+        cases = sorted(diff.of(kind), key=lambda one: (not one.worse, LEVELS.index(one.level)))
+        if cases:
+            yield _Changes(diff.name(kind).capitalize(), [_case(change) for change in cases])
 
 
-def _outcomes(change: CaseChange) -> str:
+def _case(change: CaseChange) -> tuple[str, list[str]]:
+    """Return a change with the remarks that the case itself changed, and its newer cause."""
     if change.before is None or change.after is None:
-        return str(change.before or change.after)
-    if change.before is change.after:
-        return f"{change.after}, for another reason"
-    return f"{change.before} -> {change.after}"
-
-
-def _remarks(change: CaseChange) -> Iterator[str]:
-    """Yield that the case itself changed, and its newer cause, unless it was removed."""
-    if change.other_case:
-        yield _OTHER_CASE
+        outcomes = str(change.before or change.after)
+    elif change.before is change.after:
+        outcomes = f"{change.after}, for another reason"
+    else:
+        outcomes = f"{change.before} -> {change.after}"
+    remarks = ["the case itself changed"] if change.other_case else []
     words = " ".join(change.words.split())[:_MOST_WORDS]
     if change.after is not None and words:
-        yield words
-
-
-def _rest(rows: Sequence[CaseChange] | Sequence[RequirementChange]) -> Iterator[str]:
-    if len(rows) > _SHOWN:
-        yield f"  … and {len(rows) - _SHOWN} more"
-
-
-def _rest_of_table(rows: Sequence[CaseChange] | Sequence[RequirementChange]) -> Iterator[str]:
-    if len(rows) > _SHOWN:
-        yield from ("", f"… and {len(rows) - _SHOWN} more")
+        remarks.append(words)
+    return f"{change.grade} {change.id}: {outcomes}", remarks

@@ -1,1 +1,0 @@
-"""The formats that CI services read."""
