@@ -40,22 +40,23 @@ def element_of(case_id: str) -> str:
     return f"document.getElementById({case_anchor(case_id)!r})"
 
 
-def lines_of(page: str) -> list[list[str]]:
-    """The lines of the cases in a page: a row of the list, and what is shown once it is opened."""
+def stream_of(page: str) -> str:
+    """The packed cases of a page."""
     found = re.search('<script type="application/octet-stream" id="packed">([^<]*)</script>', page)
     assert found is not None
-    return lines_in(found[1])
+    return found[1]
 
 
-def lines_in(stream: str) -> list[list[str]]:
-    """The lines of a stream in base64."""
-    text = zlib.decompress(base64.b64decode(stream)).decode() if stream else ""
-    return [line.split("\t") for line in text.split("\n") if line]
+def unpacked(stream: str) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows of the list of cases, and what is shown of the first of them once it is opened."""
+    text = zlib.decompress(base64.b64decode(stream)).decode() if stream else "[]"
+    rows, *shown = text.split("\n")
+    return json.loads(rows), shown
 
 
 def rows_of(page: str) -> list[dict[str, Any]]:
     """The list of cases in a page, in its order."""
-    return [json.loads(row) for row, _ in lines_of(page)]
+    return unpacked(stream_of(page))[0]
 
 
 def ids_of(page: str) -> list[str]:
@@ -65,10 +66,10 @@ def ids_of(page: str) -> list[str]:
 
 def shown_in(page: str) -> dict[str, Shown]:
     """By the id of its case, what is shown once it is opened."""
+    rows, shown = unpacked(stream_of(page))
     return {
-        json.loads(row)["id"]: msgspec.json.decode(shown, type=Shown)
-        for row, shown in lines_of(page)
-        if shown
+        row["id"]: msgspec.json.decode(text, type=Shown)
+        for row, text in zip(rows, shown, strict=False)
     }
 
 

@@ -34,5 +34,5 @@ def certify_into(
         started = start(tested, plan, folder, outdated=file_names())
         report = started.finish(workers=workers, on_case=on_case or (lambda event: None))
         if directory is not None:
-            write_formats(directory, report, check=started.record.mask.check)
+            write_formats(directory, report)
     return report

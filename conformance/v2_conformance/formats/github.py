@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from v2_conformance.formats.heat import by_grade
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
-from v2_conformance.formats.registry import PAGE, Check, unchecked
+from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.verdict.judged import by_level, judged
@@ -48,31 +48,20 @@ class Trouble(NamedTuple):
         return self.case is not None and self.case.expected is not None
 
 
-def publish(
-    report: Report,
-    directory: Path | None,
-    write: Callable[[str], None],
-    *,
-    check: Check = unchecked,
-) -> None:
+def publish(report: Report, directory: Path | None, write: Callable[[str], None]) -> None:
     """Publish a run on GitHub Actions; anywhere else do nothing.
 
     `directory` has the reports, if any were written; `write` prints a line to standard output.
-    `check` is called as that of `write_formats` is.
     """
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
-        text = markdown(report, directory)
-        check(text, "the step summary")
         try:
             with open(path, "a", encoding="utf-8") as file:
-                file.write(text + "\n")
+                file.write(markdown(report, directory) + "\n")
         except OSError as error:
             write(f"v2-conformance: the step summary was not written: {error.strerror}")
     if in_github_actions():
-        lines = annotation_lines(report)
-        check("\n".join(lines), "the annotations")
-        for line in lines:
+        for line in annotation_lines(report):
             write(line)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.report.document import RequirementResult
@@ -14,8 +14,7 @@ from v2_conformance.suite.requirements import GRADES, LEVELS, Level, families
 _HOT = 4  # the shade of the strictest grade
 
 
-@dataclass(frozen=True)
-class HeatCell:
+class HeatCell(NamedTuple):
     """The requirements of one family and level, by outcome; at least one.
 
     `shade` is the gravity of what fails: 0 for nothing, 1 for MAY, 2 for SHOULD, 3 for a MUST that
@@ -51,8 +50,7 @@ class HeatCell:
         return ", ".join(f"{self.counts[outcome]} {LOOKS[outcome].label}" for outcome in named)
 
 
-@dataclass(frozen=True)
-class HeatRow:
+class HeatRow(NamedTuple):
     """A family; `cells` has one for each of `LEVELS`, None if it has no such requirement."""
 
     family: str

@@ -52,13 +52,6 @@ FORMATS: tuple[Format, ...] = (
     Format("summary.md", f"{_HERE}.github:markdown", on_request=True),
 )
 
-Check = Callable[[str | bytes, str], object]
-"""Raises an error if content that is about to be written, as what is named, must not be."""
-
-
-def unchecked(content: str | bytes, what: str) -> None:
-    """Let everything be written: it was made of a report that has no secret."""
-
 
 def file_names() -> tuple[str, ...]:
     """The names of the files that every run writes, so an older one may have left them."""
@@ -74,33 +67,19 @@ def named(names: Sequence[str]) -> list[Format]:
     return [known[name] for name in names]
 
 
-def write_formats(
-    directory: Path,
-    report: Report,
-    formats: Sequence[Format] = (),
-    *,
-    check: Check = unchecked,
-) -> list[Path]:
+def write_formats(directory: Path, report: Report, formats: Sequence[Format] = ()) -> list[Path]:
     """Write `formats` of `report` into `directory`, those of every run if none are given, and
-    return their paths.
+    return their paths. A report has no secret, so what is made of it has none.
 
-    `check` is called with the content and the name of each file before anything is written, and may
-    raise. Raises UsageError.
+    Raises UsageError.
     """
-    make_folder(directory)
-    paths = []
-    for form in formats or [form for form in FORMATS if not form.on_request]:
-        path = directory / form.file_name
-        content = form.render(report)
-        check(content, str(path))
-        write_atomically(path, content)
-        paths.append(path)
-    return paths
-
-
-def make_folder(directory: Path) -> None:
-    """Make a folder for files that people look at, if it is not there. Raises UsageError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(error, f"cannot write into {directory}: {error.strerror}") from error
+    paths = []
+    for form in formats or [form for form in FORMATS if not form.on_request]:
+        path = directory / form.file_name
+        write_atomically(path, form.render(report))
+        paths.append(path)
+    return paths

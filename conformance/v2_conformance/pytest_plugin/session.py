@@ -242,7 +242,7 @@ class SessionHooks:
         stopped = self._interrupted or self._out_of_time or session.shouldstop or session.shouldfail
         self.report = record.finish(complete=not stopped)
         if self._report_dir:
-            write_formats(record.directory, self.report, check=record.mask.check)
+            write_formats(record.directory, self.report)
         add_suite_properties(self._config, self.report)
 
     def expected(self, case: CaseResult) -> tuple[Expectation | None, str]:

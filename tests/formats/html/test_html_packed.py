@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 
 import msgspec
@@ -10,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.pages import lines_in, shown_in
+from support.pages import shown_in, unpacked
 from support.reports import case, exchange, report_of
 from support.responses import message_with
-from v2_conformance.formats.html.index import listed
-from v2_conformance.formats.html.packed import packed
+from v2_conformance.formats.html.cases import listed, packed
 from v2_conformance.formats.html.page import render
 from v2_conformance.formats.shown import Shown
 from v2_conformance.suite.outcomes import Purpose
@@ -51,13 +49,9 @@ def test_packed_records_stay_in_room(sizes: list[int], room: int, noisy: bool) -
     report = report_of(failing)
     stream = packed(report, listed(report), room)
     assert len(stream) <= room
-    lines = lines_in(stream)
-    assert [json.loads(row)["id"] for row, _ in lines] == [
-        each.id for each in failing[: len(lines)]
-    ]
-    shown = [bool(opened) for _, opened in lines]
-    assert shown == sorted(shown, reverse=True)
-    assert len(lines) == len(failing) or not any(shown)
+    rows, shown = unpacked(stream)
+    assert [row["id"] for row in rows] == [each.id for each in failing[: len(rows)]]
+    assert len(rows) == len(failing) or not shown
 
 
 def test_failures_get_the_room_before_what_passed(monkeypatch: pytest.MonkeyPatch) -> None:

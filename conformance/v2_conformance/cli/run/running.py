@@ -76,10 +76,10 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
     stack.enter_context(naming_the_record(options.report_dir))
     report = _finish(options, started)
     mask = started.record.mask
-    reporting.show(report, mask.check)
+    reporting.show(report)
     if options.junit_xml is not None:
         junit = replace(JUNIT, file_name=options.junit_xml.name)
-        write_formats(options.junit_xml.parent, report, [junit], check=mask.check)
+        write_formats(options.junit_xml.parent, report, [junit])
     if found_no_model(report):
         for line in any_model.what_next(report, target):
             print(mask.text(line))

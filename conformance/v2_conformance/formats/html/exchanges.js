@@ -93,11 +93,12 @@ const Exchanges = (() => {
     ].flat().filter(Boolean);
   }
 
-  // The lines of packed.py: a case's row and, after a tab, what is shown of it.
+  // What cases.py packed: for each case what is listed of it, and what is shown of it.
   async function unpacked() {
     const bytes = Uint8Array.from(atob(document.getElementById("packed").textContent), sign => sign.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return bytes.length ? (await new Response(stream).text()).split("\n").map(line => line.split("\t")) : [];
+    const [rows, ...shown] = bytes.length ? (await new Response(stream).text()).split("\n") : ["[]"];
+    return JSON.parse(rows).map((row, n) => ({ ...row, shown: shown[n] }));
   }
 
   return { made, coded, all, unpacked };

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from v2_conformance.report.document import CitedDocument
 
-_RFC = re.compile(r"https://www\.rfc-editor\.org/rfc/rfc[0-9]+\.html")
 _UNSAFE = re.compile(r"[^A-Za-z0-9/,:._+=-]")
 _KEPT_BRACKETS = {"[": "(", "]": ")"}
 
@@ -32,20 +31,18 @@ class Source(NamedTuple):
 
 def source(cited: CitedDocument) -> Source:
     """Return a citation as the page prints it."""
-    url, place = cited.url, cited.section
-    if rfc := _RFC.match(url):
-        url = f"{url}#section-{place}" if rfc.end() == len(url) else url  # a report of before 3.0
-        place = f"section {place}"
+    is_rfc = cited.url.startswith("https://www.rfc-editor.org/rfc/")
+    place = f"section {cited.section}" if is_rfc else cited.section
     if cited.paragraph is not None:
         place += f", paragraph {cited.paragraph}"
-    safe = url.startswith(("https://", "http://"))
-    return Source(cited.document, url if safe else "", place)
+    safe = cited.url.startswith(("https://", "http://"))
+    return Source(cited.document, cited.url if safe else "", place)
 
 
 def _safe(text: str) -> str:
-    def replaced(match: re.Match[str]) -> str:
-        char = match[0]
-        coded = "".join(f"~{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
-        return _KEPT_BRACKETS.get(char, coded)
+    return _UNSAFE.sub(_coded, text)
 
-    return _UNSAFE.sub(replaced, text)
+
+def _coded(match: re.Match[str]) -> str:
+    coded = (f"~{byte:02x}" for byte in match[0].encode("utf-8", "surrogatepass"))
+    return _KEPT_BRACKETS.get(match[0], "".join(coded))

@@ -9,25 +9,18 @@ script makes text once a reader gets there.
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from jinja2 import Template
 
 from v2_conformance import public_address
 from v2_conformance.formats.heat import by_grade, heat
-from v2_conformance.formats.html.index import Listed, by_message, listed
-from v2_conformance.formats.html.links import (
-    Source,
-    case_anchor,
-    requirement_anchor,
-    source,
-)
-from v2_conformance.formats.html.packed import packed
+from v2_conformance.formats.html.cases import MAX_MESSAGE_OF_MANY, Listed, listed, packed
+from v2_conformance.formats.html.links import Source, case_anchor, requirement_anchor, source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.templates import environment
 from v2_conformance.formats.trust import TITLE, cautions
@@ -100,7 +93,7 @@ _EXPLAINED_OF_A_CLIENT = {
     INCOMPLETE: "Not every scenario of the suite ran, so there is no verdict on the client.",
 }
 _PACKED = '<script type="application/octet-stream" id="packed">'
-_REQUIREMENT_ID = re.compile(r"\b[A-Z][0-9]{1,3}\b")
+_REQUIREMENT_ID = re.compile(r"\b([A-Z][0-9]{1,3})\b")
 
 
 def render(report: Report) -> str:
@@ -124,17 +117,16 @@ def _template() -> Template:
         requirement_anchor=requirement_anchor,
         site_page=public_address.requirement_page,
         linked=_linked,
-        shell=shlex.quote,
         short=short,
     )
     return made.get_template("report.html.j2")
 
 
-@dataclass(frozen=True)
-class RequirementRow:
+class RequirementRow(NamedTuple):
     """A requirement at the grade at which it does not hold, with what the run found: its `number`
-    of cases those that need a look, what a user loses if it fails, and all grades of its cases."""
+    of cases, those that need a look, what a user loses if it fails, and all grades of its cases."""
 
+    id: str
     entry: RequirementResult
     counts: Mapping[Outcome, int]
     sources: Sequence[Source]
@@ -143,32 +135,16 @@ class RequirementRow:
     lost: str
     grades: str
 
-    @property
-    def id(self) -> str:
-        """The requirement's id."""
-        return self.entry.id
-
 
 def _content(report: Report, cases: Listed) -> dict[str, object]:
     """Return what the template prints."""
     counts = Counter(case.outcome for case in report.cases)
-    by_requirement: dict[str, list[CaseResult]] = {}
-    for case in report.cases:
-        by_requirement.setdefault(case.requirement, []).append(case)
-    graded: dict[str, list[RequirementResult]] = {}
-    for one in by_level(report):
-        graded.setdefault(one.id, []).append(one)
-    rows = [
-        _row(entry, by_requirement.get(entry.id, []), graded[entry.id], report)
-        for entry in judged(report)
-    ]
+    rows = _rows(report)
     found, moment = standing(report), report.moment
     causes = shown_causes(report)
-    row_outcomes = {row.outcome for row in by_level(report)}
-    tested = report.target.client
-    explained = _EXPLAINED if tested is None else _EXPLAINED_OF_A_CLIENT
+    levels = by_level(report)
+    explained = _EXPLAINED if report.target.client is None else _EXPLAINED_OF_A_CLIENT
     letters = {row.id[:1] for row in rows} | {case.requirement[:1] for case in report.cases}
-    titles = {row.id: row.entry.title for row in rows}
     return {
         "report": report,
         "server": report.target.server,
@@ -194,47 +170,56 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "counts": counts,
         "all_levels": LEVELS,
         "all_grades": GRADES,
-        "levels": by_grade(by_level(report)),
-        "level_outcomes": [outcome for outcome in Outcome if outcome in row_outcomes],
+        "levels": by_grade(levels),
+        "level_outcomes": [o for o in Outcome if any(row.outcome is o for row in levels)],
         "families": _families(rows),
         "letters": [(key, title) for key, title in _titles(letters).items() if key in letters],
-        "heat": heat(by_level(report)),
-        "titles": titles,
+        "heat": heat(levels),
+        "titles": {row.id: row.entry.title for row in rows},
         "troubled": cases.troubled,
         "passed": cases.passed,
-        "skipped": {outcome: by_message(report.of(outcome)) for outcome in SKIPPED},
+        # Many cases were not sent for one reason.
+        "skipped": {
+            outcome: Counter(short(one.message, MAX_MESSAGE_OF_MANY) for one in report.of(outcome))
+            for outcome in SKIPPED
+        },
         "open_cases": _OPEN,
         "most_troubles": _TROUBLES,
         "most_reasons": _REASONS,
     }
 
 
-def _row(
-    entry: RequirementResult,
-    cases: Sequence[CaseResult],
-    graded: Sequence[RequirementResult],
-    report: Report,
-) -> RequirementRow:
-    counts = {outcome: entry.cases[outcome] for outcome in Outcome if outcome in entry.cases}
+def _rows(report: Report) -> list[RequirementRow]:
+    cases: dict[str, list[CaseResult]] = {}
+    for case in report.cases:
+        cases.setdefault(case.requirement, []).append(case)
+    grades: dict[str, list[str]] = {}
+    for one in by_level(report):
+        grades.setdefault(one.id, []).append(one.grade)
     settled = (Outcome.PASS, *SKIPPED)
-    troubles = [case for case in cases if case.outcome not in settled]
-    sources = [source(cited) for cited in entry.cite]
-    lost = lost_by(report, entry.id) if entry.blocks else ""
-    grades = ", ".join(dict.fromkeys([entry.grade, *(row.grade for row in graded)]))
-    return RequirementRow(entry, counts, sources, troubles, len(cases), lost, grades)
+    return [
+        RequirementRow(
+            entry.id,
+            entry,
+            {outcome: entry.cases[outcome] for outcome in Outcome if outcome in entry.cases},
+            [source(cited) for cited in entry.cite],
+            [case for case in cases.get(entry.id, ()) if case.outcome not in settled],
+            len(cases.get(entry.id, ())),
+            lost_by(report, entry.id) if entry.blocks else "",
+            ", ".join(dict.fromkeys([entry.grade, *grades[entry.id]])),
+        )
+        for entry in judged(report)
+    ]
 
 
-def _shares(counts: Counter[Outcome]) -> list[tuple[Outcome, float, float]]:
-    """The outcomes as parts of a bar: where each begins and its width, in percent."""
-    total = counts.total() or 1
-    shares = []
+def _shares(counts: Counter[Outcome]) -> Iterator[tuple[Outcome, float, float]]:
+    """Yield the outcomes as parts of a bar: where each begins and its width, in percent."""
     start = 0.0
     for outcome in Outcome:
         if counts[outcome]:
-            width = 100 * counts[outcome] / total
-            shares.append((outcome, round(start, 3), round(width, 3)))
+            width = 100 * counts[outcome] / counts.total()
+            yield outcome, round(start, 3), round(width, 3)
             start += width
-    return shares
 
 
 def _families(rows: Iterable[RequirementRow]) -> list[tuple[str, str, list[RequirementRow]]]:
@@ -247,8 +232,8 @@ def _families(rows: Iterable[RequirementRow]) -> list[tuple[str, str, list[Requi
     titles = _titles(letter for letter, _ in groups)
     order = list(titles)
     return [
-        (letter, titles[letter] + (": the HTTP library below them" if layer else ""), found)
-        for (letter, layer), found in sorted(
+        (letter, titles[letter] + (": the HTTP library below them" if layer else ""), group)
+        for (letter, layer), group in sorted(
             groups.items(), key=lambda one: (order.index(one[0][0]), one[0][1])
         )
     ]
@@ -260,15 +245,10 @@ def _titles(letters: Iterable[str]) -> dict[str, str]:
     return {**known, **{letter: "Other" for letter in sorted(letters) if letter not in known}}
 
 
-def _linked(text: str, known: Mapping[str, str]) -> list[tuple[str, str]]:
-    """`text` in pieces, each with the requirement that it names, or ""."""
-    pieces: list[tuple[str, str]] = []
-    at = 0
-    for match in _REQUIREMENT_ID.finditer(text):
-        if match[0] in known:
-            pieces += [(text[at : match.start()], ""), (match[0], match[0])]
-            at = match.end()
-    return [*pieces, (text[at:], "")]
+def _linked(text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield `text` in pieces, each with the requirement that it names, or ""."""
+    for piece in _REQUIREMENT_ID.split(text):  # every second one is an id
+        yield piece, piece if piece in known else ""
 
 
 def _duration(seconds: float) -> str:

@@ -12,14 +12,11 @@
 
   // The cases: rows are made when they are needed, their bytes when they are opened.
 
-  const lines = await Exchanges.unpacked().catch(() => {
+  const packed = await Exchanges.unpacked().catch(() => {
     all("section.list").forEach(list => list.append(made("p", "card", "This browser is too old for the list of cases.")));
     return [];
   });
-  const cases = lines.map(([row, shown]) => {
-    const one = JSON.parse(row);
-    return { ...one, shown, family: one.requirement.slice(0, 1), text: null, element: null, list: null };
-  });
+  const cases = packed.map(one => ({ ...one, family: one.requirement.slice(0, 1), text: null, element: null, list: null }));
   // A case by its anchor, or by its id as it is shown everywhere.
   const named = new Map([...cases.map(one => ["case-" + one.id, one]), ...cases.map(one => [one.anchor, one])]);
 

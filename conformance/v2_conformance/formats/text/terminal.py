@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from v2_conformance.formats.outcomes_shown import LOOKS
@@ -36,20 +37,20 @@ _SHOWN = 10
 _PROBLEMS = 30
 
 
-def print_summary(report: Report, directory: Path) -> None:
-    """Print the verdict, what blocks it and where the report is; no line over 80 columns."""
-    for line in summary_lines(report, directory):
-        print(line)
-
-
 def summary_lines(report: Report, directory: Path) -> list[str]:
-    """The lines of the summary. What a server sent is printable ASCII in them."""
+    """Return the verdict, what blocks it and where the report is. What a server sent is printable
+    ASCII in them.
+    """
     verdict = report.verdict
     causes = shown_causes(report)
-    if tested_nothing(report):
-        return _without_model(report, causes, directory)
-    lines = ["", *_cautions(report), *_table(report), ""]
-    lines += _failures(causes)
+    last = f"report: {directory / PAGE.file_name}"
+    if tested_nothing(report):  # neither counts nor a verdict, as if the server had failed
+        words = (
+            f"Nothing was tested: {server_name(report)} has none of the contract's "
+            "models. Name one of its own: --model NAME."
+        )
+        return ["", *wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), last]
+    lines = ["", *_cautions(report), *_table(report), "", *_failures(causes)]
     for reason in verdict.reasons[:_SHOWN]:
         lines += wrapped(f"reason: {reason}", "        ")
     lines += _more(len(verdict.reasons) - _SHOWN, "reasons")
@@ -57,35 +58,40 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     if warnings:
         lines += wrapped("warnings: " + "; ".join(warnings[:_SHOWN]), "          ")
         lines += _more(len(warnings) - _SHOWN, "warnings")
+    for note in _notes(report):
+        lines += wrapped(note, "  ")
+    words, _, costs = priced(report).partition("; ")
+    lines += ["", *wrapped(headline(causes), "  "), *wrapped(must_words(report, causes), "  ")]
+    lines += wrapped(f"{claimed(report)}: {words.upper()}{f'; {costs}' if costs else ''}", "  ")
+    return [*lines, last]
+
+
+def _notes(report: Report) -> Iterator[str]:
+    """Yield what else the cases show, and what they do not."""
+    verdict, target = report.verdict, report.target
+    disputed = report.of(Outcome.DISPUTED)
     for row in report.requirements:
         if row.outcome is Outcome.DISPUTED:
-            lines += wrapped(f"disputed {row.id}: {_reading(report, row.id)}", "  ")
+            messages = {case.message for case in disputed if case.requirement == row.id}
+            yield f"disputed {row.id}: {'; '.join(sorted(filter(None, messages)))}"
     unsupported = [row.id for row in report.requirements if row.outcome is Outcome.UNSUPPORTED]
     if unsupported:
-        lines += wrapped("not tested, as unsupported: " + " ".join(unsupported), "  ")
-    lines += _relations(report)
-    lines += _library(report)
-    lines += _uncovered(report)
+        yield "not tested, as unsupported: " + " ".join(unsupported)
+    if report.relations is not None and verdict.implemented:
+        yield "shown by relations: " + (" ".join(verdict.shown) or "nothing")
+        if verdict.needs_identity:
+            yield "needs identity models: " + " ".join(verdict.needs_identity)
+        for role, model in target.models.items():
+            if not role.startswith(ROLE):
+                yield f"the model {model.model} returns its inputs: it plays the role {role}"
+    share = None if target.client is None else library_share(report)
+    if share is not None and share.requirements:
+        yield f"{share.subject}: {share.shown} {' '.join(share.requirements)}"
+    untested = [r.id for r in catalogue().values() if r.profile in target.profiles and r.untested]
+    if report.cases and untested:
+        yield "no case tests these requirements: " + " ".join(untested)
     if verdict.implemented:  # else its reason says that
-        lines += wrapped(extension(report).words, "  ")
-    lines.append("")
-    lines += wrapped(headline(causes), "  ")
-    lines += wrapped(must_words(report, causes), "  ")
-    words, _, costs = priced(report).partition("; ")
-    lines += wrapped(f"{claimed(report)}: {words.upper()}{f'; {costs}' if costs else ''}", "  ")
-    lines.append(f"report: {directory / PAGE.file_name}")
-    return lines
-
-
-def _without_model(report: Report, causes: list[ShownCause], directory: Path) -> list[str]:
-    """Return the summary of a run that found no model: neither counts nor a verdict, which would
-    read as if the server had failed."""
-    words = (
-        f"Nothing was tested: {server_name(report)} has none of the contract's "
-        "models. Name one of its own: --model NAME."
-    )
-    last = f"report: {directory / PAGE.file_name}"
-    return ["", *wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), last]
+        yield extension(report).words
 
 
 def gate_lines(report: Report, gate: Gate) -> list[str]:
@@ -141,19 +147,12 @@ def problem_lines(name: str, judged: Judgement) -> list[str]:
 
 
 def _as_expected(judged: Judgement) -> str:
-    number, others = len(judged.expected), len(judged.tolerated)
-    if not judged.good:
-        rest = f", {others} that do not count" if others else ""
-        return (
-            f"failures: {number} expected, {len(judged.unexpected)} unexpected{rest}; expectations "
-            f"that do not hold: {len(judged.problems)}"
-        )
-    if not number:
-        return "no failure was expected, and no case that counts failed"
-    if others:
-        was, do = ("was" if number == 1 else "were"), ("does" if others == 1 else "do")
-        return f"of {number + others} failures, {number} {was} expected and {others} {do} not count"
-    return f"{'the one failure was' if number == 1 else f'all {number} failures were'} expected"
+    parts = [f"{len(judged.expected)} expected, {len(judged.unexpected)} unexpected"]
+    if judged.tolerated:
+        parts.append(f", {len(judged.tolerated)} that do not count")
+    if judged.problems:
+        parts.append(f"; expectations that do not hold: {len(judged.problems)}")
+    return f"failures: {''.join(parts)}"
 
 
 def _table(report: Report) -> list[str]:
@@ -203,42 +202,6 @@ def _failures(causes: list[ShownCause]) -> list[str]:
 
 def _title(case: CaseResult) -> str:
     return f"{case.outcome.upper()} {case.grade} {case.id}"
-
-
-def _reading(report: Report, requirement: str) -> str:
-    disputed = report.of(Outcome.DISPUTED)
-    messages = {case.message for case in disputed if case.requirement == requirement}
-    return "; ".join(sorted(message for message in messages if message))
-
-
-def _library(report: Report) -> list[str]:
-    share = None if report.target.client is None else library_share(report)
-    if share is None or not share.requirements:
-        return []
-    return wrapped(f"{share.subject}: {share.shown} {' '.join(share.requirements)}", "  ")
-
-
-def _uncovered(report: Report) -> list[str]:
-    claimed = report.target.profiles
-    missing = [r.id for r in catalogue().values() if r.profile in claimed and r.untested]
-    if not report.cases or not missing:
-        return []
-    return wrapped("no case tests these requirements: " + " ".join(missing), "  ")
-
-
-def _relations(report: Report) -> list[str]:
-    """Return what a run about relations has shown, and what it could not."""
-    verdict = report.verdict
-    if report.relations is None or not verdict.implemented:
-        return []
-    lines = wrapped("shown by relations: " + (" ".join(verdict.shown) or "nothing"), "  ")
-    if verdict.needs_identity:
-        lines += wrapped("needs identity models: " + " ".join(verdict.needs_identity), "  ")
-    for role, model in report.target.models.items():
-        if not role.startswith(ROLE):
-            words = f"the model {model.model} returns its inputs: it plays the role {role}"
-            lines += wrapped(words, "  ")
-    return lines
 
 
 def _more(count: int, what: str) -> list[str]:
