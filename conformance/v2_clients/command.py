@@ -161,5 +161,5 @@ def client(options: ClientOptions) -> int:
             report = started.finish(
                 tested, timeout_s=options.timeout, jobs=jobs, on_case=reporter.show
             )
-        reporting.show(report, started.record.mask.check)
+        reporting.show(report)
     return reporting.exit_code(report, plan.planned)

@@ -33,8 +33,8 @@ class HeatCell(NamedTuple):
     def worst(self) -> Outcome:
         """The outcome to look at first; what did not run is no pass."""
         first = next(outcome for outcome in WORST_FIRST if outcome in self.counts)
-        open_ones = first is Outcome.PASS and Outcome.NOT_RUN in self.counts
-        return Outcome.NOT_RUN if open_ones else first
+        not_run = first is Outcome.PASS and Outcome.NOT_RUN in self.counts
+        return Outcome.NOT_RUN if not_run else first
 
     @property
     def text(self) -> str:
@@ -55,11 +55,7 @@ class HeatRow(NamedTuple):
 
     family: str
     title: str
-    cells: tuple[HeatCell | None, ...]
-
-    def cell(self, level: Level) -> HeatCell | None:
-        """Its requirements of a level."""
-        return self.cells[LEVELS.index(level)]
+    cells: Sequence[HeatCell | None]
 
 
 def by_grade(rows: Sequence[RequirementResult]) -> dict[str, Counter[Outcome]]:
@@ -73,20 +69,18 @@ def heat(requirements: Iterable[RequirementResult]) -> list[HeatRow]:
 
     `requirements` has one row for each level of a requirement, as `judged.by_level` does.
     """
-    found: dict[str, dict[Level, list[RequirementResult]]] = {letter: {} for letter in families()}
+    groups: dict[str, list[RequirementResult]] = {letter: [] for letter in families()}
     for row in requirements:
-        found.setdefault(row.id[:1], {}).setdefault(row.level, []).append(row)
+        groups.setdefault(row.id[:1], []).append(row)
     return [
-        HeatRow(letter, families().get(letter, "Other"), tuple(map(_cell, map(rows.get, LEVELS))))
-        for letter, rows in found.items()
+        HeatRow(letter, families().get(letter, "Other"), [_cell(rows, level) for level in LEVELS])
+        for letter, rows in groups.items()
         if rows
     ]
 
 
-def _cell(rows: Sequence[RequirementResult] | None) -> HeatCell | None:
-    if not rows:
-        return None
-    failed = [GRADES.index(row.grade) for row in rows if row.outcome in FAILED]
-    return HeatCell(
-        Counter(row.outcome for row in rows), max(_HOT - min(failed), 1) if failed else 0
-    )
+def _cell(rows: Sequence[RequirementResult], level: Level) -> HeatCell | None:
+    there = [row for row in rows if row.level == level]
+    failed = [GRADES.index(row.grade) for row in there if row.outcome in FAILED]
+    shade = max(_HOT - min(failed), 1) if failed else 0
+    return HeatCell(Counter(row.outcome for row in there), shade) if there else None

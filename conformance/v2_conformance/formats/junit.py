@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+from v2_conformance.formats.outcomes_shown import SKIPPED
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.verdict.standing import claim, server_name, standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import families
 from v2_conformance.visible_text import visible
 
-_SKIPPED = (Outcome.UNSUPPORTED, Outcome.NOT_RUN)
 _ERRORS = (Outcome.ERROR, Outcome.INCONCLUSIVE)
 _FAILURES = (Outcome.FAIL, Outcome.FLAKY)
 
@@ -60,36 +60,28 @@ def suite_properties(report: Report) -> dict[str, str]:
 
 
 def _add(suite: ElementTree.Element, case: CaseResult) -> None:
-    test = ElementTree.SubElement(
-        suite,
-        "testcase",
-        {
-            "classname": _class_name(case),
-            "name": visible(case.id),
-            "time": f"{case.duration_ms / 1000:.3f}",
-        },
-    )
+    letter = case.requirement[:1]
+    attributes = {
+        # What CI services group tests by.
+        "classname": visible(f"v2-conformance.{letter} {families().get(letter, '')}".rstrip()),
+        "name": visible(case.id),
+        "time": f"{case.duration_ms / 1000:.3f}",
+    }
+    test = ElementTree.SubElement(suite, "testcase", attributes)
     kind = _kind(case)
     if kind is not None:
-        words = visible(f"{case.grade} {case.outcome.words}: {case.message}")
+        words = f"{case.grade} {case.outcome.words}: {case.message}"
         if case.expected is not None:
-            words = visible(f"expected: {case.expected.reason}; ") + words
-        ElementTree.SubElement(test, kind, {"message": words, "type": case.outcome.value})
+            words = f"expected: {case.expected.reason}; {words}"
+        attributes = {"message": visible(words), "type": case.outcome.value}
+        ElementTree.SubElement(test, kind, attributes)
 
 
 def _kind(case: CaseResult) -> str | None:
     """The element of a case that did not pass; None for one that did."""
     tolerated = case.expected is not None or case.level == "MAY"
-    if case.outcome in _SKIPPED or (case.outcome in _FAILURES and tolerated):
+    if case.outcome in SKIPPED or (case.outcome in _FAILURES and tolerated):
         return "skipped"
     if case.outcome in _ERRORS:
         return "error"
     return "failure" if case.outcome in _FAILURES else None
-
-
-def _class_name(case: CaseResult) -> str:
-    """Return what CI services group tests by: the family, such as `v2-conformance.B BYTES
-    tensors`."""
-    letter = case.requirement[:1]
-    title = families().get(letter, "")
-    return visible(f"v2-conformance.{letter} {title}".rstrip())

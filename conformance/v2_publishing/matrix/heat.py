@@ -14,6 +14,7 @@ from v2_publishing.matrix.columns import Column
 
 SHOWN = tuple(level for level in LEVELS if level != "DISPUTED")
 """The levels that it has."""
+_NONE: tuple[None, ...] = (None,) * len(LEVELS)
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,12 @@ def heat_map(columns: Sequence[Column]) -> list[HeatRow]:
             letter,
             titles[letter],
             tuple(
-                _cell(level, column, number, rows[letter].cell(level) if letter in rows else None)
+                _cell(level, column, number, cell)
                 for number, (column, rows) in enumerate(zip(columns, maps, strict=True))
-                for level in SHOWN
+                for level, cell in zip(
+                    LEVELS, rows[letter].cells if letter in rows else _NONE, strict=True
+                )
+                if level in SHOWN
             ),
         )
         for letter in letters

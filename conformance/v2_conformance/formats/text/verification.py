@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from v2_conformance.report.document import CONFORMANT, CONSISTENT, NOT_ROBUST, Report
+from v2_conformance.report.document import CONFORMANT, CONSISTENT, NOT_ROBUST
 from v2_conformance.report.tested import SuiteInfo, this_suite
 from v2_conformance.report.verdict.standing import server_name
 from v2_conformance.suite.causes.base import printable
@@ -24,38 +24,37 @@ _LONGEST = 300
 def verification_lines(found: Verification) -> list[str]:
     """Return lines of at most 80 columns; a report's own words are printable ASCII in them."""
     report, suite = found.report, found.report.suite
-    said = wrapped(
-        f"{found.path.name}: {_tested(report)}, {report.started}, made by {suite.in_words}"[
-            :_LONGEST
-        ],
-        "  ",
-    )
+    tested = report.target.url
+    if report.target.client is not None:
+        tested = f"the client {printable(server_name(report), 80)}"
+    title = f"{found.path.name}: {tested}, {report.started}, made by {suite.in_words}"
+    lines = wrapped(title[:_LONGEST], "  ")
     if found.foreign:
-        said += wrapped(
+        lines += wrapped(
             f"its catalogue asks or expects something else than that of this one, "
             f"{this_suite().in_words}: nothing is judged again",
             "  ",
         )
     elif found.other_build:
-        said += wrapped(_other_build(suite), "  ")
+        lines += wrapped(_other_build(suite), "  ")
     if not report.complete:
-        said.append("the run is incomplete: it was stopped before its last case")
+        lines.append("the run is incomplete: it was stopped before its last case")
     if found.unsealed:
-        said.append("a record has no digest, so changes that no judgment depends on go unnoticed")
-    said += _counts(found)
+        lines.append("a record has no digest, so changes that no judgment depends on go unnoticed")
+    lines += _counts(found)
     unjudged = [("the report", words) for words in found.unconfirmed]
     unjudged += [(case.id, case.unjudged) for case in found.cases if case.unjudged]
-    said += _named("not judged again", unjudged)
+    lines += _named("not judged again", unjudged)
     others = [(case.id, case.other_cause) for case in found.cases if case.other_cause]
-    said += _named("same outcome, but for another cause", others)
+    lines += _named("same outcome, but for another cause", others)
     for case in found.cases:
         if case.problem:
             text = f"DIFFERS {case.id}: recorded as {case.recorded.words}; {case.problem}"
-            said += wrapped(text[:_LONGEST], "        ")
+            lines += wrapped(text[:_LONGEST], "        ")
     for edit in found.edits:
-        said += wrapped(f"EDITED  {edit}", "        ")
-    said += ["", *wrapped(_conclusion(found), "  ")]
-    return [*said, *wrapped(_WHOSE, "  ")] if found.exit_code == 0 else said
+        lines += wrapped(f"EDITED  {edit}", "        ")
+    lines += ["", *wrapped(_conclusion(found), "  ")]
+    return [*lines, *wrapped(_WHOSE, "  ")] if found.exit_code == 0 else lines
 
 
 def _other_build(suite: SuiteInfo) -> str:
@@ -67,60 +66,48 @@ def _other_build(suite: SuiteInfo) -> str:
     return f"{note}: everything is judged again, words are not compared"
 
 
-def _tested(report: Report) -> str:
-    """The server by its URL, a client by its name."""
-    if report.target.client is None:
-        return report.target.url
-    return f"the client {printable(server_name(report), 80)}"
-
-
 def _counts(found: Verification) -> list[str]:
     observed = AllKept | NotKept | NothingObserved
-    sent = [
+    cases = found.report.cases
+    judged = [
         bool(recorded.exchanges) or isinstance(recorded.cause, observed)
-        for recorded in found.report.cases[: len(found.cases)]
+        for recorded, case in zip(cases, found.cases, strict=False)
+        if case.unjudged is None
     ]
-    judged = [case.unjudged is None for case in found.cases]
-    again = sum(a and b for a, b in zip(sent, judged, strict=True))
-    text = f"{len(found.report.cases)} cases: {again} judged again from their recorded bytes"
-    if again < sum(judged):
-        text += f", {sum(judged) - again} not sent"
-    if sum(judged) < len(judged):
-        text += f", {len(judged) - sum(judged)} not judged again"
+    text = f"{len(cases)} cases: {sum(judged)} judged again from their recorded bytes"
+    if not all(judged):
+        text += f", {len(judged) - sum(judged)} not sent"
+    if len(judged) < len(found.cases):
+        text += f", {len(found.cases) - len(judged)} not judged again"
     return wrapped(text, "  ")
 
 
 def _named(title: str, entries: Sequence[tuple[str, str]]) -> list[str]:
-    said = [f"{title}:"] if entries else []
+    lines = [f"{title}:"] if entries else []
     for name, words in entries[:_SHOWN]:
-        said += wrapped(f"  {name}: {words}"[:_LONGEST], "    ")
+        lines += wrapped(f"  {name}: {words}"[:_LONGEST], "    ")
     left = len(entries) - _SHOWN
-    return [*said, f"  … and {left} more"] if left > 0 else said
+    return [*lines, f"  … and {left} more"] if left > 0 else lines
 
 
 def _conclusion(found: Verification) -> str:
-    words = _verdict(found)
-    if found.exit_code == 1 and found.other_build:
-        suite = printable(found.report.suite.in_words, 160)
-        words += f"; another build made it, so compare with what {suite} says"
-    return words
-
-
-def _verdict(found: Verification) -> str:
     stated, now = found.stated.upper(), found.now.upper()
+    suite = printable(found.report.suite.in_words, 160)
     if found.exit_code == 0:
         return f"the verdict holds: {stated}"
-    if found.exit_code == 1:
-        if found.now in _GOOD:  # what was edited or left out says nothing good of a server
-            return f"the report does NOT hold: with the problems above it cannot be {stated}"
-        if stated != now:
-            return (
-                f"the verdict does NOT hold: {stated} was reported, but the cases amount to {now}"
-            )
-        return f"the report does NOT hold; its cases still amount to {now}, as reported"
-    if not found.foreign:
+    if found.exit_code == 2 and found.foreign:
+        return (
+            f"{stated} cannot be confirmed here, because its catalogue may have other cases; "
+            f"verify it with {suite}"
+        )
+    if found.exit_code == 2:
         return f"{stated} cannot be confirmed: see what could not be shown again above"
-    return (
-        f"{stated} cannot be confirmed here, because its catalogue may have other cases; verify it "
-        f"with {printable(found.report.suite.in_words, 160)}"
-    )
+    if found.now in _GOOD:  # what was edited or left out says nothing good of a server
+        words = f"the report does NOT hold: with the problems above it cannot be {stated}"
+    elif stated != now:
+        words = f"the verdict does NOT hold: {stated} was reported, but the cases amount to {now}"
+    else:
+        words = f"the report does NOT hold; its cases still amount to {now}, as reported"
+    if found.other_build:
+        words += f"; another build made it, so compare with what {suite} says"
+    return words
