@@ -125,7 +125,7 @@ class TestAnnotations:
         )
         assert lines == [
             "::error title=V2 conformance%3A not conformant::Server 9.8.7, profiles binary; "
-            "without BF16: requirements: 1 MUST (blocks conformant) fail, 1 SHOULD fail",
+            "without BF16: 1 of 110 MUST fails: S1",
             f"::error title=MUST (blocks conformant) S1 {catalogue()['S1'].title}::"
             "S1/case-2[INT32]: the reason of it",
             f"::warning title=SHOULD P4 {catalogue()['P4'].title}::P4/case-2[INT32]: the "

@@ -198,7 +198,7 @@ def test_an_unusable_header_length_is_noted(value: str) -> None:
     assert HEADER_LENGTH in message.notes[0]
 
 
-@pytest.mark.parametrize("size", [-1, "16", True, None, 1.5, 10**400, [16], {}, float("inf")])
+@pytest.mark.parametrize("size", [-1, "16", True, None, 1.5, [16], {}, float("inf")])
 def test_a_size_that_is_no_size_leaves_the_rest_unnamed(size: Any) -> None:
     head = document(size)
     message = cut_request(request(head + BLOB, counted(head)))

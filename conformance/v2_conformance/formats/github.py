@@ -9,21 +9,18 @@ this. Each text is cut, so the summary stays far below the 1 MiB that GitHub rea
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from v2_conformance.formats.heat import by_grade
-from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
+from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
-from v2_conformance.report.document import CaseResult, Report, RequirementResult
-from v2_conformance.report.verdict.judged import by_level, judged
+from v2_conformance.report.document import Report
+from v2_conformance.report.verdict.judged import by_level
 from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.report.words import ShownCause, headline, must_words, priced, shown_causes
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import GRADES
 from v2_conformance.terminal_safe_text import in_github_actions
 from v2_conformance.visible_text import on_one_line, short
 
@@ -33,19 +30,7 @@ _MESSAGE = 300
 _NAME = 120
 _ABOUT = 220
 _SHOWN = 10
-_COUNTED = ("MUST", "SHOULD")
-
-
-class Trouble(NamedTuple):
-    """A requirement that counts and does not hold, and its first case with the same outcome."""
-
-    requirement: RequirementResult
-    case: CaseResult | None
-
-    @property
-    def expected(self) -> bool:
-        """True if the case failed as an expectation file says."""
-        return self.case is not None and self.case.expected is not None
+_SEVERITY: Mapping[str, str] = {"MUST": "error", "SHOULD": "warning"}
 
 
 def publish(report: Report, directory: Path | None, write: Callable[[str], None]) -> None:
@@ -106,28 +91,24 @@ def markdown(report: Report, directory: Path | None = None) -> str:
 
 
 def annotation_lines(report: Report) -> list[str]:
-    """At most ten workflow commands, each one line: the verdict, then what fails.
+    """At most ten workflow commands, each one line: the verdict, then the first causes.
 
     What was expected marks no job as wrong, not even as the verdict.
     """
     words = standing(report).words
-    troubles = _troubles(report)
-    counts = Counter((found.requirement.grade, found.requirement.outcome) for found in troubles)
-    fails = [f"{count} {level} {LOOKS[o].label}" for (level, o), count in counts.items()]
-    about = f"{short(claimed(report), _ABOUT)}: requirements: {', '.join(fails) or 'none fails'}"
-    known = report.complete and bool(troubles) and all(trouble.expected for trouble in troubles)
+    causes = shown_causes(report)
     severity = "warning" if words == "conformant, not robust" else "error"
-    if known or words in ("conformant, robust", "consistent"):
+    expected = report.complete and bool(causes) and all(cause.expected for cause in causes)
+    if expected or words in ("conformant, robust", "consistent"):
         severity = "notice"
+    about = f"{short(claimed(report), _ABOUT)}: {must_words(report, causes)}"
     lines = [_command(severity, f"V2 conformance: {words}", about)]
-    for trouble in troubles[: MOST_ANNOTATIONS - 1]:
-        row, case = trouble.requirement, trouble.case
-        title = f"{row.grade} {row.id} {row.title}"
-        text = LOOKS[row.outcome].label if case is None else f"{case.id}: {case.message}"
-        kind = "error" if row.level == "MUST" else "warning"
-        if trouble.expected:
+    for cause in causes[: MOST_ANNOTATIONS - 1]:
+        kind = _SEVERITY.get(cause.first.level, "notice")
+        title = f"{cause.grade} {cause.name}"
+        if cause.expected:
             kind, title = "notice", f"expected: {title}"
-        lines.append(_command(kind, title, text))
+        lines.append(_command(kind, title, f"{cause.first.id}: {cause.says}"))
     return lines
 
 
@@ -159,30 +140,6 @@ def _levels(report: Report) -> list[str]:
     for level, counts in by_grade(rows).items():
         lines.append(f"| {level} | " + " | ".join(str(counts[o]) for o in shown) + " |")
     return lines
-
-
-def _troubles(report: Report) -> Sequence[Trouble]:
-    """The requirements that count and do not hold, the strictest first, with their first case.
-
-    A requirement none of whose cases was to run is skipped: this was a partial run. A server that
-    leaves the extension out has none, see `shown_causes`.
-    """
-    if not report.verdict.implemented:
-        return []
-    first: dict[tuple[str, Outcome], CaseResult] = {}
-    # Unexpected failures come before expected ones, then the gravest.
-    order = sorted(report.cases, key=lambda c: (c.expected is not None, GRADES.index(c.grade)))
-    for case in order:
-        first.setdefault((case.requirement, case.outcome), case)
-    rows = [
-        row
-        for row in judged(report)
-        if not row.outcome.harmless
-        and row.cases
-        and (row.level in _COUNTED or row.outcome is Outcome.ERROR)
-    ]
-    rows.sort(key=lambda row: (GRADES.index(row.grade), WORST_FIRST.index(row.outcome)))
-    return [Trouble(row, first.get((row.id, row.outcome))) for row in rows]
 
 
 def _command(kind: str, title: str, text: str) -> str:

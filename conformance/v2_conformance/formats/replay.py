@@ -99,7 +99,7 @@ def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
         calls.append(
             f"    Request(\n        (\n{lines}\n        ),\n        {body},\n"
             f"        cuts={request.cuts!r},\n        pause_s={request.pause_s!r},\n"
-            f"        reuse={request.reuse!r},\n        answers={request.answers!r},\n    ),\n"
+            f"        reuse={request.reuse!r},\n    ),\n"
         )
     comments = "".join(f"# {line}\n" for line in _comments(case, requests, origin))
     sender = Path(__file__).with_name("replay_sender.py").read_text(encoding="ascii")
@@ -125,7 +125,7 @@ def _requests(case: CaseResult) -> list[Request]:
         cuts = tuple(at - start for at in accumulate(pieces))[:-1]
         reuse = exchange.reused and number > 0
         pause_s = exchange.pause_ms / 1000
-        made = Request(data[:start], data[start:], cuts, pause_s, reuse, exchange.answers)
+        made = Request(data[:start], data[start:], cuts, pause_s, reuse)
         requests += [made] if data else []
     return requests
 

@@ -1,12 +1,10 @@
-"""Sends recorded requests byte for byte and prints the responses. Needs nothing but Python.
+"""Sends recorded requests byte for byte and prints what comes back. Needs nothing but Python.
 
-A server may take TIMEOUT_S for each read or write. One that goes on forever is stopped with Ctrl-C.
+A response is whatever comes until the server closes, or says nothing for QUIET_S.
 """
 
 from __future__ import annotations
 
-import http.client
-import io
 import socket
 import ssl
 import sys
@@ -16,6 +14,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 TIMEOUT_S = 30
+QUIET_S = 0.5
 MOST = 64 * 1024 * 1024
 SHOWN = 4096
 
@@ -28,31 +27,12 @@ class Request(NamedTuple):
     cuts: tuple[int, ...] = ()
     pause_s: float = 0.0
     reuse: bool = False
-    answers: int = 1
 
     @property
     def writes(self) -> list[bytes]:
         data = self.head + self.body
         ends = [0, *(len(self.head) + cut for cut in self.cuts), len(data)]
         return [data[ends[n] : ends[n + 1]] for n in range(len(ends) - 1)]
-
-
-class Keeping(io.RawIOBase):
-    """Reads from a socket and keeps every byte."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self.sock = sock
-        self.kept = bytearray()
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        if len(self.kept) >= MOST:
-            raise ValueError(f"longer than {MOST} bytes")
-        count = self.sock.recv_into(buffer)
-        self.kept += buffer[:count]
-        return count
 
 
 def file(name: str) -> bytes:
@@ -79,20 +59,18 @@ def send(sock: socket.socket, request: Request) -> None:
         print("the request could not be sent completely:", error)
 
 
-def receive(sock: socket.socket, method: str) -> bytes:
-    keeping = Keeping(sock)
-    response = http.client.HTTPResponse(sock, method=method)
-    response.fp.close()
-    response.fp = io.BufferedReader(keeping, 1)  # reads no byte of the next response
+def receive(sock: socket.socket) -> bytes:
+    data = b""
+    sock.settimeout(TIMEOUT_S)
     try:
-        response.begin()
-        while response.read(65536):
-            pass
-        if response.length:
-            print("incomplete response:", response.length, "bytes are missing")
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        print("incomplete response:", ascii(error)[:200])
-    return bytes(keeping.kept)
+        while len(data) < MOST and (piece := sock.recv(65536)):
+            data += piece
+            sock.settimeout(QUIET_S)
+    except OSError as error:
+        if not data:
+            print("no response:", error)
+    sock.settimeout(TIMEOUT_S)
+    return data
 
 
 def dump(data: bytes) -> None:
@@ -118,7 +96,6 @@ def replay(url: str, requests: list[Request]) -> None:
         send(sock, request)
         size = sum(map(len, request.writes))
         print(f"request {number}: {size} bytes in {len(request.writes)} writes; the response:")
-        for _ in range(request.answers):
-            dump(receive(sock, "HEAD" if request.head.startswith(b"HEAD ") else "POST"))
+        dump(receive(sock))
     if sock is not None:
         sock.close()

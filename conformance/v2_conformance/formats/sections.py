@@ -221,9 +221,10 @@ def _blobs(entries: Any, at: int, size: int) -> Iterator[_Range]:
         parameters = parameters_of(entry)
         if BINARY_DATA_SIZE not in parameters:
             continue
-        declared = _size(parameters[BINARY_DATA_SIZE])
-        if declared is None or count == _MAX_BLOBS:
-            wrong = "no usable binary_data_size" if declared is None else "too many tensors"
+        declared = parameters[BINARY_DATA_SIZE]
+        usable = type(declared) is int and declared >= 0
+        if not usable or count == _MAX_BLOBS:
+            wrong = "too many tensors" if usable else "no usable binary_data_size"
             why = f"from {_name(entry)} on: {wrong}"
             break
         end = min(at + declared, size)
@@ -237,23 +238,10 @@ def _blobs(entries: Any, at: int, size: int) -> Iterator[_Range]:
         yield "slack", why, at, size
 
 
-def _size(value: Any) -> int | None:
-    """A size that can be a number of bytes."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    # Beyond 2^63 it is longer than any body all the same, and str() of a huge integer may raise.
-    return int(value) if 0 <= value < 2**63 and value == int(value) else None
-
-
 def _name(entry: Mapping[str, Any]) -> str:
-    """A tensor's name, and its datatype and shape if they are plain."""
-    words = [_short(name) if isinstance(name := entry.get("name"), str) else "(no name)"]
-    if isinstance(datatype := entry.get("datatype"), str):
-        words.append(_short(datatype))
-    shape = entry.get("shape")
-    if isinstance(shape, list) and len(shape) <= 8 and all(type(n) is int for n in shape):
-        words.append(_short(str(shape)) if all(abs(n) < 2**64 for n in shape) else "[huge]")
-    return " ".join(words)
+    """A tensor's name, datatype and shape."""
+    members = (entry.get("name", "(no name)"), entry.get("datatype"), entry.get("shape"))
+    return " ".join(_short(str(member)) for member in members if member is not None)
 
 
 def _short(text: str) -> str:

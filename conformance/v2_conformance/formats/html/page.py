@@ -64,22 +64,18 @@ _BASES: Mapping[Basis, str] = {
     "derived": "derived: no document states it; see why it follows",
 }
 _EXPLAINED = {
-    CONFORMANT: "Every mandatory requirement holds, even for malformed and unusual requests.",
-    NOT_ROBUST: "Every mandatory requirement that blocks conformant holds. Some that block robust, "
-    "which only malformed or unusual requests show, do not hold or were not shown to hold.",
-    NOT_CONFORMANT: "At least one mandatory requirement that blocks conformant does not hold or "
-    "was not shown to hold.",
+    CONFORMANT: "Correct requests work, and malformed ones are rejected.",
+    NOT_ROBUST: "Correct requests work. Some malformed or unusual ones do not get the right answer, "
+    "or were not shown to.",
+    NOT_CONFORMANT: "Some correct requests do not get the right answer, or were not shown to.",
     NOT_IMPLEMENTED: "The server neither advertises the extension nor serves any of it. It serves "
     "plain JSON, so clients that ask it first work. Nothing else was sent.",
-    CONSISTENT: "Every relation that was tested between the answers of these models holds, and "
-    "every malformed request was rejected. What the models compute is not known, so this does not "
-    "show that the answers are right.",
-    NOT_CONSISTENT: "At least one mandatory relation between the answers of these models does not "
-    "hold.",
-    NOT_SHOWN: "No mandatory relation between the answers of these models was seen broken, but "
-    "at least one could not be shown to hold, for example because a model does not repeat its "
-    "answers.",
-    INCOMPLETE: "Not every case of the suite ran, so there is no verdict on the server.",
+    CONSISTENT: "The answers of these models agree with each other, and malformed requests are "
+    "rejected. What the models compute is not known, so the answers may still be wrong.",
+    NOT_CONSISTENT: "Some answers of these models contradict each other.",
+    NOT_SHOWN: "No answers of these models contradict each other, but some could not be compared, "
+    "for example because a model does not repeat its answers.",
+    INCOMPLETE: "Not every case of the suite ran, so there is no verdict.",
     NOTHING_TESTED: "The server has none of the contract's models, so there is no verdict on it. "
     "Name a model of its own with --model.",
     OUTDATED: "The report is about another version of the catalogue, so the suite that made this "
@@ -87,10 +83,10 @@ _EXPLAINED = {
 }
 _EXPLAINED_OF_A_CLIENT = {
     **_EXPLAINED,
-    CONFORMANT: "Every mandatory requirement holds, even for malformed and unusual responses.",
-    NOT_ROBUST: "Every mandatory requirement that blocks conformant holds. Some that block robust, "
-    "which only malformed or unusual responses show, do not hold or were not shown to hold.",
-    INCOMPLETE: "Not every scenario of the suite ran, so there is no verdict on the client.",
+    CONFORMANT: "Correct responses are understood, and malformed ones are rejected.",
+    NOT_ROBUST: "Correct responses are understood. Some malformed or unusual ones are not handled, "
+    "or were not shown to be.",
+    NOT_CONFORMANT: "Some tasks with correct responses fail, or were not shown to succeed.",
 }
 _PACKED = '<script type="application/octet-stream" id="packed">'
 _REQUIREMENT_ID = re.compile(r"\b([A-Z][0-9]{1,3})\b")
