@@ -14,7 +14,7 @@ import pytest
 from support.snapshots import Texts
 from v2_conformance.cli.main import main, program
 from v2_conformance.cli.run.options import FIRST
-from v2_conformance.cli.suite.listings import LISTINGS
+from v2_conformance.cli.suite import LISTINGS
 from v2_conformance.kits.registry import KITS
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.pytest_plugin.options import add_options

@@ -114,7 +114,7 @@ class TestRun:
         def broken(*_: object) -> None:
             raise ZeroDivisionError
 
-        monkeypatch.setattr(reporting, "print_summary", broken)
+        monkeypatch.setattr(reporting, "summary_lines", broken)
         ended = cli("run", "--case", "R3", "--report-dir", tmp_path, code=3)
         assert "bug in the suite" in ended.err
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from functools import wraps
 from inspect import get_annotations
@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 
 import click
 
-from v2_conformance.cli.usage import unknown
 from v2_conformance.elsewhere import loaded
+from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import LARGEST_SEED
 from v2_conformance.runs.targets.numbers import seconds, seconds_of_a_run, whole_number
+from v2_conformance.suggestions import did_you_mean
 
 PROGRAM = "v2-conformance"
 _ALL = "v2_conformance.help_all"
@@ -209,6 +210,15 @@ SECONDS = Checked("SECONDS", seconds)
 SECONDS_OF_A_RUN = Checked("SECONDS", seconds_of_a_run)
 SEED = Checked("N", whole_number(least=0, most=LARGEST_SEED))
 AT_LEAST_ONE = Checked("N", whole_number(least=1))
+
+
+def unknown(what: str, name: str, known: Iterable[str], otherwise: str = "") -> UsageError:
+    """Return the error for a `name` that is not a `what`: the closest of those `known`, and then
+    `otherwise`, by default a list of them all.
+    """
+    known = list(known)
+    otherwise = otherwise or f"expected one of {', '.join(known)}"
+    return UsageError(f"unknown {what} {name!r}: {did_you_mean(name, known, otherwise)}")
 
 
 def _help_all(context: click.Context, option: click.Parameter, given: bool) -> None:

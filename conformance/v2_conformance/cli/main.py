@@ -12,19 +12,17 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from types import FrameType
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 import click
 from click.shell_completion import shell_complete
 
 from v2_conformance.cli import exit_codes
-from v2_conformance.cli.broken_pipe import PatientOutput
 from v2_conformance.cli.command import PROGRAM, CommandGroup
-from v2_conformance.cli.usage import problem
 from v2_conformance.errors import FULL, ConformanceError, UnreachableError, UsageError
 from v2_conformance.public_address import of_the_manual
+from v2_conformance.suggestions import closest, question
 from v2_conformance.terminal_safe_text import defused, for_people
 from v2_conformance.version import __version__
 
@@ -35,25 +33,25 @@ _COMPLETE = "_V2_CONFORMANCE_COMPLETE"
 PARTS = {
     "Test a server": {
         "run": "v2_conformance.cli.run.command:run",
-        "replay": "v2_conformance.cli.reports.replay:replay",
+        "replay": "v2_conformance.cli.replay:replay",
         "target": "v2_conformance.cli.target:target",
-        "kit": "v2_conformance.cli.suite.kit:kit",
+        "kit": "v2_conformance.cli.suite:kit",
     },
     "Test a client": {"client": "v2_clients.command:client"},
     "Work with reports": {
-        "show": "v2_conformance.cli.reports.show:show",
-        "report": "v2_conformance.cli.reports.report:report",
-        "diff": "v2_conformance.cli.reports.diff:diff",
-        "expect": "v2_conformance.cli.reports.expect:expect",
-        "badge": "v2_conformance.cli.reports.badge:badge",
+        "show": "v2_conformance.cli.reports:show",
+        "report": "v2_conformance.cli.reports:report",
+        "diff": "v2_conformance.cli.reports:diff",
+        "expect": "v2_conformance.cli.expect:expect",
+        "badge": "v2_conformance.cli.reports:badge",
     },
     "Publish reports": {
-        "verify": "v2_conformance.cli.reports.verify:verify",
+        "verify": "v2_conformance.cli.reports:verify",
         "publish": "v2_publishing.command:publish",
     },
     "About the suite": {
-        "list": "v2_conformance.cli.suite.listing:listing",
-        "serve": "v2_conformance.cli.suite.serve:serve",
+        "list": "v2_conformance.cli.suite:listing",
+        "serve": "v2_conformance.cli.suite:serve",
         "selftest": "v2_mutants.selftest.command:selftest",
     },
 }
@@ -84,40 +82,76 @@ def main(arguments: Sequence[str] | None = None) -> int:
     question = os.environ.get(_COMPLETE)
     if question:  # a shell asks, whose script click has made
         return shell_complete(program, {}, PROGRAM, _COMPLETE, question)
-    with _patient_output():
+    if sys.stdout is None:  # it was closed before this process began
         code = _code(list(arguments))
+    else:
+        with contextlib.redirect_stdout(cast(TextIO, PatientOutput(sys.stdout))):
+            code = _code(list(arguments))
     # A failure to flush when the interpreter exits would make the exit code 120.
-    for stream in (sys.stdout, sys.stderr):
-        _settle(stream)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:  # nobody reads it any more
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return code
 
 
-def _patient_output() -> AbstractContextManager[object]:
-    if sys.stdout is None:  # it was closed before this process began
-        return contextlib.nullcontext()
-    return contextlib.redirect_stdout(cast(TextIO, PatientOutput(sys.stdout)))
+class PatientOutput:
+    """A stream like `stream`, but once nobody reads it any more, what is written is dropped.
+
+    So `diff … | head` has the exit code of `diff`, and a run whose output is cut off still writes
+    its report. Characters that the stream's encoding lacks become "?".
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "buffer":  # Click would write UTF-8 to it, past this, if the encoding is ASCII.
+            raise AttributeError(name)
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write as a text stream does."""
+        try:
+            return self._stream.write(text)
+        except UnicodeEncodeError:
+            encoding = self._stream.encoding
+            return self.write(text.encode(encoding, "replace").decode(encoding))
+        except BrokenPipeError:
+            self._let_go()
+            return len(text)
+
+    def flush(self) -> None:
+        """Flush as a text stream does."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
 
 
 def _code(arguments: list[str]) -> int:
     try:
         code = _call(arguments)
-        if sys.stdout is not None:  # it was closed before this process began
+        if sys.stdout is not None:
             sys.stdout.flush()  # a failed write is better reported here than at exit
         return code
     except click.UsageError as error:
-        return _complain(problem(error), UsageError.exit_code)
+        return _complain(_problem(error), UsageError.exit_code)
     except ConformanceError as error:
         return _complain(str(error), error.exit_code)
     except BrokenPipeError:
         return _STOPPED  # the reader of our output is gone; nothing more can be written to it
     except KeyboardInterrupt:
         return _complain("stopped", _STOPPED)
-    except OSError as error:
-        if error.errno not in FULL:
-            traceback.print_exc()
-            return _complain("this is a bug in the suite; please report it", _STOPPED)
-        return _complain(f"the output cannot be written: {error.strerror}", _STOPPED)
-    except Exception:  # Python's own exit code for it, 1, means "not conformant" here
+    except Exception as error:  # Python's own exit code for it, 1, means "not conformant" here
+        if isinstance(error, OSError) and error.errno in FULL:
+            return _complain(f"the output cannot be written: {error.strerror}", _STOPPED)
         traceback.print_exc()
         return _complain("this is a bug in the suite; please report it", _STOPPED)
 
@@ -138,14 +172,41 @@ def _complain(message: str, code: int) -> int:
     return code
 
 
-def _settle(stream: TextIO | None) -> None:
-    """Flush `stream`, or drop what it holds if nobody reads it any more."""
-    if stream is None:
-        return
-    try:
-        stream.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+def _problem(error: click.UsageError) -> str:
+    """Return what is wrong with the call, and what to do, in one line."""
+    if error.ctx is None:
+        return _as_clause(error.format_message())
+    see = f"see `{error.ctx.command_path} --help`"
+    if isinstance(error, click.NoSuchOption):
+        names = question(_meant(error.option_name, error.ctx), see)
+        return f"unknown option {error.option_name!r}: {names}"
+    if isinstance(error, click.MissingParameter) and error.param:
+        return f"missing argument {_name(error.param)}: {see}"
+    if isinstance(error, click.BadParameter) and error.param:
+        return f"{_name(error.param)}: {_as_clause(error.message)}"
+    return f"{_as_clause(error.format_message())}: {see}"
+
+
+def _meant(option: str, context: click.Context) -> list[str]:
+    """Return the options that may have been meant by one that the command does not have."""
+    declared = (name for param in context.command.get_params(context) for name in param.opts)
+    long = [name for name in declared if name.startswith("--")]
+    if not option.startswith("--"):  # the first letter of -timeout, say
+        return [name for name in long if name.startswith(f"-{option}")]
+    # Without the dashes, which all have and which would make all of them close.
+    return [f"--{name}" for name in closest(option[2:], (name[2:] for name in long))]
+
+
+def _as_clause(message: str) -> str:
+    """Return a sentence in the form that follows a colon."""
+    return message[:1].lower() + message[1:].rstrip(".")
+
+
+def _name(param: click.Parameter) -> str:
+    """Return an option's long name, or an argument's as the usage line has it."""
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return param.human_readable_name.removesuffix("...")
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -7,6 +7,7 @@ Each stands once, as a member of a dataclass that click fills (see `takes`): the
 from __future__ import annotations
 
 import inspect
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -93,6 +94,19 @@ def target_of(options: AccessOptions) -> Target:
 
     names = inspect.signature(make_target).parameters
     return make_target(**{n: getattr(options, n) for n in names if hasattr(options, n)})
+
+
+def server_under_test(
+    options: SendingOptions, target: Target, directory: Path
+) -> AbstractContextManager[None]:
+    """Run the server of --start, if there is one, while the block lasts."""
+    # Imported here because it is slow to import.
+    from v2_conformance.runs.targets.started import OUTPUT, started_server
+
+    command = options.start_command
+    if command is None:
+        return nullcontext()
+    return started_server(command, target, directory / OUTPUT, options.wait_ready)
 
 
 @dataclass(frozen=True, kw_only=True)

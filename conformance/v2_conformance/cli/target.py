@@ -69,7 +69,7 @@ def init(options: InitOptions) -> int:
     from v2_conformance.cli.ending import masked_errors
     from v2_conformance.report.files import write_atomically
     from v2_conformance.runs.matching_models import match_models
-    from v2_conformance.terminal_safe_text import defused, for_people, wrapped
+    from v2_conformance.terminal_safe_text import for_people, plain
 
     output = options.output
     if output.exists():
@@ -80,23 +80,22 @@ def init(options: InitOptions) -> int:
     text = tested.mask.text(_file_text(found, tested.public_url, options))
     tested.mask.check(text, str(output))
     write_atomically(output, text)
+    all_roles = {**found.present, **found.absent}
     command = f"{PROGRAM} run --target {output}"
-    all_roles = len(found.present) + len(found.absent)
-    ours = [f"{output}: models for {len(found.present)} of {all_roles} roles"]
-    theirs = []
-    if not found.listed and not options.models:
-        ours.append("the server lists no models: name yours with --model")
+    lines = [f"{output}: models for {len(found.present)} of {len(all_roles)} roles"]
     if found.present:
-        theirs = [f"not found: {role}: {why}" for role, why in found.absent.items()]
-        ours.append(f"next: {command}")
+        lines += [f"not found: {role}: {why}" for role, why in found.absent.items()]
+    if not found.listed and not options.models:
+        lines.append("the server lists no models: name yours with --model")
+    if found.present:
+        lines.append(f"next: {command}")
     else:
-        ours.append(
+        lines.append(
             f"no model plays a role ({output} says why). To test with a model, whatever it "
             f"computes: {command} --model NAME"
         )
-    first, *rest = (for_people(tested.mask.text(defused(line)), "  ") for line in ours)
-    parts = [part for line in theirs for part in wrapped(tested.mask.text(defused(line)), "  ")]
-    print(first, *parts, *rest, sep="\n")
+    for line in lines:
+        print(for_people(tested.mask.text(plain(line)), "  "))
     return 0
 
 
@@ -135,18 +134,16 @@ def _file_text(found: Matched, url: str, options: InitOptions) -> str:
 def _access(options: InitOptions) -> dict[str, Any]:
     """Return how to get in, as members of the target file. Paths are relative to its folder."""
 
-    def beside(path: Path) -> str:
+    def relative(path: Path | None) -> str | None:
+        if path is None:
+            return None
         return str(path) if path.is_absolute() else os.path.relpath(path, options.output.parent)
 
-    found: dict[str, Any] = {}
-    if options.bearer_env is not None:
-        found["auth"] = {"bearer": {"env": options.bearer_env}}
-    if options.timeout is not None:
-        found["timeout"] = options.timeout
-    if options.cacert is not None:
-        found["verify"] = beside(options.cacert)
-    if options.cert is not None:
-        found["cert"] = beside(options.cert)
-    if options.insecure:
-        found["verify"] = False
-    return found
+    bearer = options.bearer_env and {"bearer": {"env": options.bearer_env}}
+    members = {
+        "auth": bearer,
+        "timeout": options.timeout,
+        "verify": False if options.insecure else relative(options.cacert),
+        "cert": relative(options.cert),
+    }
+    return {name: value for name, value in members.items() if value is not None}

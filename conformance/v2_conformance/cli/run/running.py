@@ -17,12 +17,11 @@ from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.seeds import seeded
 from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, start
 from v2_conformance.cli.ending import masked_errors, naming_the_record
-from v2_conformance.cli.options import target_of
+from v2_conformance.cli.options import server_under_test, target_of
 from v2_conformance.cli.reporting import Reporting
 from v2_conformance.cli.run import any_model
 from v2_conformance.cli.run.contradictions import check_options
 from v2_conformance.cli.run.options import RunOptions
-from v2_conformance.cli.start import server_under_test
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import NothingRanError
 from v2_conformance.formats.registry import JUNIT, file_names, write_formats

@@ -65,8 +65,8 @@ _BASES: Mapping[Basis, str] = {
 }
 _EXPLAINED = {
     CONFORMANT: "Correct requests work, and malformed ones are rejected.",
-    NOT_ROBUST: "Correct requests work. Some malformed or unusual ones do not get the right answer, "
-    "or were not shown to.",
+    NOT_ROBUST: "Correct requests work. Some malformed or unusual ones do not get the right "
+    "answer, or were not shown to.",
     NOT_CONFORMANT: "Some correct requests do not get the right answer, or were not shown to.",
     NOT_IMPLEMENTED: "The server neither advertises the extension nor serves any of it. It serves "
     "plain JSON, so clients that ask it first work. Nothing else was sent.",

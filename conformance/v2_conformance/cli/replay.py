@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from v2_conformance.cli.command import AT_LEAST_ONE, FILE, argument, command, option, takes
-from v2_conformance.cli.options import REPORT_HELP, SendingOptions, target_of
+from v2_conformance.cli.options import REPORT_HELP, SendingOptions, server_under_test, target_of
 from v2_conformance.errors import NothingRanError
 
 
@@ -75,7 +75,6 @@ def replay(options: ReplayOptions) -> int:
     from v2_conformance.certifying.reported_target import reported_target, shown_url
     from v2_conformance.certifying.resending import Now, resend
     from v2_conformance.cli.ending import masked_errors
-    from v2_conformance.cli.start import server_under_test
     from v2_conformance.report.files import load_report
     from v2_conformance.runs.scheduling.deaths import Recovery
     from v2_conformance.runs.targets.making import load_target

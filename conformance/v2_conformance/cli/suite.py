@@ -1,0 +1,217 @@
+"""The commands about the suite itself: what it has, its reference server, its kits of models."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from v2_conformance.cli.command import FOLDER, Checked, command, unknown
+from v2_conformance.elsewhere import elsewhere
+from v2_conformance.errors import UnreachableError
+from v2_conformance.runs.targets.numbers import whole_number
+from v2_conformance.terminal_safe_text import for_people
+
+if TYPE_CHECKING:
+    from v2_conformance.suite.models import TensorSpec
+
+
+@command(
+    "kit",
+    examples={
+        "v2-conformance kit triton models": (
+            "Write a model repository for Triton into the folder models."
+        ),
+        "v2-conformance kit clients adapters": (
+            "Write scripts that put clients on the bench into the folder adapters."
+        ),
+    },
+)
+@click.argument(
+    "name",
+    help="The server: kserve, mlserver, onnx (any server of ONNX models), openvino or triton; or "
+    "clients.",
+)
+@click.argument(
+    "directory",
+    metavar="DIR",
+    type=FOLDER,
+    help="New or empty folder. Its README.md will say what to do with the files.",
+)
+def kit(name: str, directory: Path) -> int:
+    """Write the models for a real server, or scripts for clients."""
+    from v2_conformance.kits.registry import KITS, write_kit
+
+    files = write_kit(name, directory)
+    print(f"wrote {len(files)} files; next: {directory / 'README.md'}")
+    print(f"then: {KITS[name].command}")
+    return 0
+
+
+@command(
+    "serve",
+    examples={
+        "v2-conformance serve --port 0 --fault response-header-length-short": (
+            "Run a broken server on a free port."
+        ),
+        "v2-conformance serve --variant chunked-responses --variant json-indented": (
+            "Run a right server that does two things in another legal way."
+        ),
+    },
+    exit_codes={
+        0: "Stopped with Ctrl-C, or ended by a fault.",
+        2: "Wrong usage.",
+        3: "Cannot listen on the port.",
+    },
+)
+@click.option(
+    "--port",
+    type=Checked("PORT", whole_number(least=0, most=2**16 - 1)),
+    default=8000,
+    help="Listen on this port of 127.0.0.1; 0 chooses a free one.",
+)
+@click.option(
+    "--fault",
+    "faults",
+    metavar="NAME",
+    multiple=True,
+    help="Break the server in this way; `v2-conformance list faults` lists the names. Repeatable.",
+)
+@click.option(
+    "--variant",
+    "variants",
+    metavar="NAME",
+    multiple=True,
+    help="Make the server behave in this way, which is also legal; `v2-conformance list variants` "
+    "lists the names. Repeatable.",
+)
+def serve(port: int, faults: tuple[str, ...], variants: tuple[str, ...]) -> int:
+    """Run the reference server until it is interrupted.
+
+    Its first line of output is `serving on URL`.
+    """
+    server = elsewhere("server")(faults, variants=variants, port=port)
+    try:
+        server.start()
+    except OSError as error:
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        raise UnreachableError(
+            f"cannot listen on port {port}: {reason}; choose another with --port, or a "
+            "free one with --port 0"
+        ) from error
+    try:
+        print(f"serving on {server.url} (Ctrl-C stops)", flush=True)
+        server.wait()  # a fault may end it, too
+    except KeyboardInterrupt:
+        pass
+    finally:
+        server.stop()
+    return 0
+
+
+@command(
+    "list",
+    examples={"v2-conformance list faults": "List the names that --fault takes."},
+)
+@click.argument(
+    "what",
+    help="One of requirements, cases, scenarios (for clients), faults and variants (of the "
+    "embedded server), client-faults, client-variants (of the plain client), variations (of "
+    "requests), relations (which `run --model` tests) and models (that a server must have).",
+)
+def listing(what: str) -> int:
+    """List what the suite has: requirements, cases, scenarios, faults and more."""
+    if what not in LISTINGS:
+        raise unknown("listing", what, LISTINGS)
+    fitted = sys.stdout.isatty()  # a program that reads this wants one item a line
+    for line in LISTINGS[what]():
+        print(for_people(line, "      ") if fitted else line)
+    return 0
+
+
+def _requirements() -> Iterator[str]:
+    from v2_conformance.suite.requirements import catalogue, catalogue_version, grade
+
+    yield f"requirement catalogue {catalogue_version()}"
+    for item in catalogue().values():
+        level = grade(item.level, item.blocks if item.level == "MUST" else None)
+        columns = f"{item.id:<4}{level:<25}{item.basis:<8}{item.profile:<22}{item.since:<7}"
+        others = ", ".join(item.superseded_by)
+        yield columns + item.title + (f" (superseded by {others})" if others else "")
+
+
+def _cases() -> Iterator[str]:
+    from v2_conformance.suite.library import suite_cases
+
+    for case in suite_cases(large=True):
+        yield f"{case.id}  {case.grade} {case.expects}"
+
+
+def _scenarios() -> Iterator[str]:
+    from v2_conformance.suite.library import client_cases
+
+    for case in client_cases():
+        yield f"{case.id}  {case.grade} {case.expects}"
+
+
+def _faults(what: str) -> Iterator[str]:
+    for fault in elsewhere(what).values():
+        yield f"{fault.requirement:<3} {fault.name}: {fault.text}"
+
+
+def _variants(what: str) -> Iterator[str]:
+    for variant in elsewhere(what).values():
+        yield f"{variant.name}: {variant.text} ({variant.why})"
+
+
+def _variations() -> Iterator[str]:
+    from v2_conformance.suite.variations import variations
+
+    for variation in variations().values():
+        yield f"{variation.kind:<9}{variation.name}: {variation.does}"
+
+
+def _relations() -> Iterator[str]:
+    from v2_conformance.suite.relations import relations
+
+    for relation in relations().values():
+        yield f"{relation.name}: {relation.holds}"
+        yield f"    {' '.join(relation.requirements)}"
+
+
+def _models() -> Iterator[str]:
+    from v2_conformance.suite.models import contract
+
+    for model in contract().values():
+        inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)
+        note = "" if model.profile == "binary" else f"  (profile {model.profile})"
+        if model.stands_in_for is not None:
+            note += f"  (stands in for {model.stands_in_for} without one of its datatypes)"
+        elif model.optional:
+            note += "  (optional)"
+        yield f"{model.role}: {model.model}{note}"
+        yield f"    {inputs}"
+        yield f"    -> {outputs}, {model.does}" + (", batching" if model.batching else "")
+
+
+def _tensors(specs: tuple[TensorSpec, ...]) -> str:
+    return ", ".join(f"{s.name} {s.datatype} {list(s.dims)}".replace(" ,", ",") for s in specs)
+
+
+LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
+    "requirements": _requirements,
+    "cases": _cases,
+    "scenarios": _scenarios,
+    "faults": partial(_faults, "faults"),
+    "client-faults": partial(_faults, "client faults"),
+    "variants": partial(_variants, "variants"),
+    "client-variants": partial(_variants, "client variants"),
+    "variations": _variations,
+    "relations": _relations,
+    "models": _models,
+}

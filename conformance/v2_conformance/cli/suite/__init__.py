@@ -1,1 +1,0 @@
-"""Commands about the suite itself, its embedded server and its kits."""
