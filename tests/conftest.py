@@ -17,7 +17,7 @@ from support.commands import Cli, caller
 from support.long_tests import chosen, rows
 from support.snapshots import Snapshot, Texts, compare, compare_texts
 from support.tools import tool, what_to_install
-from v2_conformance.certifying.seeds import given_or_fresh
+from v2_conformance.certifying.servers import given_or_fresh
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.server import ReferenceServer
 

@@ -69,8 +69,7 @@ def certify(
     Raises UsageError for a wrong target, UnreachableError if no V2 server answers there, and
     NothingRanError if it has none of the models or no case matches: all are ConformanceErrors.
     """
-    from v2_conformance.certifying.servers import plan_of
-    from v2_conformance.certifying.whole_run import certify_into
+    from v2_conformance.certifying.servers import certify_into, plan_of
 
     return certify_into(
         target,

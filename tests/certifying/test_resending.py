@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from support.reports import case
 from support.runs import CASES, GOOD, target_of
-from v2_conformance.certifying.failures import Failure
-from v2_conformance.certifying.resending import Now, resend
+from v2_conformance.certifying.resending import Failure, Now, resend
 from v2_conformance.suite.requirements import Level
 from v2_mutants.servers import MutantServer
 

@@ -1,19 +1,25 @@
-"""Sends the cases that failed in a report again, and says for each how it is now."""
+"""Sends the cases that failed in a report again, and says for each how it is now.
+
+Its target has the claims, models, header fields and seed of the report, so that what is sent is
+what failed; what the report hides has to be given again. An observed case, which is about the
+exchanges of others, sends nothing itself: the cases that showed its failure are sent. Only a whole
+run has a verdict, so nothing is written.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from v2_conformance.certifying.failures import Failure
 from v2_conformance.conversations.result import Result
-from v2_conformance.errors import ReportFileError
+from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.protocol.datatypes import ElementError
-from v2_conformance.report.document import Report
+from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import Relations
+from v2_conformance.report.tested import TargetInfo
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.learning import LearnedServer, learn_again
 from v2_conformance.runs.patience import Budget, default_limit_s
@@ -21,13 +27,34 @@ from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.reaching import wait_until_ready
-from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.cases import Case
-from v2_conformance.suite.choosing import asked_for
+from v2_conformance.runs.targets.target import Target, checked_target
+from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.causes.causes import NotKept
+from v2_conformance.suite.choosing.selection import asked_for
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.terminal_safe_text import matches
 from v2_conformance.verifying.facts import asked_model, tolerance_of
-from v2_conformance.verifying.record import RecordedError
+from v2_conformance.verifying.record import RecordedError, setting_of
+from v2_conformance.verifying.rejudge import rejudge
+from v2_conformance.verifying.verification import plan_of
+from v2_conformance.wire.encode.deployment import DeployedModel
+
+_HIDDEN = "*" * 6
+_OF_EVERY_REQUEST = {"user-agent": "v2-conformance", "accept": "*/*"}
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that failed in a report.
+
+    `case` is this installation's version, None if it has no such case. `shown_by` are the cases
+    whose exchanges show it again, if it sends nothing itself.
+    """
+
+    recorded: CaseResult
+    case: Case | None
+    shown_by: tuple[Case, ...] = ()
 
 
 class Now(Enum):
@@ -57,6 +84,110 @@ class Again:
         return self.now in (Now.STILL_FAILING, Now.NEWLY_FAILING) and not self.optional
 
 
+def failures(
+    report: Report, cases: Sequence[Case], patterns: Sequence[str] = ()
+) -> tuple[Failure, ...]:
+    """Return the cases of `report` that failed, only those that match `patterns` if there are any.
+
+    `cases` are all of this installation. Raises UsageError for a report that says nothing about
+    the suite's own cases of servers, and ReportFileError for one that cannot be read again.
+    """
+    if report.target.client is not None:
+        raise UsageError(
+            "the report is about a client: run its scenarios again with `v2-conformance client "
+            "--scenario ID -- COMMAND`"
+        )
+    if not report.own:
+        raise UsageError(
+            "the report is about cases of another file: send them again with `run --cases FILE`"
+        )
+    known = plan_of(setting_of(report), cases, [], [])
+    failed = [
+        Failure(case, known.cases.get(case.id))
+        for case in report.of(Outcome.FAIL, Outcome.FLAKY)
+        if not patterns or any(case.requirement == p or matches(case.id, p) for p in patterns)
+    ]
+    if not any(isinstance(failure.case, ObservedCase) for failure in failed):
+        return tuple(failed)
+    # The cause names only the first cases, so all recorded bytes are looked at again.
+    judged = (rejudge(case, known) for case in known.report.cases)
+    wrong = [(one.what, one.case) for case in judged for one in case.seen or () if one.wrong]
+    return tuple(_with_evidence(failure, known.cases, wrong) for failure in failed)
+
+
+def _with_evidence(
+    failure: Failure, known: Mapping[str, Case], wrong: Sequence[tuple[str, str]]
+) -> Failure:
+    """Return the failure, that of an observed case with all cases that show it."""
+    case, cause = failure.case, failure.recorded.cause
+    if not isinstance(case, ObservedCase):
+        return failure
+    named = cause.cases if isinstance(cause, NotKept) else ()
+    ids = dict.fromkeys((*named, *(name for what, name in wrong if what == case.observed)))
+    return replace(failure, shown_by=tuple(known[name] for name in ids if name in known))
+
+
+def shown_url(report: Report) -> str:
+    """The URL of a report's target. Raises UsageError if the report hides a part of it."""
+    if _HIDDEN in report.target.url:
+        raise UsageError("the report hides a part of its URL: give the URL")
+    return report.target.url
+
+
+def reported_target(report: Report, given: Target) -> Target:
+    """The target that was tested, at the URL of the `given` one, which also has the secrets.
+
+    Claims, models and the header fields that the report shows are those of the report, unless the
+    given target has its own models or fields of the same name. Raises UsageError, naming what is
+    missing, if the report hides something that is not given.
+    """
+    tested = report.target
+    names = {name.lower() for name, _ in given.headers}
+    if any(name == "Authorization" for name, _ in given.address.headers):
+        names.add("authorization")  # it may also be in the URL
+    fields = [("Host", tested.host)] if tested.host_given else []
+    fields += [
+        (name, value)
+        for name, value in tested.headers
+        if _OF_EVERY_REQUEST.get(name.lower()) != value
+    ]
+    fields = [(name, value) for name, value in fields if name.lower() not in names]
+    missing = [n for n, value in fields if _HIDDEN in value or (value and not value.strip("*"))]
+    if missing:
+        raise UsageError(
+            f"the report hides the value of {', '.join(missing)}: give it again, such as with "
+            f"--bearer-env NAME or --header '{missing[0]}: …'"
+        )
+    public = (name for name, _ in fields if name.lower() != "host")
+    return checked_target(
+        replace(
+            given,
+            headers=(*given.headers, *fields),
+            public=(*given.public, *public),
+            profiles=tested.profiles,
+            unsupported=frozenset(tested.unsupported),
+            models={**_bindings(tested, given), **given.models},
+            seed=report.seed,
+            draws=report.draws,
+        )
+    )
+
+
+def _bindings(tested: TargetInfo, given: Target) -> dict[str, DeployedModel]:
+    bindings = {}
+    for role, model in tested.models.items():
+        names = (model.model, *model.inputs, *model.outputs, model.version or "")
+        if role not in given.models and any(_HIDDEN in name for name in names):
+            raise UsageError(
+                f"the report hides the names of the model for {role}: give them with --target FILE"
+            )
+        version = model.version if model.pinned else None
+        bindings[role] = DeployedModel(
+            role, model.model, model.inputs, model.outputs, version, model.pinned
+        )
+    return bindings
+
+
 def resend(
     target: Target,
     failed: Sequence[Failure],
@@ -68,11 +199,10 @@ def resend(
 ) -> Iterator[Again]:
     """Send what `failed` to `target`, and yield what has become of each case as it comes.
 
-    An observed case sends nothing: the cases that showed it are sent, and tell of themselves only
-    if they fail although they had not. What cannot be sent comes last. If the failures are those
-    `of` a report about relations, its models are learned again, as they answer now. Nothing is
-    written. Raises UsageError, UnreachableError and NothingRanError before the first case is
-    sent.
+    The cases that showed an observed failure are yielded only if they fail although they had not.
+    What cannot be sent comes last. If the failures are those `of` a report about relations, its
+    models are learned again, as they answer now. Raises UsageError, UnreachableError and
+    NothingRanError before the first case is sent.
     """
     by_id = {failure.recorded.id: failure for failure in failed}
     cases = {failure.case.id: failure.case for failure in failed if failure.case is not None}
@@ -84,8 +214,8 @@ def resend(
         if of is None or of.relations is None:
             server = discover(target)
         else:
-            found = _learned_again(target, of.relations)
-            server, now = found.server, _plan_of(found, of)
+            learned = _learned_again(target, of.relations)
+            server, now = learned.server, _plan_of(learned, of)
             lost = "; ".join(server.absent.values()) or "the model no longer takes what it sends"
             unsent |= dict.fromkeys((i for i in by_id if i in cases and i not in now), lost)
             cases = {case_id: now[case_id] for case_id in cases if case_id in now}
@@ -95,9 +225,9 @@ def resend(
             again = _again(event.result, by_id.get(event.result.case.id))
             if again is not None:
                 yield again
-    for failure in failed:
-        if failure.recorded.id in unsent:
-            yield Again(failure.recorded.id, Now.UNKNOWN, unsent[failure.recorded.id])
+    for case_id in by_id:
+        if case_id in unsent:
+            yield Again(case_id, Now.UNKNOWN, unsent[case_id])
 
 
 def _learned_again(target: Target, relations: Relations) -> LearnedServer:
@@ -108,10 +238,10 @@ def _learned_again(target: Target, relations: Relations) -> LearnedServer:
     return learn_again(target, models, tolerance_of(relations))
 
 
-def _plan_of(found: LearnedServer, report: Report) -> dict[str, Case]:
+def _plan_of(learned: LearnedServer, report: Report) -> dict[str, Case]:
     """Return the cases for models as they were learned just now."""
     suite = [case for case in every_case() if not case.of_clients]
-    models = [one.learned for one in found.models]
+    models = [one.learned for one in learned.models]
     wanted = asked_for(suite, large=report.selection.large)
     return {case.id: case for case in relation_plan(models, wanted)}
 
@@ -121,18 +251,16 @@ def _again(result: Result, failure: Failure | None) -> Again | None:
     if failure is None:
         counts = failing and result.case.level != "MAY"
         return Again(result.case.id, Now.NEWLY_FAILING, result.message) if counts else None
-    case_id = failure.recorded.id
-    changed = "this version sends or expects something else" if failure.changed else ""
+    recorded, case = failure.recorded, failure.case
+    optional = failing and recorded.level == "MAY"
     if failing:
-        optional = failure.recorded.level == "MAY"
-        note = "MAY, which never counts" if optional else ""
-        return Again(case_id, Now.STILL_FAILING, _and(result.message, note, changed), optional)
-    if result.outcome in (Outcome.PASS, Outcome.DISPUTED):
-        flaky = failure.recorded.outcome is Outcome.FLAKY
-        note = "it was flaky, and passed this time" if flaky else ""
-        return Again(case_id, Now.FIXED, _and(note, changed))
-    return Again(case_id, Now.UNKNOWN, _and(f"{result.outcome.words}: {result.message}", changed))
-
-
-def _and(*parts: str) -> str:
-    return "; ".join(filter(None, parts))
+        now, words = Now.STILL_FAILING, [result.message]
+        words += ["MAY, which never counts"] if optional else []
+    elif result.outcome in (Outcome.PASS, Outcome.DISPUTED):
+        flaky = recorded.outcome is Outcome.FLAKY
+        now, words = Now.FIXED, ["it was flaky, and passed this time"] if flaky else []
+    else:
+        now, words = Now.UNKNOWN, [f"{result.outcome.words}: {result.message}"]
+    if case is not None and case.content != recorded.content:
+        words.append("this version sends or expects something else")
+    return Again(recorded.id, now, "; ".join(filter(None, words)), optional)

@@ -3,20 +3,30 @@
 plan = plan_of(["H6"])
 started = start(make_target("http://localhost:8000"), plan, Path("reports"))
 report = started.finish(workers=4)
+
+A plan says which cases a verdict is about and which of them are sent. Starting a run finds the
+server and opens the record, so whatever is wrong with either is known before the first case is
+sent; finishing it runs the cases and turns the record into the report, also if it is stopped.
 """
 
 from __future__ import annotations
 
+import secrets
+import tempfile
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
 
 from v2_conformance.conversations.result import CaseFinished
+from v2_conformance.formats.registry import file_names, write_formats
+from v2_conformance.protocol.names import LARGEST_SEED
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Relations
 from v2_conformance.report.expectations.known import Expectations
+from v2_conformance.report.folder_lock import sole_run
 from v2_conformance.report.recording.recorder import Record
 from v2_conformance.report.tested import EVERYTHING, Selection
 from v2_conformance.runs.discovery import Server, discover
@@ -24,11 +34,12 @@ from v2_conformance.runs.patience import Budget, default_limit_s
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import ExtensionWatch, run
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.reaching import wait_until_ready
-from v2_conformance.runs.targets.target import Target, check_claims
-from v2_conformance.suite.case_files import load_cases
+from v2_conformance.runs.targets.target import Target, check_claims, checked_target
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.choosing import select
+from v2_conformance.suite.choosing.selection import select
+from v2_conformance.suite.entries.case_files import load_cases
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.wire.exchange import Exchange
 
@@ -62,7 +73,7 @@ def plan_of(
     Raises CaseFileError, NothingRanError and UsageError.
     """
     own = case_files is None
-    cases = suite_cases(large=large) if case_files is None else load_cases(case_files)
+    cases = suite_cases(large=large) if case_files is None else load_cases(case_files, large=True)
     return Plan(cases, select(cases, patterns), own, Selection(tuple(patterns), large))
 
 
@@ -121,24 +132,19 @@ def start(
     expectations: Expectations = NO_EXPECTATIONS,
     outdated: Collection[str] = (),
     ready_within_s: float | None = None,
-    server: Server | None = None,
 ) -> StartedRun:
     """Find the server and begin the record of a run in `directory`, replacing an older one.
 
-    A `server` that `find` found need not be found again.
-
-    `ready_within_s` is how long it may take to become ready (see `wait_until_ready`).
-    Files of an older run that `outdated` names are removed with its report. Cases that fail as
-    `expectations` say are marked as expected in the report; the verdict is the same without them.
+    `ready_within_s` is how long it may take to become ready (see `wait_until_ready`). Files of an
+    older run that `outdated` names are removed with its report. Cases that fail as `expectations`
+    say are marked as expected in the report; the verdict is the same without them.
     Raises UsageError, UnreachableError and NothingRanError; no case was sent then, and an older
     report is still there unless its folder is what is wrong.
     """
-    if server is None:
-        server = find(target, plan, ready_within_s)
     return begin(
         target,
         plan,
-        server,
+        find(target, plan, ready_within_s),
         directory,
         recovery=recovery,
         expectations=expectations,
@@ -207,3 +213,45 @@ def round_trip_s(asked: Sequence[Exchange]) -> float:
 def usual_workers(round_trip_s: float) -> int:
     """Return how many cases to run at once against a server that far away: one for each 10 ms."""
     return max(1, min(MOST_WORKERS, int(round_trip_s / _WORTH_A_WORKER_S)))
+
+
+def certify_into(
+    target: Target | str,
+    plan: Plan,
+    *,
+    workers: int | None,
+    directory: Path | None,
+    on_case: Callable[[CaseFinished], object] | None,
+) -> Report:
+    """See v2_conformance.certify. Without a `directory`, the record is in a temporary one."""
+    tested = seeded(make_target(target) if isinstance(target, str) else checked_target(target))
+    with ExitStack() as stack:
+        folder = directory or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        stack.enter_context(sole_run(folder))
+        started = start(tested, plan, folder, outdated=file_names())
+        report = started.finish(workers=workers, on_case=on_case or (lambda event: None))
+        if directory is not None:
+            write_formats(directory, report)
+    return report
+
+
+def seeded(
+    target: Target,
+    seed: int | None = None,
+    *,
+    generated: int | None = None,
+    expected: Expectations = NO_EXPECTATIONS,
+) -> Target:
+    """Return `target` with how many requests are drawn, and with the seed that they and all values
+    follow from: the one given, else the target's, else that of the file of known failures, so that
+    the run sends what these were written for, else a fresh one.
+    """
+    target = replace(target, generated=generated or 0)
+    if seed is None and target.seed is not None:
+        return target
+    return replace(target, seed=given_or_fresh(expected.seed if seed is None else seed))
+
+
+def given_or_fresh(seed: int | None) -> int:
+    """Return `seed` or, for None, one that nobody can predict."""
+    return secrets.randbelow(LARGEST_SEED + 1) if seed is None else seed

@@ -70,10 +70,14 @@ def replay(options: ReplayOptions) -> int:
     Sends only the cases that failed, judges the answers anew and prints a line for each: fixed, or
     still failing and why. Writes no report: only a whole run has a verdict.
     """
-    from v2_conformance.certifying.failures import failures
     from v2_conformance.certifying.progress import warnings_about_secrets
-    from v2_conformance.certifying.reported_target import reported_target, shown_url
-    from v2_conformance.certifying.resending import Now, resend
+    from v2_conformance.certifying.resending import (
+        Now,
+        failures,
+        reported_target,
+        resend,
+        shown_url,
+    )
     from v2_conformance.cli.ending import masked_errors
     from v2_conformance.report.files import load_report
     from v2_conformance.runs.scheduling.deaths import Recovery

@@ -14,12 +14,12 @@ import pytest
 from msgspec.structs import replace
 
 from v2_conformance.certifying.progress import announcement, in_words
-from v2_conformance.certifying.seeds import seeded
 from v2_conformance.certifying.servers import (
     NO_EXPECTATIONS,
     StartedRun,
     begin,
     plan_of,
+    seeded,
     today,
 )
 from v2_conformance.conversations.result import Result

@@ -52,7 +52,7 @@ def selftest(workers: int | None, full: bool, seed: int | None, any_model: bool)
         for line in relation_lines(trials):
             print(line)
         return 0 if enough_noticed(trials) else 1
-    from v2_conformance.certifying.seeds import given_or_fresh
+    from v2_conformance.certifying.servers import given_or_fresh
     from v2_mutants.selftest.servers import run_selftest
     from v2_mutants.selftest.text import selftest_lines
 

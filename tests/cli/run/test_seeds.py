@@ -9,7 +9,7 @@ import pytest
 
 from support.commands import Cli
 from support.reports import read_document
-from v2_conformance.certifying.reported_target import reported_target
+from v2_conformance.certifying.resending import reported_target
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.files import load_report
 from v2_conformance.runs.targets.target import Target

@@ -14,8 +14,7 @@ from v2_conformance.certifying.progress import (
     warnings_about_secrets,
 )
 from v2_conformance.certifying.relations import Asked, start_relations
-from v2_conformance.certifying.seeds import seeded
-from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, start
+from v2_conformance.certifying.servers import Plan, StartedRun, begin, find, plan_of, seeded
 from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.options import server_under_test, target_of
 from v2_conformance.cli.reporting import Reporting
@@ -99,14 +98,14 @@ def _start(
             return _start_relations(options, limited, asked, recovery, reporting)
         except NothingRanError as error:
             print(target.mask.text(defused(str(error))), file=sys.stderr)
-    return start(
+    return begin(
         target,
         plan,
+        server,
         options.report_dir,
         recovery=recovery,
         expectations=reporting.expected,
         outdated=file_names(),
-        server=server,
     )
 
 
