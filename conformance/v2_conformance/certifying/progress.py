@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from v2_conformance.conversations.result import CaseFinished
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain, wrapped
 from v2_conformance.visible_text import short
@@ -19,19 +17,6 @@ if TYPE_CHECKING:
 
 _CASES_PER_LINE = 100  # in a log
 _NAME = 80
-_MOST_WRITTEN = "100 MB"
-"""A report has room for 24 MiB of answers that do not compress, twice, in base64 (see `Record`)."""
-
-
-def announcement(cases: Sequence[Case]) -> list[str]:
-    """Return what large cases among `cases` send and write, in lines; none without such cases."""
-    if not any(case.large for case in cases):
-        return []
-    return wrapped(
-        "--large: requests with tensors of up to 64 MiB, and as much back; the report, which has "
-        f"long bodies once and compressed, takes at most {_MOST_WRITTEN}",
-        "  ",
-    )
 
 
 class Reporter:
@@ -41,17 +26,14 @@ class Reporter:
         self, total: int, url: str, limit_s: float | None = None, workers: int = 1
     ) -> None:
         """`limit_s` is the time that the user gave the run, None for the usual limit."""
-        self._url = url
-        self._workers = workers
-        self._limit_s = limit_s
+        bound = "" if limit_s is None else f" for at most {in_words(limit_s)} (--max-time)"
+        several = f", {workers} cases at a time (-n)" if workers > 1 else ""
+        self._title = f"testing {url}{bound}{several}"
         self._failed: set[str] = set()
         self._bar = _bar(total) if sys.stderr.isatty() else None
 
     def __enter__(self) -> Reporter:
-        limit = self._limit_s
-        bound = "" if limit is None else f" for at most {in_words(limit)} (--max-time)"
-        several = f", {self._workers} cases at a time (-n)" if self._workers > 1 else ""
-        for line in wrapped(f"testing {self._url}{bound}{several}", "  "):
+        for line in wrapped(self._title, "  "):
             print(line, file=sys.stderr)
         if self._bar is not None:
             self._bar.start()
@@ -116,11 +98,9 @@ def warnings_about_secrets(target: Target) -> list[str]:
     names = target.hidden_in_place
     if not names:
         return []
-    several = len(names) > 1
     return wrapped(
-        f"warning: the value{'s' if several else ''} of {', '.join(names)} "
-        f"{'are' if several else 'is'} too short or too common to be hidden wherever "
-        f"{'they stand' if several else 'it stands'}, only in the header field itself; "
-        "if it is no secret, name it in `public` of a target file",
+        f"warning: the value of {' and of '.join(names)} is too short or too common to be hidden "
+        "wherever it stands, only in the header field itself; if it is no secret, name it in "
+        "`public` of a target file",
         "  ",
     )

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from v2_conformance.certifying.progress import announcement, in_words
+from v2_conformance.certifying.progress import in_words
 from v2_conformance.certifying.servers import (
     NO_EXPECTATIONS,
     StartedRun,
@@ -163,11 +163,10 @@ class SessionHooks:
         made = tempfile.TemporaryDirectory(prefix="v2-conformance-")
         return Path(self._resources.enter_context(made))
 
-    def pytest_report_header(self) -> list[str]:
-        """Return how long the run may take, and what its large tensors take."""
+    def pytest_report_header(self) -> str:
+        """Return how long the run may take."""
         seed, limit = self.started.engine.target.seed, in_words(self.started.limit_s)
-        line = f"v2-conformance: --v2-seed {seed}, at most {limit} (--v2-max-time)"
-        return [line, *announcement(self.started.plan.chosen)]
+        return f"v2-conformance: --v2-seed {seed}, at most {limit} (--v2-max-time)"
 
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]

@@ -7,12 +7,7 @@ import sys
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
-from v2_conformance.certifying.progress import (
-    Reporter,
-    announcement,
-    served,
-    warnings_about_secrets,
-)
+from v2_conformance.certifying.progress import Reporter, served, warnings_about_secrets
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.servers import Plan, StartedRun, begin, find, plan_of, seeded
 from v2_conformance.cli.ending import masked_errors, naming_the_record
@@ -135,8 +130,6 @@ def _finish(options: RunOptions, started: StartedRun) -> Report:
         f"{target.public_url}, {target.mask.text(defused(served(server)))}, {cases}, "
         f"--seed {target.seed}"
     )
-    for line in announcement(chosen):
-        print(line, file=sys.stderr)
     nothing = started.plan.own and not server.present  # nothing is tested, as the summary says
     with (
         nullcontext() if nothing else Reporter(len(chosen), place, target.max_time_s, count)
