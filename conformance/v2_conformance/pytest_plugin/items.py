@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
-from v2_conformance.certifying.servers import StartedRun
-from v2_conformance.conversations.result import Result
-from v2_conformance.pytest_plugin.junit import set_properties
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectations.known import Expectation
-from v2_conformance.report.recording.results import case_result
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import catalogue
 from v2_conformance.terminal_safe_text import plain
+from v2_conformance.visible_text import visible
 
 NODE = "v2-conformance"
 
-
-class Suite(Protocol):
-    """Runs the cases of a session."""
-
-    @property
-    def started(self) -> StartedRun:
-        """The run that the cases belong to."""
-
-    def run(self, case: Case) -> Result:
-        """Run one case."""
-
-    def expected(self, case: CaseResult) -> tuple[Expectation | None, str]:
-        """Return the entry that excuses this failure, and a complaint about its absence."""
+Run = Callable[[Case], tuple[CaseResult, Expectation | None, str]]
+"""Runs a case; returns its result, the entry that excuses a failure, and what is wrong with a case
+that should fail in another way."""
 
 
 class Cases(pytest.Collector):
@@ -39,13 +27,13 @@ class Cases(pytest.Collector):
 
     @classmethod
     def of(
-        cls, session: pytest.Session, cases: Sequence[Case], suite: Suite | None = None
+        cls, session: pytest.Session, cases: Sequence[Case], run: Run | None = None
     ) -> list[CaseItem]:
-        """Return each case as an item, which `suite` runs, and count them as collected."""
+        """Return each case as an item, which `run` runs, and count them as collected."""
         parent = cls.from_parent(session, name=NODE, nodeid=NODE)
         items = [
             CaseItem.from_parent(
-                parent, name=case.id, nodeid=f"{NODE}::{case.id}", case=case, suite=suite
+                parent, name=case.id, nodeid=f"{NODE}::{case.id}", case=case, run=run
             )
             for case in cases
         ]
@@ -61,22 +49,19 @@ class Cases(pytest.Collector):
 class CaseItem(pytest.Item):
     """One case as a test."""
 
-    def __init__(self, *, case: Case, suite: Suite | None, **kwargs: Any) -> None:
+    def __init__(self, *, case: Case, run: Run | None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.case = case
-        self.suite = suite
+        self.run = run
         self.result: CaseResult | None = None
-        for name, value in (
-            ("v2_requirement", case.requirement),
-            ("v2_level", case.level),
-            ("v2_family", case.requirement[0]),
-            ("v2_profile", case.profile),
-        ):
-            self.add_marker(getattr(pytest.mark, name)(value))
-        for name in (case.requirement, case.level, f"family_{case.requirement[0]}"):
-            self.add_marker(getattr(pytest.mark, name))
-        self.add_marker(getattr(pytest.mark, f"profile_{case.profile}"))
-        set_properties(self, case)
+        family = case.requirement[0]
+        self.add_marker(pytest.mark.v2_requirement(case.requirement))
+        self.add_marker(pytest.mark.v2_level(case.level))
+        self.add_marker(pytest.mark.v2_family(family))
+        self.add_marker(pytest.mark.v2_profile(case.profile))
+        for name in (case.requirement, case.level, f"family_{family}", f"profile_{case.profile}"):
+            self.add_marker(name)
+        self._set_properties()
 
     def runtest(self) -> None:
         """Run the case; anything but a pass fails or skips the test with the case's message.
@@ -84,13 +69,11 @@ class CaseItem(pytest.Item):
         What fails as expected is an xfail. What passes against expectation, or fails in another
         way, is a failure.
         """
-        assert self.suite is not None
-        target = self.suite.started.engine.target
-        result = case_result(self.suite.run(self.case), target.profiles, target.mask)
-        self.result = result
-        set_properties(self, self.case, result)
+        assert self.run is not None
+        self.result, entry, complaint = self.run(self.case)
+        result = self.result
+        self._set_properties()
         outcome, message = result.outcome, plain(result.message)
-        entry, complaint = self.suite.expected(result)
         if complaint:
             raise CaseFailed(result, f"{complaint}\n{message}")
         if entry is not None and outcome is not Outcome.NOT_RUN:
@@ -102,6 +85,23 @@ class CaseItem(pytest.Item):
         if outcome in (Outcome.FAIL, Outcome.FLAKY) and result.level in ("MAY", "DISPUTED"):
             pytest.skip(f"{result.level}: {message}")
         raise CaseFailed(result, message)
+
+    def _set_properties(self) -> None:
+        """Set what JUnit XML has of the test: until there is a result, the suite could not judge
+        it.
+        """
+        case, result = self.case, self.result
+        values = {
+            "requirement": case.requirement,
+            "level": result.level if result else case.level,
+            "grade": result.grade if result else case.grade,
+            "basis": catalogue()[case.requirement].basis,
+            "profile": case.profile,
+            "outcome": (result.outcome if result else Outcome.ERROR).value,
+            "message": visible(result.message) if result else "",
+        }
+        others = [pair for pair in self.user_properties if pair[0] not in values]
+        self.user_properties = [*others, *values.items()]
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
         """The case's message and why, without a traceback, which takes long to render."""
@@ -118,5 +118,5 @@ class CaseFailed(Exception):
     """A case that did not pass."""
 
     def __init__(self, case: CaseResult, message: str) -> None:
-        words = f"{case.outcome.upper()} {case.grade} {case.id}"
-        super().__init__(f"{words}\n{message}\nwhy: {case.why}")
+        title = f"{case.outcome.upper()} {case.grade} {case.id}"
+        super().__init__(f"{title}\n{message}\nwhy: {case.why}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import tempfile
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -25,13 +24,13 @@ from v2_conformance.certifying.servers import (
 from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.github import publish
+from v2_conformance.formats.junit import suite_properties
 from v2_conformance.formats.registry import file_names, write_formats
 from v2_conformance.formats.text.terminal import problem_lines, summary_lines
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.survival import passed_again
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.pytest_plugin.items import CaseItem, Cases
-from v2_conformance.pytest_plugin.junit import add_suite_properties
 from v2_conformance.pytest_plugin.options import target_of
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations.known import (
@@ -42,6 +41,7 @@ from v2_conformance.report.expectations.known import (
 )
 from v2_conformance.report.files import as_json
 from v2_conformance.report.folder_lock import sole_run
+from v2_conformance.report.recording.results import case_result
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.running import ExtensionWatch, in_order
@@ -91,7 +91,6 @@ class SessionHooks:
         self._observations = Observations()
         self._chosen: set[str] = set()  # by xdist's workers
         self._interrupted = False
-        self._froze = False
         self._out_of_time = False
         self._failed_at_first: dict[str, Verdict] = {}
         self._resources = ExitStack()
@@ -102,16 +101,19 @@ class SessionHooks:
         assert self._started is not None
         return self._started
 
-    def run(self, case: Case) -> Result:
-        """Run one case.
+    def run(self, case: Case) -> tuple[CaseResult, Expectation | None, str]:
+        """Run one case: see `Run`.
 
         A case about all exchanges is judged by what was seen of the others. A case that another
         plugin runs again, because it failed, is flaky if it passes then.
         """
-        result = self._run(case)
-        self._observations.add(result.seen())
-        first = self._failed_at_first.setdefault(case.id, result.verdict)
-        return replace(result, verdict=passed_again(result.verdict, first))
+        found = self._run(case)
+        self._observations.add(found.seen())
+        first = self._failed_at_first.setdefault(case.id, found.verdict)
+        found = replace(found, verdict=passed_again(found.verdict, first))
+        target = self.started.engine.target
+        result = case_result(found, target.profiles, target.mask)
+        return result, self._expected.excuse(result, today()), self._expected.complaint(result)
 
     def _run(self, case: Case) -> Result:
         engine, watch = self.started.engine, self._watch
@@ -132,7 +134,10 @@ class SessionHooks:
             plan = plan_of(large=given("--v2-large"))
             if given("--v2-expect"):
                 self._expected = load_expectations(given("--v2-expect"))
-            folder = self._folder()
+            # Without a folder of the user's, the verdict is still for pytest's own reports.
+            folder = self._report_dir or Path(
+                self._resources.enter_context(tempfile.TemporaryDirectory(prefix="v2-conformance-"))
+            )
             self._resources.enter_context(sole_run(folder))
             target = seeded(
                 target_of(self._config),
@@ -154,15 +159,6 @@ class SessionHooks:
         except ConformanceError as error:
             raise pytest.UsageError(f"v2-conformance: {error}") from None
 
-    def _folder(self) -> Path:
-        """Return where the record is. Without a folder of the user's, the verdict is still for
-        pytest's own reports.
-        """
-        if self._report_dir is not None:
-            return self._report_dir
-        made = tempfile.TemporaryDirectory(prefix="v2-conformance-")
-        return Path(self._resources.enter_context(made))
-
     def pytest_report_header(self) -> str:
         """Return how long the run may take."""
         seed, limit = self.started.engine.target.seed, in_words(self.started.limit_s)
@@ -175,17 +171,14 @@ class SessionHooks:
         items.extend(self._items(session))
 
     def _items(self, session: pytest.Session) -> list[CaseItem]:
-        return Cases.of(session, in_order(self.started.plan.chosen, self._watch), self)
+        return Cases.of(session, in_order(self.started.plan.chosen, self._watch), self.run)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Put what is observed of all exchanges last, whatever order other plugins want."""
-        session.items.sort(key=_is_observed)
-        # Items and cases stay to the end: later searches for garbage need not go through them.
-        if not gc.get_freeze_count():  # else somebody else has done it, and wants it to last
-            gc.collect()
-            gc.freeze()
-            self._froze = True
+        session.items.sort(
+            key=lambda item: isinstance(item, CaseItem) and isinstance(item.case, ObservedCase)
+        )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
@@ -228,8 +221,6 @@ class SessionHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the reports, before pytest's own reports ask for the verdict."""
-        if self._froze:
-            gc.unfreeze()
         if self._started is None:
             return
         self._started.engine.close()
@@ -244,13 +235,8 @@ class SessionHooks:
             write_formats(record.directory, self.report)
         add_suite_properties(self._config, self.report)
 
-    def expected(self, case: CaseResult) -> tuple[Expectation | None, str]:
-        """The entry that excuses the case's failure, and what is wrong with a case that should fail
-        in that way and does not."""
-        return self._expected.excuse(case, today()), self._expected.complaint(case)
-
     def _judgement(self) -> Judgement | None:
-        """Return what came beside what was expected; None without expectations."""
+        """Compare the results with the expected ones; None without expectations."""
         if self._started is None or self._expected is NO_EXPECTATIONS:
             return None
         ids = {case.id: case.requirement for case in self._started.plan.planned}
@@ -276,5 +262,9 @@ class SessionHooks:
             publish(self.report, folder, terminalreporter.write_line)
 
 
-def _is_observed(item: pytest.Item) -> bool:
-    return isinstance(item, CaseItem) and isinstance(item.case, ObservedCase)
+def add_suite_properties(config: pytest.Config, report: Report) -> None:
+    """Add the run's verdict and what it is about to pytest's JUnit XML, if one is written."""
+    for plugin in config.pluginmanager.get_plugins():
+        if hasattr(plugin, "add_global_property"):
+            for name, value in suite_properties(report).items():
+                plugin.add_global_property(name, value)
