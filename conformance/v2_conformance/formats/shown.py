@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
@@ -89,8 +88,7 @@ class Run(NamedTuple):
 class Part(msgspec.Struct, frozen=True):
     """A section of a message with `size` bytes: its title, and the text of what is shown of it.
 
-    `look` is the section's kind, for a blob with one of five numbers in turn. `sha256` is the
-    digest of the whole content if bytes of it are left out.
+    `look` is the section's kind, for a blob with one of five numbers in turn.
     """
 
     title: str
@@ -98,7 +96,6 @@ class Part(msgspec.Struct, frozen=True):
     size: int
     is_text: bool = False
     runs: tuple[Run, ...] = ()
-    sha256: str = ""
 
     @property
     def text(self) -> str:
@@ -380,14 +377,12 @@ def _part(section: Section, look: str, limits: Limits, wrong: Mark | None) -> Pa
         inside = wrong if wrong and start <= wrong.start < end else None
         runs += (_text_runs if is_text else _hex_runs)(section, start, end, inside)
         at = end
-    folded = any(run.look == "left-out" for run in runs)
     return Part(
         title=_title(section),
         look=look,
         size=section.end - section.start,
         is_text=is_text,
         runs=tuple(run for run in runs if run.text),
-        sha256=sha256(section.data).hexdigest() if folded else "",
     )
 
 

@@ -32,7 +32,6 @@ const Exchanges = (() => {
     lines.tabIndex = 0;
     return [
       made("h6", "k-" + one.look, one.title), one.runs.length && lines,
-      one.sha256 && made("p", "hash", "SHA-256 of the whole: ", made("code", "", one.sha256)),
     ];
   }
 

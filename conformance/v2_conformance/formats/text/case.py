@@ -165,8 +165,6 @@ def _part(part: Part, hint: str) -> Iterator[Text]:
     yield from _cut(Text(_in_ascii(part.title), style=f"{style} bold"))
     pieces = ((_words(run, hint), _LOOKS.get(run.look, style)) for run in part.runs)
     yield from _cut(Text.assemble(*pieces))
-    if part.sha256:
-        yield from _cut(Text(f"SHA-256 of the whole:\n{part.sha256}", style="dim"))
 
 
 def _words(run: Run, hint: str) -> str:

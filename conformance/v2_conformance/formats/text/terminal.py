@@ -29,7 +29,7 @@ from v2_conformance.report.words import (
 )
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.models import ROLE
-from v2_conformance.suite.outcomes import FAILED, Outcome
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue, families
 from v2_conformance.terminal_safe_text import columns, plain, wrapped
 
@@ -69,7 +69,7 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
 def _notes(report: Report) -> Iterator[str]:
     """Yield what else the cases show, and what they do not."""
     verdict, target = report.verdict, report.target
-    disputed = report.of(Outcome.DISPUTED)
+    disputed = list(report.of(Outcome.DISPUTED))
     for row in report.requirements:
         if row.outcome is Outcome.DISPUTED:
             messages = {case.message for case in disputed if case.requirement == row.id}
@@ -99,19 +99,7 @@ def gate_lines(report: Report, gate: Gate) -> list[str]:
     asked = "--strict" if gate.strict else f"--require {gate.require}"
     met = "met" if gate.is_open_for(report) else "not met"
     by = "" if is_whole(report) else f" by the {counted(len(report.cases), 'case')} that ran"
-    return wrapped(f"{asked}: {met}{by}{_beyond(report, gate)}", "  ")
-
-
-def _beyond(report: Report, gate: Gate) -> str:
-    """Return which failed MUST requirements are not part of what an open gate requires."""
-    if not gate.is_open_for(report):
-        return ""
-    failed = (case for case in report.cases if case.level == "MUST" and case.outcome in FAILED)
-    names = dict.fromkeys(case.requirement for case in failed if not gate.counts(case))
-    if not names:
-        return ""
-    listed = f"{' '.join([*names][:_SHOWN])}{' …' if len(names) > _SHOWN else ''}"
-    return f" (not --require robust, because of {listed}; the exit code is 0)"
+    return wrapped(f"{asked}: {met}{by}", "  ")
 
 
 def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
