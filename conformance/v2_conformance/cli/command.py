@@ -103,8 +103,8 @@ class CommandGroup(Command, click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command, None if there is none of this name."""
         place = self._places.get(cmd_name)
-        found: click.Command | None = None if place is None else loaded(place)
-        return found
+        loaded_command: click.Command | None = None if place is None else loaded(place)
+        return loaded_command
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options and the commands."""

@@ -67,7 +67,7 @@ class ReplayOptions(SendingOptions):
 def replay(options: ReplayOptions) -> int:
     """Send what failed in a report again, and say whether it is fixed.
 
-    Sends only the cases that failed, judges the answers anew and prints a line for each: fixed, or
+    Sends only the cases that failed, judges the new answers and prints a line for each: fixed, or
     still failing and why. Writes no report: only a whole run has a verdict.
     """
     from v2_conformance.certifying.progress import warnings_about_secrets

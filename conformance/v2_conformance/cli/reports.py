@@ -45,13 +45,13 @@ def show(report: Path, case: str, full: bool, replay: Path | None) -> int:
     from v2_conformance.terminal_safe_text import WIDTH
 
     document = load_report(report)
-    found = find(document, case)
+    chosen = find(document, case)
     if replay is not None:
-        print(write_replay(document, found, replay))
+        print(write_replay(document, chosen, replay))
         return 0
     colors = None if os.environ.get("NO_COLOR") else "auto"
     console = Console(color_system=colors, width=WIDTH, highlight=False)  # type: ignore[arg-type]
-    for line in lines(document, found, path=str(report), full=full):
+    for line in lines(document, chosen, path=str(report), full=full):
         console.print(line, soft_wrap=True)
     return 0
 
@@ -128,17 +128,17 @@ def diff(old: Path, new: Path, markdown: bool, strict: bool, exit_zero: bool) ->
 
     newer = load_report(new)
     try:
-        found = diff_reports(load_report(old), newer)
+        changes = diff_reports(load_report(old), newer)
     except ReportFormatError as error:
         print(f"nothing to compare with: {plain(str(error))}")
         return 0
-    for line in (as_markdown if markdown else as_text)(found):
+    for line in (as_markdown if markdown else as_text)(changes):
         print(line)
     if exit_zero:
         return 0
-    if found.broken(strict=strict):
+    if changes.broken(strict=strict):
         return 1
-    return 0 if found.complete else UnreachableError.exit_code
+    return 0 if changes.complete else UnreachableError.exit_code
 
 
 @command(
@@ -188,7 +188,7 @@ def verify(report: Path) -> int:
     from v2_conformance.suite.library import every_case
     from v2_conformance.verifying import verification
 
-    found = verification.verify(report, every_case())
-    for line in verification_lines(found):
+    result = verification.verify(report, every_case())
+    for line in verification_lines(result):
         print(line)
-    return found.exit_code
+    return result.exit_code

@@ -76,18 +76,18 @@ def init(options: InitOptions) -> int:
         raise UsageError(f"{output} already exists: name another --output, or remove it")
     tested = target_of(options)
     with masked_errors(tested.mask):
-        found = match_models(tested, options.models)
-    text = tested.mask.text(_file_text(found, tested.public_url, options))
+        matched = match_models(tested, options.models)
+    text = tested.mask.text(_file_text(matched, tested.public_url, options))
     tested.mask.check(text, str(output))
     write_atomically(output, text)
-    all_roles = {**found.present, **found.absent}
+    all_roles = {**matched.present, **matched.absent}
     command = f"{PROGRAM} run --target {output}"
-    lines = [f"{output}: models for {len(found.present)} of {len(all_roles)} roles"]
-    if found.present:
-        lines += [f"not found: {role}: {why}" for role, why in found.absent.items()]
-    if not found.listed and not options.models:
+    lines = [f"{output}: models for {len(matched.present)} of {len(all_roles)} roles"]
+    if matched.present:
+        lines += [f"not found: {role}: {why}" for role, why in matched.absent.items()]
+    if not matched.listed and not options.models:
         lines.append("the server lists no models: name yours with --model")
-    if found.present:
+    if matched.present:
         lines.append(f"next: {command}")
     else:
         lines.append(
@@ -109,7 +109,7 @@ target = CommandGroup(
 )
 
 
-def _file_text(found: Matched, url: str, options: InitOptions) -> str:
+def _file_text(matched: Matched, url: str, options: InitOptions) -> str:
     """Return the target file in YAML. Text from the server is quoted, or printable in a comment."""
     import yaml
 
@@ -117,16 +117,16 @@ def _file_text(found: Matched, url: str, options: InitOptions) -> str:
     from v2_conformance.suite.causes.base import printable
 
     document: dict[str, Any] = {"url": url, **_access(options), "models": {}}
-    for role, binding in found.present.items():
+    for role, binding in matched.present.items():
         name = unquote(binding.model)
         names = {key: list(tensors) for key, tensors in tensors_differ(binding)}
         document["models"][role] = {"model": name, **names} if names else name
     body = yaml.safe_dump(document, sort_keys=False, width=10_000)
     head = [
-        f"{PROGRAM} target init wrote this file for {printable(found.server, 100)}.",
+        f"{PROGRAM} target init wrote this file for {printable(matched.server, 100)}.",
         "`profiles` and `unsupported` are claims that only you can make: see docs/targets.md.",
     ]
-    tail = [f"no model for {role}: {printable(why, 300)}" for role, why in found.absent.items()]
+    tail = [f"no model for {role}: {printable(why, 300)}" for role, why in matched.absent.items()]
     lines = [*(_COMMENT + line for line in head), body.rstrip()]
     return "\n".join([*lines, *(_COMMENT + line for line in tail), ""])
 

@@ -43,11 +43,11 @@ def endpoint(report: Report) -> str:
 
 def svg(report: Report) -> str:
     """The badge as a drawing that loads nothing; its title names server, profiles and date."""
-    found = standing(report)
-    message, color = _message(report, found)
+    stands = standing(report)
+    message, color = _message(report, stands)
     left, right = _width(LABEL), _width(message)
     about = (
-        f"{LABEL}: {found.words} ({claimed(report)}, "
+        f"{LABEL}: {stands.words} ({claimed(report)}, "
         f"{report.started[:10]}, {report.suite.in_words})"
     )
     about = escape(short(visible(about), 400))
@@ -64,15 +64,15 @@ def svg(report: Report) -> str:
     )
 
 
-def _message(report: Report, found: Standing) -> tuple[str, str]:
+def _message(report: Report, stands: Standing) -> tuple[str, str]:
     """The verdict and, if it certifies something, what and by which catalogue; and its color."""
-    verdict, color = report.verdict, _COLORS[found.tone]
+    verdict, color = report.verdict, _COLORS[stands.tone]
     words = priced(report)
-    if not (verdict.conformant or verdict.consistent) or found.words == INCOMPLETE:
+    if not (verdict.conformant or verdict.consistent) or stands.words == INCOMPLETE:
         return words, color
     release = ".".join(report.suite.catalogue_version.split(".")[:2])
     about = f" (catalogue {short(visible(release), _SHORT)})" if release else ""
-    of = ":" if words == found.words else "; of"
+    of = ":" if words == stands.words else "; of"
     return f"{words}{of} {short(visible(claim(report)), _LONGEST)}{about}", color
 
 

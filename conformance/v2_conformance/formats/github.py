@@ -63,18 +63,18 @@ def inert(text: str) -> str:
 
 def markdown(report: Report, directory: Path | None = None) -> str:
     """The summary in Markdown: what the terminal says of a run."""
-    found = standing(report)
+    stands = standing(report)
     causes = shown_causes(report)
     about = (claimed(report), report.suite.version, report.suite.catalogue, report.started)
     claim, version, catalogue, started = (inert(short(text, _ABOUT)) for text in about)
     lines = [
-        f"### {found.sign} V2 binary tensor data: {priced(report)}",
+        f"### {stands.sign} V2 binary tensor data: {priced(report)}",
         "",
         f"{claim}; v2-conformance {version}, catalogue {catalogue}, {started}",
         "",
     ]
-    if found.left_out or not report.complete:
-        lines += [f"{found.left_out} planned cases did not run, so there is no verdict.", ""]
+    if stands.left_out or not report.complete:
+        lines += [f"{stands.left_out} planned cases did not run, so there is no verdict.", ""]
     lines += [f"**{_clip(must_words(report, causes))}**", ""]
     if causes:
         lines += [_clip(headline(causes)), "", *_list("1. ", map(_cause, causes), "causes"), ""]

@@ -61,7 +61,7 @@ class HeatRow(NamedTuple):
 def by_grade(rows: Sequence[RequirementResult]) -> dict[str, Counter[Outcome]]:
     """Return for each grade that some requirement has how many have which outcome."""
     counts = {one: Counter(row.outcome for row in rows if row.grade == one) for one in GRADES}
-    return {grade: found for grade, found in counts.items() if found}
+    return {grade: outcomes for grade, outcomes in counts.items() if outcomes}
 
 
 def heat(requirements: Iterable[RequirementResult]) -> list[HeatRow]:

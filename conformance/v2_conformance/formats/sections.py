@@ -205,10 +205,10 @@ def _ranges(
 
 def _document(body: bytes) -> tuple[Mapping[str, Any] | None, int]:
     """The JSON object at the body's start, and where it ends, with any white space after it."""
-    found = json_object(body[:_LONGEST_JSON], strict=False)
-    if found is None:
+    parsed = json_object(body[:_LONGEST_JSON], strict=False)
+    if parsed is None:
         return None, 0
-    document, end = found
+    document, end = parsed
     ends = len(body) <= _LONGEST_JSON and not body[end:].strip(_BLANK)
     return document, len(body) if ends else end
 

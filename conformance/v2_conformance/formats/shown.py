@@ -133,8 +133,9 @@ class ShownExchange(msgspec.Struct, frozen=True):
 class Shown(msgspec.Struct, frozen=True):
     """A case, as it is shown once somebody looks at it.
 
-    `difference` says where the first wrong element is, what was expected and what came. `client` is
-    what a client answered to its tasks, `survival` what known-good requests after the case showed.
+    `difference` says where the first wrong element is, what was expected and what was received.
+    `client` is what a client answered to its tasks, `survival` what known-good requests after the
+    case showed.
     """
 
     difference: tuple[str, ...] = ()
@@ -200,17 +201,17 @@ def hexdump(data: bytes, base: int = 0) -> str:
     )
 
 
-def _difference(found: FirstDifference | None) -> Iterator[str]:
-    if found is None:
+def _difference(first: FirstDifference | None) -> Iterator[str]:
+    if first is None:
         return
-    at = found.body_offset
+    at = first.body_offset
     place = "in binary form; the server sent JSON" if at is None else f"byte {at} of the body"
     yield _bounded(
-        f"output {found.output} {found.datatype}, element {found.element}, byte {found.offset} of "
+        f"output {first.output} {first.datatype}, element {first.element}, byte {first.offset} of "
         f"its blob, {place}"
     )
-    yield _bounded(f"expected: {found.expected or 'nothing'} ({found.expected_value})")
-    yield _bounded(f"got: {found.got or 'nothing'} ({found.got_value})")
+    yield _bounded(f"expected: {first.expected or 'nothing'} ({first.expected_value})")
+    yield _bounded(f"got: {first.got or 'nothing'} ({first.got_value})")
 
 
 def _survival(case: CaseResult) -> str:
@@ -233,16 +234,16 @@ def _survival(case: CaseResult) -> str:
 
 def client_lines(case: CaseResult) -> list[str]:
     """A line for each request of a scenario, and how the client ended; none for other cases."""
-    said = case.heard
-    if said is None:
+    message = case.heard
+    if message is None:
         return []
-    several = len(said.lines) > 1
+    several = len(message.lines) > 1
     lines = [
         f"request {number}: {words}" if several else words
-        for number, line in enumerate(said.lines, 1)
+        for number, line in enumerate(message.lines, 1)
         for words in _client_line(line)
     ]
-    words = (" ".join(line.split()) for line in (*lines, *_client_end(said)))
+    words = (" ".join(line.split()) for line in (*lines, *_client_end(message)))
     return [visible(short(line, _CLIENTS_LINE)) for line in words]
 
 
@@ -259,23 +260,24 @@ def _client_line(line: Line) -> Iterator[str]:
         yield "no outputs"
 
 
-def _client_end(said: Said) -> Iterator[str]:
-    if said.garbage is not None:
-        yield f"then an invalid line: {said.garbage}"
-    if said.ended == "timeout":
-        yield f"did not end within {said.seconds:g} s"
-    elif said.ended == "flood":
+def _client_end(message: Said) -> Iterator[str]:
+    if message.garbage is not None:
+        yield f"then an invalid line: {message.garbage}"
+    if message.ended == "timeout":
+        yield f"did not end within {message.seconds:g} s"
+    elif message.ended == "flood":
         yield "printed too much"
-    elif said.ended == "unsaid":
+    elif message.ended == "unsaid":
         yield "nothing"
-    elif said.exit:
-        yield f"exit code {said.exit}" if said.exit > 0 else f"ended by signal {-said.exit}"
-    if said.stderr and (said.exit or said.ended != "exit"):
-        yield f"standard error: {said.stderr}"
+    elif message.exit:
+        code = message.exit
+        yield f"exit code {code}" if code > 0 else f"ended by signal {-code}"
+    if message.stderr and (message.exit or message.ended != "exit"):
+        yield f"standard error: {message.stderr}"
 
 
 def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExchange:
-    """Return an exchange with marks in what the server, or the client, said wrongly."""
+    """Return an exchange with marks in what the server, or the client, sent wrongly."""
     of_client = case.said is not None
     judged = exchange.purpose.own and case.outcome in FAILED
     difference = None if of_client else case.difference

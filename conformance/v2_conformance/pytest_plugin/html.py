@@ -79,14 +79,14 @@ class Page:
 
 def verdict_html(report: Report) -> str:
     """The verdict and what blocks it, escaped."""
-    found = standing(report)
+    stands = standing(report)
     reasons = report.verdict.reasons
     items = [f"<li>{escape(visible(short(r, _LONGEST)))}</li>" for r in reasons[:_REASONS]]
     if len(reasons) > _REASONS:
         items.append(f"<li>and {len(reasons) - _REASONS} more</li>")
     about = claimed(report)
     return (
-        f'<div class="verdict o-{found.tone}"><span class="sign" aria-hidden="true">{found.sign}'
+        f'<div class="verdict o-{stands.tone}"><span class="sign" aria-hidden="true">{stands.sign}'
         f"</span><div><strong>V2 binary tensors: {priced(report)}</strong>"
         f"<p>{escape(visible(short(about, 2 * _LONGEST)))}, catalogue "
         f"{escape(visible(short(report.suite.catalogue, _LONGEST)))}</p>"
@@ -97,8 +97,8 @@ def verdict_html(report: Report) -> str:
 
 def wire_log(case: CaseResult) -> str:
     """A case's exchanges as text, not escaped: of what passed, only the start of each section."""
-    found = shown(case, BRIEF if case.outcome is Outcome.PASS else FULL, BRIEF)
-    lines = "\n".join(line.plain for line in exchange_lines(found))
+    view = shown(case, BRIEF if case.outcome is Outcome.PASS else FULL, BRIEF)
+    lines = "\n".join(line.plain for line in exchange_lines(view))
     return short(lines.strip() or "nothing was sent", _ROW_CHARS)
 
 

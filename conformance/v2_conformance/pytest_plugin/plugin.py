@@ -67,8 +67,8 @@ def v2_bench(request: pytest.FixtureRequest) -> Iterator[Any]:
 
     It is judged when the test ends. The marker v2_scenario chooses scenarios.
     """
-    found = elsewhere("bench")
-    with found.bench_of(request.param) as bench:
+    fixture = elsewhere("bench")
+    with fixture.bench_of(request.param) as bench:
         yield bench
         result = bench.result()
-    found.judge(result, partial(pytest.fail, pytrace=False), pytest.skip)
+    fixture.judge(result, partial(pytest.fail, pytrace=False), pytest.skip)

@@ -107,13 +107,14 @@ class SessionHooks:
         A case about all exchanges is judged by what was seen of the others. A case that another
         plugin runs again, because it failed, is flaky if it passes then.
         """
-        found = self._run(case)
-        self._observations.add(found.seen())
-        first = self._failed_at_first.setdefault(case.id, found.verdict)
-        found = replace(found, verdict=passed_again(found.verdict, first))
+        result = self._run(case)
+        self._observations.add(result.seen())
+        first = self._failed_at_first.setdefault(case.id, result.verdict)
+        result = replace(result, verdict=passed_again(result.verdict, first))
         target = self.started.engine.target
-        result = case_result(found, target.profiles, target.mask)
-        return result, self._expected.excuse(result, today()), self._expected.complaint(result)
+        recorded = case_result(result, target.profiles, target.mask)
+        excuse = self._expected.excuse(recorded, today())
+        return recorded, excuse, self._expected.complaint(recorded)
 
     def _run(self, case: Case) -> Result:
         engine, watch = self.started.engine, self._watch

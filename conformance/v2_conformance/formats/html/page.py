@@ -51,7 +51,7 @@ from v2_conformance.visible_text import short
 _PAGE_BYTES = 1_950_000
 # So few failures are opened from the start.
 _OPEN = 3
-# So many of a requirement's failures are named beside it.
+# So many of a requirement's failures are named with it.
 _TROUBLES = 5
 _CAUSES = 50
 # So many reasons and warnings are shown before the rest is folded.
@@ -119,7 +119,7 @@ def _template() -> Template:
 
 
 class RequirementRow(NamedTuple):
-    """A requirement at the grade at which it does not hold, with what the run found: its `number`
+    """A requirement at the grade at which it does not hold, with its results: the `number`
     of cases, those that need a look, what a user loses if it fails, and all grades of its cases."""
 
     id: str
@@ -136,7 +136,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
     """Return what the template prints."""
     counts = Counter(case.outcome for case in report.cases)
     rows = _rows(report)
-    found, moment = standing(report), report.moment
+    stands, moment = standing(report), report.moment
     causes = shown_causes(report)
     levels = by_level(report)
     explained = _EXPLAINED if report.target.client is None else _EXPLAINED_OF_A_CLIENT
@@ -144,13 +144,13 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
     return {
         "report": report,
         "server": report.target.server,
-        "words": found.words,
+        "words": stands.words,
         "incomplete": INCOMPLETE,
         "untested": NOTHING_TESTED,
         "claim": claim(report),
-        "explained": explained[found.words],
-        "tone": found.tone,
-        "sign": found.sign,
+        "explained": explained[stands.words],
+        "tone": stands.tone,
+        "sign": stands.sign,
         "started": f"{moment:%Y-%m-%d %H:%M UTC}" if moment else report.started,
         "duration": _duration(report.duration_s),
         "claims": claims(report),

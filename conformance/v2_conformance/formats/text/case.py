@@ -43,20 +43,20 @@ def find(report: Report, wanted: str) -> CaseResult:
     exact = report.case(wanted)
     if exact is not None:
         return exact
-    found = [c for c in report.cases if c.requirement == wanted or matches(c.id, wanted)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+    matching = [c for c in report.cases if c.requirement == wanted or matches(c.id, wanted)]
+    if len(matching) == 1:
+        return matching[0]
+    if not matching:
         known = dict.fromkeys(name for c in report.cases for name in (c.id, c.requirement))
         containing = [name for name in known if wanted.casefold() in name.casefold()]
         names = dict.fromkeys([*closest(wanted[:_SHORT_ID], known), *containing])
         similar = [plain(name[:_SHORT_ID]) for name in names][:_MOST_SIMILAR]
         hint = question(similar, "report.html lists its cases")
         raise UsageError(f"the report has no case {plain(wanted)}: {hint}")
-    found.sort(key=lambda case: WORST_FIRST.index(case.outcome))
-    listed = [f"{plain(case.id[:_SHORT_ID])} ({case.outcome})" for case in found[:_MOST_MATCHES]]
-    more = f", and {len(found) - _MOST_MATCHES} more" if len(found) > _MOST_MATCHES else ""
-    raise UsageError(f"{plain(wanted)} matches {len(found)} cases: {', '.join(listed)}{more}")
+    matching.sort(key=lambda case: WORST_FIRST.index(case.outcome))
+    listed = [f"{plain(case.id[:_SHORT_ID])} ({case.outcome})" for case in matching[:_MOST_MATCHES]]
+    more = f", and {len(matching) - _MOST_MATCHES} more" if len(matching) > _MOST_MATCHES else ""
+    raise UsageError(f"{plain(wanted)} matches {len(matching)} cases: {', '.join(listed)}{more}")
 
 
 def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) -> Iterator[Text]:
@@ -73,24 +73,24 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
         yield text
     yield from _paragraph("Outcome", case.message or case.outcome.words)
     limits = WHOLE if full else _LIMITS
-    found = shown(case, limits, limits)
-    if found.difference:
-        where, *sides = found.difference
+    view = shown(case, limits, limits)
+    if view.difference:
+        where, *sides = view.difference
         yield from _paragraph("First difference", where)
         for side, style in zip(sides, ("green", "red"), strict=True):
             yield from _wrapped(side, style)
-    if found.client:
+    if view.client:
         yield from _paragraph("What the client said", "")
-        for words in found.client:
+        for words in view.client:
             yield from _wrapped(_in_ascii(words))
-    if found.survival:
-        yield from _paragraph("Known-good requests", found.survival)
+    if view.survival:
+        yield from _paragraph("Known-good requests", view.survival)
     yield from _paragraph("Why this case", case.why)
     yield from _requirement(report, case)
     if case.cite:
         yield from _paragraph("Allowed by", "")
         yield from _cited(case.cite)
-    yield from exchange_lines(found, "; --full shows them")
+    yield from exchange_lines(view, "; --full shows them")
     if report.target.client is not None:
         command = replay_command(report, case)
         if command:
@@ -102,11 +102,11 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
         yield Text("  " + show_command(path, case.id))
 
 
-def exchange_lines(found: Shown, hint: str = "") -> Iterator[Text]:
+def exchange_lines(view: Shown, hint: str = "") -> Iterator[Text]:
     """The lines of all exchanges. `hint` says how to see what is left out."""
-    for number, exchange in enumerate(found.exchanges, 1):
+    for number, exchange in enumerate(view.exchanges, 1):
         title = f": {_in_ascii(exchange.title)}" if exchange.title else ""
-        heading = f"Exchange {number} of {len(found.exchanges)}{title}"
+        heading = f"Exchange {number} of {len(view.exchanges)}{title}"
         yield from _paragraph(heading, _in_ascii(exchange.facts))
         for message in exchange.messages:
             yield Text(f"  {_in_ascii(message.title)}", style="bold")

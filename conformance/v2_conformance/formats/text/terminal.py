@@ -163,13 +163,13 @@ def _table(report: Report) -> list[str]:
 
 
 def _cautions(report: Report) -> list[str]:
-    found = cautions(report)
-    if not found:
+    doubts = cautions(report)
+    if not doubts:
         return []
     lines = [f"{TITLE.lower()}:"]
-    for caution in found[:_SHOWN]:
+    for caution in doubts[:_SHOWN]:
         lines += wrapped(caution.words, "    ", limit=4, first="  - ")
-    return [*lines, *_more(len(found) - _SHOWN, "of these, all in the report"), ""]
+    return [*lines, *_more(len(doubts) - _SHOWN, "of these, all in the report"), ""]
 
 
 def _failures(causes: list[ShownCause]) -> list[str]:

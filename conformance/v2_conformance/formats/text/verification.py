@@ -21,40 +21,40 @@ _SHOWN = 20
 _LONGEST = 300
 
 
-def verification_lines(found: Verification) -> list[str]:
+def verification_lines(result: Verification) -> list[str]:
     """Return lines of at most 80 columns; a report's own words are printable ASCII in them."""
-    report, suite = found.report, found.report.suite
+    report, suite = result.report, result.report.suite
     tested = report.target.url
     if report.target.client is not None:
         tested = f"the client {printable(server_name(report), 80)}"
-    title = f"{found.path.name}: {tested}, {report.started}, made by {suite.in_words}"
+    title = f"{result.path.name}: {tested}, {report.started}, made by {suite.in_words}"
     lines = wrapped(title[:_LONGEST], "  ")
-    if found.foreign:
+    if result.foreign:
         lines += wrapped(
             f"its catalogue asks or expects something else than that of this one, "
             f"{this_suite().in_words}: nothing is judged again",
             "  ",
         )
-    elif found.other_build:
+    elif result.other_build:
         lines += wrapped(_other_build(suite), "  ")
     if not report.complete:
         lines.append("the run is incomplete: it was stopped before its last case")
-    if found.unsealed:
+    if result.unsealed:
         lines.append("a record has no digest, so changes that no judgment depends on go unnoticed")
-    lines += _counts(found)
-    unjudged = [("the report", words) for words in found.unconfirmed]
-    unjudged += [(case.id, case.unjudged) for case in found.cases if case.unjudged]
+    lines += _counts(result)
+    unjudged = [("the report", words) for words in result.unconfirmed]
+    unjudged += [(case.id, case.unjudged) for case in result.cases if case.unjudged]
     lines += _named("not judged again", unjudged)
-    others = [(case.id, case.other_cause) for case in found.cases if case.other_cause]
+    others = [(case.id, case.other_cause) for case in result.cases if case.other_cause]
     lines += _named("same outcome, but for another cause", others)
-    for case in found.cases:
+    for case in result.cases:
         if case.problem:
             text = f"DIFFERS {case.id}: recorded as {case.recorded.words}; {case.problem}"
             lines += wrapped(text[:_LONGEST], "        ")
-    for edit in found.edits:
+    for edit in result.edits:
         lines += wrapped(f"EDITED  {edit}", "        ")
-    lines += ["", *wrapped(_conclusion(found), "  ")]
-    return [*lines, *wrapped(_WHOSE, "  ")] if found.exit_code == 0 else lines
+    lines += ["", *wrapped(_conclusion(result), "  ")]
+    return [*lines, *wrapped(_WHOSE, "  ")] if result.exit_code == 0 else lines
 
 
 def _other_build(suite: SuiteInfo) -> str:
@@ -66,19 +66,19 @@ def _other_build(suite: SuiteInfo) -> str:
     return f"{note}: everything is judged again, words are not compared"
 
 
-def _counts(found: Verification) -> list[str]:
+def _counts(result: Verification) -> list[str]:
     observed = AllKept | NotKept | NothingObserved
-    cases = found.report.cases
+    cases = result.report.cases
     judged = [
         bool(recorded.exchanges) or isinstance(recorded.cause, observed)
-        for recorded, case in zip(cases, found.cases, strict=False)
+        for recorded, case in zip(cases, result.cases, strict=False)
         if case.unjudged is None
     ]
     text = f"{len(cases)} cases: {sum(judged)} judged again from their recorded bytes"
     if not all(judged):
         text += f", {len(judged) - sum(judged)} not sent"
-    if len(judged) < len(found.cases):
-        text += f", {len(found.cases) - len(judged)} not judged again"
+    if len(judged) < len(result.cases):
+        text += f", {len(result.cases) - len(judged)} not judged again"
     return wrapped(text, "  ")
 
 
@@ -90,24 +90,24 @@ def _named(title: str, entries: Sequence[tuple[str, str]]) -> list[str]:
     return [*lines, f"  … and {left} more"] if left > 0 else lines
 
 
-def _conclusion(found: Verification) -> str:
-    stated, now = found.stated.upper(), found.now.upper()
-    suite = printable(found.report.suite.in_words, 160)
-    if found.exit_code == 0:
+def _conclusion(result: Verification) -> str:
+    stated, now = result.stated.upper(), result.now.upper()
+    suite = printable(result.report.suite.in_words, 160)
+    if result.exit_code == 0:
         return f"the verdict holds: {stated}"
-    if found.exit_code == 2 and found.foreign:
+    if result.exit_code == 2 and result.foreign:
         return (
             f"{stated} cannot be confirmed here, because its catalogue may have other cases; "
             f"verify it with {suite}"
         )
-    if found.exit_code == 2:
+    if result.exit_code == 2:
         return f"{stated} cannot be confirmed: see what could not be shown again above"
-    if found.now in _GOOD:  # what was edited or left out says nothing good of a server
+    if result.now in _GOOD:  # what was edited or left out says nothing good of a server
         words = f"the report does NOT hold: with the problems above it cannot be {stated}"
     elif stated != now:
         words = f"the verdict does NOT hold: {stated} was reported, but the cases amount to {now}"
     else:
         words = f"the report does NOT hold; its cases still amount to {now}, as reported"
-    if found.other_build:
+    if result.other_build:
         words += f"; another build made it, so compare with what {suite} says"
     return words

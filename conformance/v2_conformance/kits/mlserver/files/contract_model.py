@@ -43,13 +43,13 @@ class ContractModel(MLModel):
 
     def tensor(self, payload, spec):
         """The shape of the input that `spec` describes, and its elements in row-major order."""
-        found = [tensor for tensor in payload.inputs if tensor.name == spec.name]
-        if not found:
+        tensors = [tensor for tensor in payload.inputs if tensor.name == spec.name]
+        if not tensors:
             raise InferenceError(f"{self.name} needs the input {spec.name}")
-        shape = found[0].shape
+        shape = tensors[0].shape
         if spec.datatype == "BYTES":
             # The codecs for BYTES lose elements of nested lists; this keeps all of them.
-            array = np.array(found[0].data.root, dtype=object).reshape(shape)
+            array = np.array(tensors[0].data.root, dtype=object).reshape(shape)
         else:
-            array = NumpyCodec.decode_input(found[0])
+            array = NumpyCodec.decode_input(tensors[0])
         return shape, array.ravel().tolist()

@@ -72,10 +72,10 @@ def serve(port, others):
     """Serve until this script is told to end, or a server ends before it was ever ready; return
     the exit code."""
     # Looked up, not imported: importing it starts a lot that is of no use here.
-    found = find_spec("pytriton")
-    if found is None or found.origin is None:
+    spec = find_spec("pytriton")
+    if spec is None or spec.origin is None:
         return f"{sys.executable} has no nvidia-pytriton: install it with its pip"
-    triton = Path(found.origin).parent / "tritonserver"
+    triton = Path(spec.origin).parent / "tritonserver"
     shared_memory = f"v2_conformance_{os.getpid()}_"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="v2-conformance-triton-") as backends:
