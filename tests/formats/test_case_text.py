@@ -123,14 +123,6 @@ def test_the_first_wrong_byte_is_pointed_at() -> None:
     assert int(rows[at - 1][4:10], 16) + (start - 12) // 3 == wrong.difference.body_offset
 
 
-def test_a_word_that_is_no_json_is_named_below_the_json() -> None:
-    answered = v2({"outputs": [{"name": "OUT", "data": [1.0, float("-inf")]}]})
-    text = shown(failing("P9/x", exchange(REQUEST, answered)))
-    above, below = text.split("    ^^ not JSON: -Infinity\n")
-    assert above.endswith("-Infinity]}]}\n")
-    assert below
-
-
 @pytest.mark.parametrize("body_offset", [None, 10**9, 0])
 def test_difference_without_a_byte_is_told_in_words(body_offset: int | None) -> None:
     found = FirstDifference("OUT", "INT32", 4, 18, body_offset, "74750077", "74757677", "1", "2")

@@ -8,8 +8,6 @@ broken, nothing here raises, and no byte is left out. A label helps the reader a
 
 from __future__ import annotations
 
-import json
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
@@ -36,7 +34,6 @@ _MAX_LABEL = 60
 _MAX_INTERIM = 50
 _FOLLOWING = ("second", "third", "fourth")
 _BLANK = b" \t\r\n"
-_STRING_OR_CONSTANT = re.compile(rb'"(?:[^"\\]|\\.)*"|-?Infinity|NaN', re.DOTALL)
 
 Name = Literal["request", "response"]
 Kind = Literal["head", "json", "blob", "slack", "raw"]
@@ -58,14 +55,6 @@ class Section(NamedTuple):
     data: bytes
     base: int
     in_body: bool = False
-
-
-class Mark(NamedTuple):
-    """Bytes `start` to `end` of something, and what is wrong with them."""
-
-    start: int
-    end: int
-    words: str
 
 
 class Message(NamedTuple):
@@ -247,24 +236,3 @@ def _name(entry: Mapping[str, Any]) -> str:
 def _short(text: str) -> str:
     text = on_one_line(text)
     return text if len(text) <= _MAX_LABEL else text[:_MAX_LABEL] + "…"
-
-
-def not_json(data: bytes) -> Mark | None:
-    """Return the first place where `data` is not JSON, None if it is, is cut off, or too long."""
-    if len(data) > _LONGEST_JSON:
-        return None
-    constants: list[str] = []
-    try:
-        text = data.decode()
-        json.loads(text, parse_constant=constants.append)
-    except UnicodeDecodeError as error:
-        return Mark(error.start, error.end, f"not UTF-8 at byte {error.start}")
-    except json.JSONDecodeError as error:
-        at = len(text[: error.pos].encode())
-        return Mark(at, at + 1, f"not JSON: {error.msg}") if at < len(data) else None
-    except (ValueError, RecursionError):  # valid, but beyond what Python reads
-        return None
-    if not constants:
-        return None
-    words = (word for word in _STRING_OR_CONSTANT.finditer(data) if word[0][:1] != b'"')
-    return next(Mark(*word.span(), f"not JSON: {word[0].decode()}") for word in words)

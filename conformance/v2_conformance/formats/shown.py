@@ -14,12 +14,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from v2_conformance.formats.sections import Mark, Name, Section, not_json, read_message
+from v2_conformance.formats.sections import Name, Section, read_message
 from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import FirstDifference
@@ -62,8 +61,13 @@ _CONNECTIONS = {
 }
 
 Look = Literal["", "hex", "wrong", "pointer", "left-out"]
-# Of the pieces that wrong bytes cut a text into.
-_IN_TURN: Sequence[Look] = ("", "wrong") * 3
+
+
+class _Wrong(NamedTuple):
+    """The first wrong byte of a section, and what is wrong with it."""
+
+    place: int
+    words: str
 
 
 class Run(NamedTuple):
@@ -277,10 +281,9 @@ def _client_end(message: Said) -> Iterator[str]:
 
 
 def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExchange:
-    """Return an exchange with marks in what the server, or the client, sent wrongly."""
+    """Return an exchange; the first wrong byte of the case's own response is marked."""
     of_client = case.said is not None
-    judged = exchange.purpose.own and case.outcome in FAILED
-    difference = None if of_client else case.difference
+    marked = exchange.purpose.own and case.outcome in FAILED and not of_client
     notes = []
     if exchange.sent < exchange.request.size:
         share = f"only the first {in_bytes(exchange.sent)} were" if exchange.sent else "nothing was"
@@ -290,8 +293,8 @@ def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExch
         facts=" · ".join(_facts(exchange, of_client)),
         complete=exchange.ending is Ending.COMPLETE,
         messages=(
-            _message("request", exchange, limits, judged and of_client, None, notes),
-            _message("response", exchange, limits, judged and not of_client, difference, ()),
+            _message("request", exchange, limits, None, notes),
+            _message("response", exchange, limits, case.difference if marked else None, ()),
         ),
     )
 
@@ -315,7 +318,6 @@ def _message(
     name: Name,
     exchange: Exchange,
     limits: Limits,
-    judged: bool,
     difference: FirstDifference | None,
     notes: Sequence[str],
 ) -> ShownMessage:
@@ -333,11 +335,10 @@ def _message(
         if look == "blob":
             look = f"blob{blobs % _COLORS}"
             blobs += 1
-        wrong = _wrong(section, difference) if judged else None
+        wrong = _wrong(section, difference)
         parts.append(_part(section, look, limits, wrong))
         if wrong and len(section.data) == parts[-1].size:
-            words = "wrong here" if parts[-1].is_text else "first difference"
-            ticks.append(Tick(section.start + wrong.start, words, "at-difference"))
+            ticks.append(Tick(section.start + wrong.place, "first difference", "at-difference"))
     if cut.header_cut is not None and size:
         words, look = "", "at-cut"
         if cut.json_end is not None:
@@ -355,29 +356,28 @@ def _message(
     )
 
 
-def _wrong(section: Section, difference: FirstDifference | None) -> Mark | None:
-    """Return the first wrong bytes of a section, counted from its start, if it is a blob or should
-    be JSON."""
-    data = section.data
-    if section.kind == "json" or (section.kind == "raw" and data.lstrip()[:1] == b"{"):
-        return not_json(data)
-    if difference is None or difference.body_offset is None or section.kind != "blob":
+def _wrong(section: Section, first: FirstDifference | None) -> _Wrong | None:
+    """Return the first wrong byte, counted from the start of the section, if that is the blob."""
+    if first is None or first.body_offset is None or section.kind != "blob":
         return None
-    at = difference.body_offset - section.base
-    name = on_one_line(difference.output)
-    words = f"first differing byte: element {difference.element} of {name}"
-    return Mark(at, at + 1, words) if 0 <= at < len(data) else None
+    at = first.body_offset - section.base
+    words = f"first differing byte: element {first.element} of {on_one_line(first.output)}"
+    return _Wrong(at, words) if 0 <= at < len(section.data) else None
 
 
-def _part(section: Section, look: str, limits: Limits, wrong: Mark | None) -> Part:
+def _part(section: Section, look: str, limits: Limits, wrong: _Wrong | None) -> Part:
     is_text = _is_text(section)
     runs: list[Run] = []
     at = 0
     for start, end in _spans(section, limits, wrong):
         if start > at:
             runs.append(Run("left-out", f"… {in_bytes(start - at)} left out\n"))
-        inside = wrong if wrong and start <= wrong.start < end else None
-        runs += (_text_runs if is_text else _hex_runs)(section, start, end, inside)
+        if is_text:
+            runs.append(Run("", _text(section, start, end)))
+        elif wrong and start <= wrong.place < end:
+            runs += _marked(section, start, end, wrong)
+        else:
+            runs.append(_rows(section, start, end))
         at = end
     return Part(
         title=_title(section),
@@ -415,9 +415,9 @@ def _is_text(section: Section) -> bool:
     return is_visible(text)
 
 
-def _spans(section: Section, limits: Limits, wrong: Mark | None) -> Iterator[tuple[int, int]]:
+def _spans(section: Section, limits: Limits, wrong: _Wrong | None) -> Iterator[tuple[int, int]]:
     """Yield what is shown of a section: its first and last bytes, and what is around the wrong
-    ones."""
+    one."""
     length = len(section.data)
     first = limits.first_of_text if section.kind in ("head", "json") else limits.first
     if length <= first + limits.last:
@@ -425,7 +425,7 @@ def _spans(section: Section, limits: Limits, wrong: Mark | None) -> Iterator[tup
         return
     ranges = [(0, first), (length - limits.last, length)]
     if wrong:
-        row = wrong.start - wrong.start % _WIDTH
+        row = wrong.place - wrong.place % _WIDTH
         ranges.append((max(0, row - _AROUND[0]), min(length, row + _AROUND[1])))
     start, end = 0, 0
     for begin, stop in sorted(ranges):
@@ -436,42 +436,37 @@ def _spans(section: Section, limits: Limits, wrong: Mark | None) -> Iterator[tup
     yield start, end
 
 
-def _text_runs(section: Section, start: int, end: int, wrong: Mark | None) -> Iterator[Run]:
-    cuts = (start, wrong.start, min(wrong.end, end), end) if wrong else (start, end)
-    *before, last = (_text(section, a, b) for a, b in pairwise(cuts))
-    yield from map(Run, _IN_TURN, (*before, last.rstrip("\n") + "\n"))
-    if wrong:
-        yield Run("pointer", f"▲ {wrong.words}\n")
-
-
 def _text(section: Section, start: int, end: int) -> str:
     data = section.data[start:end]
     if section.kind == "head":
         # A line that ends in LF alone must not look like one that ends in CRLF.
         data = _BARE_LINE_FEED.sub(b"\\\\n\n", data)
-    return visible(data.decode("utf-8", "backslashreplace").replace("\r\n", "\n"))
+    text = visible(data.decode("utf-8", "backslashreplace").replace("\r\n", "\n"))
+    return text.rstrip("\n") + "\n"
 
 
-def _hex_runs(section: Section, start: int, end: int, wrong: Mark | None) -> Iterator[Run]:
-    def rows(first: int, last: int) -> Run:
-        digits = section.data[first:last].hex()
-        return Run("hex", f"{section.base + first:x} {digits}" if digits else "")
+def _rows(section: Section, start: int, end: int) -> Run:
+    digits = section.data[start:end].hex()
+    return Run("hex", f"{section.base + start:x} {digits}" if digits else "")
 
-    if wrong is None:
-        yield rows(start, end)
-        return
-    row = wrong.start - (wrong.start - start) % _WIDTH
+
+def _marked(section: Section, start: int, end: int, wrong: _Wrong) -> Iterator[Run]:
+    """Yield rows of a hexdump, with the wrong byte marked twice in its row: in digits and sign."""
+    row = wrong.place - (wrong.place - start) % _WIDTH
     after = min(row + _WIDTH, end)
-    line = rows(row, after).lines
-    digits = line.index("  ") + 2 + 3 * (wrong.start - row)
-    sign = line.index("  ") + 51 + wrong.start - row
-    cuts = pairwise((0, digits, digits + 2, sign, sign + 1, len(line)))
+    line = _rows(section, row, after).lines
+    digits = line.index("  ") + 2 + 3 * (wrong.place - row)
+    sign = line.index("  ") + 51 + wrong.place - row
     before = len(wrong.words) < digits
     words = f"{wrong.words + ' ▲':>{digits + 1}}" if before else f"{'':{digits}}▲ {wrong.words}"
-    yield rows(start, row)
-    yield from map(Run, _IN_TURN, (line[a:b] for a, b in cuts))
+    yield _rows(section, start, row)
+    yield Run("", line[:digits])
+    yield Run("wrong", line[digits : digits + 2])
+    yield Run("", line[digits + 2 : sign])
+    yield Run("wrong", line[sign])
+    yield Run("", line[sign + 1 :])
     yield Run("pointer", words + "\n")
-    yield rows(after, end)
+    yield _rows(section, after, end)
 
 
 def _bounded(text: str) -> str:
