@@ -239,7 +239,6 @@ def _learned_again(target: Target, relations: Relations) -> LearnedServer:
 
 
 def _plan_of(learned: LearnedServer, report: Report) -> dict[str, Case]:
-    """Return the cases for models as they were learned just now."""
     suite = [case for case in every_case() if not case.of_clients]
     models = [one.learned for one in learned.models]
     wanted = asked_for(suite, large=report.selection.large)

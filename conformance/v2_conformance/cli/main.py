@@ -173,7 +173,6 @@ def _complain(message: str, code: int) -> int:
 
 
 def _problem(error: click.UsageError) -> str:
-    """Return what is wrong with the call, and what to do, in one line."""
     if error.ctx is None:
         return _as_clause(error.format_message())
     see = f"see `{error.ctx.command_path} --help`"
@@ -198,12 +197,10 @@ def _meant(option: str, context: click.Context) -> list[str]:
 
 
 def _as_clause(message: str) -> str:
-    """Return a sentence in the form that follows a colon."""
     return message[:1].lower() + message[1:].rstrip(".")
 
 
 def _name(param: click.Parameter) -> str:
-    """Return an option's long name, or an argument's as the usage line has it."""
     if isinstance(param, click.Option):
         return max(param.opts, key=len)
     return param.human_readable_name.removesuffix("...")

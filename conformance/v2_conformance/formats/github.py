@@ -123,14 +123,12 @@ def _list(sign: str, items: Iterable[str], what: str) -> list[str]:
 
 
 def _cause(cause: ShownCause) -> str:
-    """A cause and the case to look at first."""
     known = " (expected)" if cause.expected else ""
     texts = (f"{cause.first.grade} {cause.first.id}", cause.says, cause.hint)
     return "<br>".join([f"{_clip(cause.words)}{known}", *(_clip(text) for text in texts if text)])
 
 
 def _levels(report: Report) -> list[str]:
-    """Requirements by level and outcome, as a table."""
     rows = by_level(report)
     shown = [outcome for outcome in Outcome if any(row.outcome is outcome for row in rows)]
     if not shown:

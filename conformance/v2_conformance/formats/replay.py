@@ -141,7 +141,6 @@ def _origin(report: Report) -> str:
 
 
 def _comments(case: CaseResult, requests: Sequence[Request], origin: str) -> Iterator[str]:
-    """Yield what to know before running it."""
     yield f"Replays {plain(case.id).replace('…', '...')} from a report of v2-conformance."
     yield "Give another URL (scheme, host, port) as the argument to send it there instead."
     hidden = dict.fromkeys(name for request in requests for name in _hidden(request.head))
@@ -156,7 +155,6 @@ def _comments(case: CaseResult, requests: Sequence[Request], origin: str) -> Ite
 
 
 def _hidden(head: bytes) -> Iterator[str]:
-    """Yield the parts of a head that the report masks."""
     line, *fields = head.split(b"\r\n")
     if _HIDDEN in line:
         yield "a part of the path"

@@ -228,7 +228,6 @@ def _blobs(entries: Any, at: int, size: int) -> Iterator[_Range]:
 
 
 def _name(entry: Mapping[str, Any]) -> str:
-    """A tensor's name, datatype and shape."""
     members = (entry.get("name", "(no name)"), entry.get("datatype"), entry.get("shape"))
     return " ".join(_short(str(member)) for member in members if member is not None)
 

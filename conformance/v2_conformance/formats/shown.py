@@ -281,7 +281,6 @@ def _client_end(message: Said) -> Iterator[str]:
 
 
 def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExchange:
-    """Return an exchange; the first wrong byte of the case's own response is marked."""
     of_client = case.said is not None
     marked = exchange.purpose.own and case.outcome in FAILED and not of_client
     notes = []
@@ -300,7 +299,6 @@ def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExch
 
 
 def _facts(exchange: Exchange, of_client: bool) -> Iterator[str]:
-    """Yield how an exchange went: its ending, its times, its connection."""
     detail = _bounded(exchange.detail)
     ending = (_ENDINGS_OF_CLIENTS if of_client else _ENDINGS)[exchange.ending]
     yield f"{ending} ({detail})" if detail else ending

@@ -60,7 +60,6 @@ def with_code(text: str) -> Markup:
 
 
 def _policy_hash(text: str) -> str:
-    """Return what a content security policy calls this very text."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

@@ -237,7 +237,6 @@ class SessionHooks:
         add_suite_properties(self._config, self.report)
 
     def _judgement(self) -> Judgement | None:
-        """Compare the results with the expected ones; None without expectations."""
         if self._started is None or self._expected is NO_EXPECTATIONS:
             return None
         ids = {case.id: case.requirement for case in self._started.plan.planned}

@@ -120,7 +120,6 @@ def _start_relations(
 
 
 def _finish(options: RunOptions, started: StartedRun) -> Report:
-    """Run the cases of a run that was started, and show how far it is."""
     target, server = started.engine.target, started.engine.server
     count = options.workers or started.usual_workers
     chosen = started.plan.chosen

@@ -77,7 +77,6 @@ def packed(report: Report, cases: Listed, room: int) -> str:
 
 
 def _rows(report: Report, cases: Listed) -> Iterator[dict[str, object]]:
-    """Yield what the page lists of each case."""
     limit = _MAX_MESSAGE if len(cases.troubled) <= _MANY else MAX_MESSAGE_OF_MANY
     ids = {case.id for case in report.cases}
     for number, case in enumerate((*cases.troubled, *cases.passed, *cases.skipped)):

@@ -133,7 +133,6 @@ class RequirementRow(NamedTuple):
 
 
 def _content(report: Report, cases: Listed) -> dict[str, object]:
-    """Return what the template prints."""
     counts = Counter(case.outcome for case in report.cases)
     rows = _rows(report)
     stands, moment = standing(report), report.moment
@@ -236,7 +235,6 @@ def _families(rows: Iterable[RequirementRow]) -> list[tuple[str, str, list[Requi
 
 
 def _titles(letters: Iterable[str]) -> dict[str, str]:
-    """Every family's title; an unknown one is among the others."""
     known = families()
     return {**known, **{letter: "Other" for letter in sorted(letters) if letter not in known}}
 

@@ -138,7 +138,6 @@ def _cited(cite: Sequence[CitedDocument]) -> Iterator[Text]:
 
 
 def _paragraph(heading: str, text: str) -> Iterator[Text]:
-    """An empty line, the heading, and the text, wrapped at white space."""
     yield Text("")
     for line in textwrap.wrap(plain(heading), WIDTH):
         yield Text(line, style="bold underline")

@@ -67,7 +67,6 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
 
 
 def _notes(report: Report) -> Iterator[str]:
-    """Yield what else the cases show, and what they do not."""
     verdict, target = report.verdict, report.target
     disputed = list(report.of(Outcome.DISPUTED))
     for row in report.requirements:
