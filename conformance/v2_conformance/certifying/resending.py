@@ -30,7 +30,7 @@ from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target, checked_target
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.causes import NotKept
-from v2_conformance.suite.choosing.selection import asked_for
+from v2_conformance.suite.choosing import asked_for
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches

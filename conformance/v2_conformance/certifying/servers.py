@@ -37,9 +37,9 @@ from v2_conformance.runs.scheduling.running import ExtensionWatch, run
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims, checked_target
+from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case
-from v2_conformance.suite.choosing.selection import select
-from v2_conformance.suite.entries.case_files import load_cases
+from v2_conformance.suite.choosing import select
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.wire.exchange import Exchange
 
@@ -73,7 +73,7 @@ def plan_of(
     Raises CaseFileError, NothingRanError and UsageError.
     """
     own = case_files is None
-    cases = suite_cases(large=large) if case_files is None else load_cases(case_files, large=True)
+    cases = suite_cases(large=large) if case_files is None else load_cases(case_files)
     return Plan(cases, select(cases, patterns), own, Selection(tuple(patterns), large))
 
 

@@ -23,8 +23,8 @@ from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
+from v2_conformance.suite.client_lines import Line, Said
 from v2_conformance.suite.outcomes import FAILED, Purpose
-from v2_conformance.suite.tasks import Line, Said
 from v2_conformance.visible_text import is_visible, on_one_line, short, visible
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
