@@ -5,7 +5,7 @@ After a change of the types, write them anew in a checkout:
     python -m tools.schemas
 
 Other programs rely on the members of a report and of a site's index: an incompatible change needs
-another `report.document_part.REPORT_FORMAT` or `report.site_index.SITE_FORMAT`.
+another `report.tested.REPORT_FORMAT` or `report.site_index.SITE_FORMAT`.
 """
 
 from __future__ import annotations

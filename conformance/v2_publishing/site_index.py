@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from v2_conformance.report.document_part import Part
+from v2_conformance.report.tested import Part
 from v2_conformance.suite.outcomes import Outcome
 
 SITE_FORMAT = 2

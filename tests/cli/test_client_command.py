@@ -176,4 +176,3 @@ def test_a_client_that_removes_its_record_does_not_cost_the_report(
     assert main([*words, code]) == 1
     report = load_report(folder / "report.json")
     assert report.complete
-    assert load_report(folder / "report.jsonl").cases == report.cases

@@ -19,6 +19,7 @@ from v2_conformance.report.digest import pieces, sealed
 from v2_conformance.report.document import (
     CitedDocument,
     ExpectedFailure,
+    LongSaid,
     Report,
 )
 from v2_conformance.report.evidence import (
@@ -28,8 +29,7 @@ from v2_conformance.report.evidence import (
     Relations,
     SampleValue,
 )
-from v2_conformance.report.files import as_json, load_report
-from v2_conformance.report.long_said import LongSaid
+from v2_conformance.report.files import load_report
 from v2_conformance.report.tested import ClientInfo, Model, Selection
 from v2_conformance.resources import fits, schema, schema_document
 from v2_conformance.suite.client_lines import ClientName, Line, Said, SaidTensor
@@ -135,7 +135,7 @@ def whole() -> Report:
     return sealed(msgspec.structs.replace(report, verdict=verdict, requirements=rows))
 
 
-WHOLE = json.loads("".join(pieces(whole(), as_json)))
+WHOLE = json.loads("".join(pieces(whole())))
 
 
 def resolved(part: dict[str, Any]) -> dict[str, Any]:

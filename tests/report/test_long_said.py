@@ -13,8 +13,9 @@ from v2_conformance import verify
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.shown import client_lines
 from v2_conformance.report.bodies import SHORT
+from v2_conformance.report.document import LongSaid
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.report.long_said import LongSaid, restored, shortened
+from v2_conformance.report.recording.results import shortened
 from v2_conformance.suite.client_lines import Line, Said, SaidTensor
 from v2_conformance.wire.exchange import Body
 
@@ -32,7 +33,7 @@ def test_what_is_long_comes_back(data: tuple[bytes, ...]) -> None:
     short, long = shortened(whole)
     assert len(long) == data.count(LONG)
     assert all(len(o.data) <= SHORT for line in short.lines for o in line.outputs or ())
-    assert restored(short, long) == whole
+    assert case("K1/x", said=short, said_long=long).heard == whole
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ def test_what_is_long_comes_back(data: tuple[bytes, ...]) -> None:
 )
 def test_what_is_damaged_is_an_error(long: LongSaid) -> None:
     with pytest.raises(ReportFileError):
-        restored(said(b"", b"taken"), (long,))
+        print(case("K1/x", said=said(b"", b"taken"), said_long=(long,)).heard)
 
 
 def test_a_tensor_of_16_mib_takes_little_room_and_is_verified(tmp_path: Path) -> None:

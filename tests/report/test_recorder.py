@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 from support.cases import make_case, prepared
 from support.leaks import is_shown
 from support.responses import BLOB, exchange_of, http, v2
-from v2_conformance.conversations.result import Calibrated, Result
+from v2_conformance.conversations.result import Result
 from v2_conformance.errors import UsageError
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
@@ -23,7 +22,6 @@ from v2_conformance.redaction import Masked
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import RECORD, REPORT, load_report, read_report
 from v2_conformance.report.recording.recorder import Record
-from v2_conformance.report.recording.results import calibration
 from v2_conformance.report.tested import ServerInfo
 from v2_conformance.resources import schema
 from v2_conformance.runs.discovery import Server
@@ -181,21 +179,6 @@ def test_every_case_is_on_disk_before_the_next_one(tmp_path: Path) -> None:
     made.finish()
 
 
-LONG = result(CASES[0], Outcome.PASS, exchange_of(http(random.Random(1).randbytes(2**20))))
-
-
-@pytest.mark.long
-def test_cases_are_on_disk_one_behind_the_other_however_long_one_takes(tmp_path: Path) -> None:
-    made = record(tmp_path, LONG, PASSED[1])
-    assert [case.id for case in load_report(tmp_path / RECORD).cases] == ["D1/case-0", "D1/case-1"]
-    made.add_calibration(calibration(Calibrated("mixed", "binary", LONG.exchanges), made.mask))
-    made.add(msgspec.structs.replace(LONG, case=CASES[2]))
-    report = made.finish()
-    assert [case.id for case in report.cases] == [case.id for case in CASES]
-    assert report.complete
-
-
-@pytest.mark.long
 def test_unwritable_case_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = record(tmp_path, PASSED[1])
 
@@ -203,7 +186,6 @@ def test_unwritable_case_ends_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("v2_conformance.report.recording.recorder.write_all", full)
-    made.add(LONG)
     for more in (lambda: made.add(PASSED[2]), made.finish):
         with pytest.raises(UsageError, match=r"cannot write .*report\.jsonl: No space left"):
             more()

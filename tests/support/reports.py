@@ -16,10 +16,9 @@ from v2_conformance.report.bodies import Streams
 from v2_conformance.report.causes.patterns import read_pattern
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
-from v2_conformance.report.document_part import REPORT_FORMAT
 from v2_conformance.report.expectations.known import Expectation
 from v2_conformance.report.files import as_json, from_json, load_report
-from v2_conformance.report.tested import ServerInfo, SuiteInfo, TargetInfo
+from v2_conformance.report.tested import REPORT_FORMAT, ServerInfo, SuiteInfo, TargetInfo
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.base import FirstDifference, describe
 from v2_conformance.suite.causes.causes import CAUSES, Cause, FailedAtFirst
@@ -103,6 +102,7 @@ def case(
         "requirement": name,
         "profile": requirement.profile,
         "level": requirement.level,
+        "blocks": _blocks({"level": requirement.level, "basis": requirement.basis, **members}),
         "basis": requirement.basis,
         "why": f"Why {name} is tested.",
         "content": "0123456789abcdef",
@@ -115,10 +115,16 @@ def case(
     return CaseResult(**{**usual, **members})
 
 
+def _blocks(members: Mapping[str, Any]) -> str | None:
+    blocks = "robust" if members["basis"] == "derived" else "conformant"
+    return blocks if members["level"] == "MUST" else None
+
+
 def row_of(**members: Any) -> RequirementResult:
     """A requirement of a report, a MUST that passed if nothing else is said."""
-    usual = {
+    usual: dict[str, Any] = {
         "level": "MUST",
+        "blocks": _blocks({"level": "MUST", "basis": "text", **members}),
         "basis": "text",
         "outcome": Outcome.PASS,
         "cases": {},

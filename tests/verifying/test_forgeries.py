@@ -311,7 +311,7 @@ def test_a_member_that_no_report_has_is_refused(reports: Reports, tmp_path: Path
         assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("member", ["suite", "verdict", "outcome", "response", "name", "digest"])
+@pytest.mark.parametrize("member", ["suite", "verdict", "outcome", "response", "name"])
 def test_a_member_that_is_there_twice_is_refused(
     member: str, reports: Reports, tmp_path: Path
 ) -> None:
@@ -319,6 +319,6 @@ def test_a_member_that_is_there_twice_is_refused(
     key = f'"{member}": '
     path = tmp_path / "report.json"
     path.write_text(text.replace(key, f'{key}"hidden", {key}', 1))
-    with pytest.raises(ReportFileError, match=f"it has a member twice: {member}") as refused:
+    with pytest.raises(ReportFileError, match=f"has a member twice: {member}") as refused:
         verify(path, SMALL)
     assert "\n" not in str(refused.value)

@@ -20,8 +20,7 @@ from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.sections import Section, read_message
 from v2_conformance.formats.shown import hexdump
 from v2_conformance.public_address import REPOSITORY
-from v2_conformance.report.cited import cited_documents
-from v2_conformance.report.document import NOT_IMPLEMENTED
+from v2_conformance.report.document import NOT_IMPLEMENTED, cited_documents
 from v2_conformance.report.words import losses
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.cases import Case, GetCase, RequestCase

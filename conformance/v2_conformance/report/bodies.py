@@ -1,11 +1,12 @@
 """The messages of a report stand in streams, each message once.
 
 Many requests of a run differ in a few bytes, a response often repeats its request's tensors, and
-the same known-good exchange follows most cases. So all messages are packed one after the other
-into zlib streams (RFC 1950) of at most 16 MiB unpacked, and an exchange has the place of its own:
-the number of the stream, the first byte, and how many there are. A longer message has a stream of
-its own. A run writes what a case adds to the streams with the case, so a killed run loses nothing,
-and a report is what its record has, put together.
+the same known-good exchange follows most cases. So short messages are packed one after the other
+into zlib streams (RFC 1950) of at most 16 MiB unpacked, in which zlib finds what repeats. A long
+message has a stream of its own: of what came before, zlib would remember 32 KiB. An exchange has
+the places of its messages: the number of the stream, the first byte, and how many there are. A run
+writes what a case adds to the streams with the case, so a killed run loses nothing, and a report is
+what its record has, put together.
 
 Reading one message unpacks one stream. What a report says about its streams is hostile: nothing is
 unpacked beyond the places in it, which are bounded before.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
+from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -34,7 +36,6 @@ _LONGEST = 256 << 20
 # A shorter message takes less room than its place.
 _SHORTEST = 16
 _KEPT_UNPACKED = 64 << 20
-_STEP = 64 << 10
 
 _DIGITS = "[A-Za-z0-9+/]"
 _PATTERN = f"^({_DIGITS}{{4}})*({_DIGITS}{{3}}=|{_DIGITS}{{2}}==)?$"
@@ -84,29 +85,16 @@ class PlacedBody(Body):
         return self.streams.read(self.place, min(length, self.place.length))
 
 
+@dataclass
 class _Stream:
-    """One stream: what is in it, and if it is being written, what packs it."""
+    """One stream. `packing` packs it while it is open; places lead to its first `extent` bytes;
+    `written` of its packed bytes were handed out by `Streams.added`."""
 
-    def __init__(self) -> None:
-        self.packed = bytearray()
-        self.extent = 0
-        """How many of its bytes have places."""
-        self.written = 0
-        """How many packed bytes were handed out by Streams.added."""
-        self.packing: Any = None  # a zlib compressor, which mypy cannot name
-
-    def add(self, data: bytes, most: int | None) -> bool:
-        """Pack a message, unless that takes more than `most` bytes. Return whether it was."""
-        packing = self.packing if most is None else self.packing.copy()
-        made = packing.compress(data)
-        if most is not None:
-            made += packing.flush(zlib.Z_SYNC_FLUSH)
-            if len(made) > most:
-                return False
-        self.packing = packing
-        self.packed += made
-        self.extent += len(data)
-        return True
+    number: int
+    packed: bytearray = field(default_factory=bytearray)
+    extent: int = 0
+    packing: Any = None  # a zlib compressor, which mypy cannot name
+    written: int = 0
 
     def flush(self, how: int = zlib.Z_SYNC_FLUSH) -> None:
         """Make everything so far readable."""
@@ -115,28 +103,13 @@ class _Stream:
         if how == zlib.Z_FINISH:
             self.packing = None
 
-    def end_read(self) -> None:
-        """End what was read if its writer did not. Raises ReportFileError."""
-        stream, checksum = zlib.decompressobj(), 1
-        try:
-            for at in range(0, len(self.packed), _STEP):  # unpacks to a thousand times as much
-                piece = stream.decompress(self.packed[at : at + _STEP])
-                checksum = zlib.adler32(piece, checksum)
-        except zlib.error as error:
-            raise _damaged(str(error)) from error
-        if not stream.eof:  # an empty last block (RFC 1951, section 3.2.6), and the checksum
-            self.packed += b"\x03\x00" + checksum.to_bytes(4, "big")
-
 
 class Streams:
-    """The streams of a report, which is being written or was read.
-
-    Short messages stand apart from long ones: they are the most, and what repeats is near.
-    """
+    """The streams of a report, which is being written or was read."""
 
     def __init__(self) -> None:
         self._all: list[_Stream] = []
-        self._open: dict[bool, int] = {}  # the stream to which long, or short, messages are added
+        self._open: _Stream | None = None  # the stream to which short messages are added
         self._known: dict[bytes, PlacedBody] = {}  # by digest
         self._claimed: dict[int, set[tuple[int, int]]] = {}  # by stream: the places that were read
         self._unpacked: dict[int, bytes] = {}
@@ -146,7 +119,7 @@ class Streams:
         """All streams. They are ended; what is placed after that begins a new one."""
         for stream in self._all:
             stream.flush(zlib.Z_FINISH)
-        self._open.clear()
+        self._open = None
         return [stream.packed for stream in self._all]
 
     @property
@@ -155,27 +128,28 @@ class Streams:
         return sum(len(stream.packed) for stream in self._all)
 
     def place(self, data: Buffer, *, most: int | None = None) -> PlacedBody | None:
-        """Return the place of a message, which is added unless it is there already; None if it
-        would take more than `most` packed bytes.
+        """Return the place of a message, which is added unless it is there already; None if it is
+        long and would take more than `most` packed bytes.
         """
         data = bytes(data)
         digest = hashlib.sha256(data).digest()
-        known = self._known.get(digest)
-        if known is not None:
-            return known
-        is_long = len(data) > SHORT
-        number = self._open.get(is_long)
-        if number is None or self._all[number].extent + len(data) > FULL:
-            if number is not None:
-                self._all[number].flush(zlib.Z_FINISH)
-            number = self._open[is_long] = len(self._all)
-            self._all.append(_Stream())
-            self._all[number].packing = zlib.compressobj()
-        start = self._all[number].extent
-        if not self._all[number].add(data, most):
-            return None
-        known = self._known[digest] = PlacedBody(self, Place(number, start, len(data)))
-        return known
+        if digest in self._known:
+            return self._known[digest]
+        if len(data) > SHORT:
+            stream = _Stream(len(self._all), bytearray(zlib.compress(data)))
+            if most is not None and len(stream.packed) > most:
+                return None
+            self._all.append(stream)
+        else:
+            if self._open is None or self._open.extent + len(data) > FULL:
+                self._open = _Stream(len(self._all), packing=zlib.compressobj())
+                self._all.append(self._open)
+            stream = self._open
+            stream.packed += stream.packing.compress(data)
+        place = Place(stream.number, stream.extent, len(data))
+        stream.extent += len(data)
+        self._known[digest] = PlacedBody(self, place)
+        return self._known[digest]
 
     def cut(self, data: Buffer, length: int) -> PlacedBody:
         """Return the place of the first `length` bytes of a message, with the digest of all."""
@@ -206,15 +180,16 @@ class Streams:
         """
         for number, piece in pieces:
             if number == len(self._all):
-                self._all.append(_Stream())
+                self._all.append(_Stream(number))
             if number >= len(self._all):
                 raise _damaged(f"stream {number} does not follow the others")
             self._all[number].packed += piece
 
     def end_read(self) -> None:
-        """End the streams of a run that was killed. Raises ReportFileError."""
+        """End the streams of a run that was killed, once `check` took in their places. Raises
+        ReportFileError."""
         for stream in self._all:
-            stream.end_read()
+            stream.packed = bytearray(zlib.compress(_unpack(stream.packed, stream.extent)))
 
     def body(self, kind: type, said: object) -> Body:
         """Return the message that stands for itself in JSON, as base64, or at a place.
@@ -248,19 +223,14 @@ class Streams:
         return place[:3] if place.size is None else place
 
     def check(self, most: int) -> None:
-        """Take in the places that were read. Raises ReportFileError if one is in no stream, if they
-        overlap, or if all have more than `most` bytes.
+        """Take in the places that were read. Raises ReportFileError if one is in no stream, or if
+        all have more than `most` bytes.
         """
-        total = 0
         for number, places in self._claimed.items():
             if number >= len(self._all):
                 raise _damaged(f"there is no stream {number}")
             self._all[number].extent = max(start + length for start, length in places)
-            size = sum(length for _, length in places)
-            if size > self._all[number].extent:
-                raise _damaged(f"places in stream {number} overlap")
-            total += size
-        if total > most:
+        if sum(length for places in self._claimed.values() for _, length in places) > most:
             raise _damaged(f"its messages have over {most >> 20} MiB")
 
     def read(self, place: Place, length: int) -> bytes:
@@ -269,10 +239,7 @@ class Streams:
         found = self._unpacked.pop(place.stream, b"")
         if len(found) < end:
             stream.flush()
-            alone = stream.extent > FULL
-            found = _unpack(stream.packed, end if alone else stream.extent)
-            if alone:
-                return found
+            found = _unpack(stream.packed, max(end, min(stream.extent, FULL)))
         self._unpacked[place.stream] = found  # now it is the last to be forgotten
         while sum(map(len, self._unpacked.values())) > _KEPT_UNPACKED:
             del self._unpacked[next(iter(self._unpacked))]
@@ -305,18 +272,15 @@ def streams_of(document: object) -> Streams:
     """Return the streams in which all messages of a report, or of a part of one, have places: those
     that it was read from, or new ones.
     """
-    found: list[Streams] = []
     bodies: list[Body] = []
 
     def note(value: object) -> None:
         if not isinstance(value, Body):
             raise NotImplementedError
         bodies.append(value)
-        if isinstance(value, PlacedBody):
-            found.append(value.streams)
 
     msgspec.to_builtins(document, enc_hook=note)
-    streams = found[0] if found else Streams()
+    streams = next((body.streams for body in bodies if isinstance(body, PlacedBody)), Streams())
     for body in bodies:
         streams.encoded(body)
     return streams

@@ -7,68 +7,57 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from v2_conformance.report.bodies import Streams, streams_of
+from v2_conformance.report.bodies import streams_of
 from v2_conformance.report.document import Integrity, Report
 
-_MEMBER = "integrity"
 _LONG = ("cases", "bodies")
-_NONE: dict[str, Any] = dict.fromkeys(_LONG, ())
-
-Encode = Callable[[Any, Streams], str]
-"""Makes JSON of a member, a case or a stream, with each message at its place in the streams."""
 
 
 def sealed(report: Report) -> Report:
-    """`report` with the digest of its report.json."""
+    """Return `report` with the digest of its report.json."""
     digest = hashlib.sha256()
-    for piece in pieces(msgspec.structs.replace(report, integrity=None), canonical, sort=True):
+    for piece in pieces(replace(report, integrity=None), sort=True):
         digest.update(piece.encode())
-    return msgspec.structs.replace(report, integrity=Integrity("sha256", digest.hexdigest()))
+    return replace(report, integrity=Integrity("sha256", digest.hexdigest()))
 
 
-def pieces(report: Report, encode: Encode, *, sort: bool = False) -> Iterator[str]:
-    """The JSON text of a report in pieces, since a whole run is too long to be held as one text.
-
-    With `sort` the members are sorted by name.
+def pieces(report: Report, *, sort: bool = False) -> Iterator[str]:
+    """Yield the canonical JSON of a report in pieces, since a whole run is too long to be held as
+    one text. Without `sort` its own members are in the order in which people read them.
     """
     streams = streams_of(report)
-    short = msgspec.structs.replace(report, **_NONE)
-    document: dict[str, Any] = msgspec.to_builtins(short, enc_hook=streams.encoded)
+    document = msgspec.to_builtins(replace(report, cases=(), bodies=()), enc_hook=streams.encoded)
     long = {"cases": report.cases, "bodies": streams.packed}
     document |= {name: items for name, items in long.items() if items}
     between = "{"
     for name in sorted(document) if sort else document:
-        yield f"{between}{encode(name, streams)}:"
+        yield f'{between}"{name}":'
         if name in _LONG:
-            yield from _in_list(document[name], lambda item: encode(item, streams))
+            between = "["
+            for item in document[name]:
+                yield between + _canonical(msgspec.to_builtins(item, enc_hook=streams.encoded))
+                between = ","
+            yield "]"
         else:
-            yield encode(document[name], streams)
+            yield _canonical(document[name])
         between = ","
     yield "}"
 
 
 def document_digest(document: Mapping[str, Any]) -> str:
-    """SHA-256, in hex, of the canonical JSON of everything but the digest itself.
+    """Return the SHA-256, in hex, of the canonical JSON of everything but the digest itself.
 
     Canonical is: keys sorted, no white space, ASCII only.
     """
-    rest = {key: value for key, value in document.items() if key != _MEMBER}
-    return hashlib.sha256(canonical(rest).encode()).hexdigest()
+    rest = {key: value for key, value in document.items() if key != "integrity"}
+    return hashlib.sha256(_canonical(rest).encode()).hexdigest()
 
 
-def canonical(value: Any, streams: Streams | None = None) -> str:
-    """A part of a report as canonical JSON, see `document_digest`."""
-    plain = msgspec.to_builtins(value, enc_hook=None if streams is None else streams.encoded)
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-
-def _in_list(items: Any, encode: Callable[[Any], str]) -> Iterator[str]:
-    yield "["
-    for number, item in enumerate(items):
-        yield ("," if number else "") + encode(item)
-    yield "]"
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

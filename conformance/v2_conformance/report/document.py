@@ -12,15 +12,15 @@ from functools import cached_property
 from typing import Annotated, Literal
 
 from msgspec import Meta
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import replace
 
+from v2_conformance.errors import ReportFileError
 from v2_conformance.protocol.names import DRAWS, LARGEST_SEED
 from v2_conformance.report.bodies import Added, Base64
-from v2_conformance.report.document_part import Part
 from v2_conformance.report.evidence import Calibration, Relations
-from v2_conformance.report.long_said import LongSaid, restored
 from v2_conformance.report.tested import (
     EVERYTHING,
+    Part,
     Selection,
     ServerInfo,
     SuiteInfo,
@@ -30,8 +30,17 @@ from v2_conformance.suite.causes.base import Count, FirstDifference
 from v2_conformance.suite.causes.causes import Cause, died, difference_in
 from v2_conformance.suite.client_lines import Said
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import Basis, Blocks, Layer, Level, grade
-from v2_conformance.wire.exchange import Exchange, Milliseconds
+from v2_conformance.suite.requirements import (
+    Basis,
+    Blocks,
+    Citation,
+    Layer,
+    Level,
+    documents,
+    grade,
+)
+from v2_conformance.suite.statements import link
+from v2_conformance.wire.exchange import Body, Exchange, Milliseconds
 
 INCOMPLETE = "incomplete run"
 NOTHING_TESTED = "nothing tested"
@@ -45,6 +54,8 @@ CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
     "conformant, not robust",
     "not conformant",
 )
+
+_LONGEST_SAID = 64 << 20
 
 
 class OverallVerdict(Part, frozen=True):
@@ -117,11 +128,20 @@ class CitedDocument(Part, frozen=True):
     paragraph: int | None
 
 
-class Graded(Part, frozen=True, kw_only=True):
-    """A level, and what a failure at it blocks: null unless it is a MUST.
-
-    Reports of catalogues before 3.0.0 do not say it: a derived MUST blocked `robust` then.
+def cited_documents(cite: Iterable[Citation], requirement: str = "") -> tuple[CitedDocument, ...]:
+    """Return citations with the titles of their documents and with links to the sentences: of a
+    paragraph, to those on which `requirement` rests.
     """
+    return tuple(
+        CitedDocument(
+            documents()[one.document].title, link(one, requirement), one.section, one.paragraph
+        )
+        for one in cite
+    )
+
+
+class Graded(Part, frozen=True, kw_only=True):
+    """A level, and what a failure at it blocks."""
 
     level: Level
     basis: Basis
@@ -133,13 +153,6 @@ class Graded(Part, frozen=True, kw_only=True):
     def grade(self) -> str:
         """The level and what a failure blocks, as people read it."""
         return grade(self.level, self.blocks)
-
-    def __post_init__(self) -> None:
-        if self.level != "MUST":
-            force_setattr(self, "blocks", None)
-        elif self.blocks is None:
-            derived = self.basis == "derived"
-            force_setattr(self, "blocks", "robust" if derived else "conformant")
 
 
 class RequirementResult(Graded, frozen=True, kw_only=True):
@@ -172,6 +185,16 @@ class ExpectedFailure(Part, frozen=True):
     link: Annotated[str, Meta(pattern="^https?://")] | None = None
 
 
+class LongSaid(Part, frozen=True):
+    """The data of a long tensor in `said`, which is empty there: here it is among the messages,
+    most of which have the same values.
+    """
+
+    line: Annotated[Count, Meta(description="The line that has it, counted from 0.")]
+    output: Annotated[Count, Meta(description="Its place among the outputs of the line, from 0.")]
+    data: Body
+
+
 class CaseResult(Graded, frozen=True, kw_only=True):
     """One case and what came of it. `message` is `cause` in words, for people."""
 
@@ -201,8 +224,18 @@ class CaseResult(Graded, frozen=True, kw_only=True):
 
     @property
     def heard(self) -> Said | None:
-        """What the client said, whole. Raises ReportFileError if that is damaged."""
-        return None if self.said is None else restored(self.said, self.said_long)
+        """What the client said, whole. Raises ReportFileError for data without a place."""
+        if self.said is None:
+            return None
+        lines, room = list(self.said.lines), _LONGEST_SAID
+        for one in self.said_long:
+            outputs = list(lines[one.line].outputs or ()) if one.line < len(lines) else []
+            room -= len(one.data)
+            if one.output >= len(outputs) or outputs[one.output].data or room < 0:
+                raise ReportFileError("a tensor that a client said is damaged: it has no place")
+            outputs[one.output] = replace(outputs[one.output], data=bytes(one.data))
+            lines[one.line] = replace(lines[one.line], outputs=tuple(outputs))
+        return replace(self.said, lines=tuple(lines))
 
     @property
     def difference(self) -> FirstDifference | None:
@@ -222,29 +255,17 @@ class Integrity(Part, frozen=True):
     digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
-Seed = Annotated[int, Meta(ge=0, le=LARGEST_SEED)]
-Draws = Annotated[int, Meta(ge=1, le=DRAWS)]
-
-
-class Report(Part, frozen=True, kw_only=True, dict=True):
-    """The results of a run of the suite against one server, with every byte that went over the
-    wire."""
+class Begun(Part, frozen=True, kw_only=True):
+    """Everything about a run that is known before its first case."""
 
     suite: SuiteInfo
     target: TargetInfo
     started: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-    duration_s: Annotated[float, Meta(ge=0)]
-    complete: Annotated[
-        bool, Meta(description="False if the run was stopped before its last case.")
-    ]
     own: Annotated[bool, Meta(description="Whether the cases are the suite's own.")]
     planned: Annotated[
         dict[str, Count],
         Meta(description="Requirement to the number of its cases in a whole run."),
     ]
-    verdict: OverallVerdict
-    requirements: tuple[RequirementResult, ...]
-    cases: tuple[CaseResult, ...]
     selection: Annotated[
         Selection, Meta(description="What the run was asked for; everything usual if absent.")
     ] = EVERYTHING
@@ -252,6 +273,38 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
         tuple[Exchange, ...],
         Meta(description="GET /v2, and the metadata of each model of the claimed profiles."),
     ] = ()
+    relations: Annotated[
+        Relations | None,
+        Meta(description="Null for a run with the models of the contract."),
+    ] = None
+    seed: Annotated[
+        Annotated[int, Meta(ge=0, le=LARGEST_SEED)] | None,
+        Meta(
+            description="What the values and ids of its requests follow from; null in reports of "
+            "clients."
+        ),
+    ] = None
+    draws: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=DRAWS,
+            description="Which edition of the suite's draws made them of the seed.",
+        ),
+    ] = 1
+
+
+class Report(Begun, frozen=True, kw_only=True, dict=True):
+    """The results of a run of the suite against one server, with every byte that went over the
+    wire."""
+
+    duration_s: Annotated[float, Meta(ge=0)]
+    complete: Annotated[
+        bool, Meta(description="False if the run was stopped before its last case.")
+    ]
+    verdict: OverallVerdict
+    requirements: tuple[RequirementResult, ...]
+    cases: tuple[CaseResult, ...]
     calibration: Annotated[
         tuple[Calibration, ...],
         Meta(description="How known-good requests were answered at first, by model and form."),
@@ -263,20 +316,6 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
             "unpacked unless one message is longer."
         ),
     ] = ()
-    relations: Annotated[
-        Relations | None,
-        Meta(description="Null for a run with the models of the contract."),
-    ] = None
-    seed: Annotated[
-        Seed | None,
-        Meta(
-            description="What the values and ids of its requests follow from; null if they are as "
-            "written, in older reports and in those of clients."
-        ),
-    ] = None
-    draws: Annotated[
-        Draws, Meta(description="Which edition of the suite's draws made them of the seed.")
-    ] = 1
     integrity: Integrity | None = None
 
     @property
@@ -306,20 +345,10 @@ class Report(Part, frozen=True, kw_only=True, dict=True):
         return (case for case in self.cases if case.outcome in outcomes)
 
 
-class RecordHeader(Part, frozen=True, kw_only=True):
-    """The first line of a run's record: everything that is known before the first case."""
+class RecordHeader(Begun, frozen=True, kw_only=True):
+    """The first line of a run's record."""
 
-    suite: SuiteInfo
-    target: TargetInfo
-    started: str
-    own: bool
-    planned: dict[str, Count]
     order: Annotated[tuple[str, ...], Meta(description="The ids of the cases, as planned.")]
-    selection: Selection = EVERYTHING
-    discovery: tuple[Exchange, ...] = ()
-    relations: Relations | None = None
-    seed: Seed | None = None
-    draws: Draws = 1
 
 
 class RecordFooter(Part, frozen=True):

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from v2_conformance.report.document_part import Part
+from v2_conformance.report.tested import Part
 from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.models import ROLE
 from v2_conformance.wire.exchange import Body, Exchange

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from v2_conformance.bounded_files import read_bounded, write_whole
 from v2_conformance.errors import ReportFileError, ReportFormatError, unwritable
@@ -29,9 +29,9 @@ from v2_conformance.report.document import (
     Report,
     with_client_name,
 )
-from v2_conformance.report.document_part import REPORT_FORMAT
 from v2_conformance.report.evidence import Calibration
 from v2_conformance.report.room import OTHERS, UNPACKED
+from v2_conformance.report.tested import REPORT_FORMAT
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.base import printable
 
@@ -49,26 +49,27 @@ _MOST_TIMES_PACKED = 8
 _HEADER = b'{"header":'  # start of a record
 # Deeper than any generated request, and far from the interpreter's recursion limit.
 _DEEPEST = 64
-# Numbers of more digits are not read back.
-_HUGE_NUMBER = b"0" * 4001
-_DIGITS_TO_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
-_LARGEST = 10**4000
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class ReportFile:
-    """A report, and the file that it was read from: a report.json or the record of a run."""
+    """A report, and whether it was read from the record of a run, not from a report.json."""
 
-    path: Path
     report: Report
     is_record: bool
     _data: bytes
 
     @cached_property
     def digest(self) -> str:
-        """The digest computed from its content, whatever it states; "" for a record."""
-        return "" if self.is_record else document_digest(json.loads(self._data))
+        """The digest computed from its content, whatever it states; "" for a record.
+
+        Raises ReportFileError for a JSON object with a duplicate member: JSON readers differ in
+        which of the two they use.
+        """
+        if self.is_record:
+            return ""
+        return document_digest(json.loads(self._data, object_pairs_hook=_without_duplicates))
 
     @property
     def is_intact(self) -> bool:
@@ -82,23 +83,20 @@ def load_report(path: Path) -> Report:
     return read_report(path).report
 
 
-def read_report(path: Path, *, strictly: bool = False) -> ReportFile:
+def read_report(path: Path) -> ReportFile:
     """Read a report.json, packed with gzip or not, or the record of a run (finished or not),
-    folded.
-
-    With `strictly`, a JSON object with a duplicate member is an error: JSON readers differ in which
-    of the two they use.
-
-    Raises ReportFileError, in one line, for whatever is neither.
+    folded. Raises ReportFileError, in one line, for whatever is neither.
     """
     data = read_bounded(path, _LONGEST, ReportFileError)
     if data.startswith(_GZIP):
         data = _unpacked(path, data)
     is_record = data.startswith(_HEADER)
-    if strictly:
-        _check_members(path, data)
-    report = _fold(path, io.BytesIO(data)) if is_record else _whole(path, data)
-    return ReportFile(path, report, is_record, data)
+    report = fold(path, io.BytesIO(data)) if is_record else _whole(path, data)
+    for case in report.cases:
+        if not all(_is_shallow(exchange.entry, _DEEPEST) for exchange in case.exchanges):
+            name = printable(case.id, 80)
+            raise ReportFileError(f"{path} is not a report: {name} is nested too deeply")
+    return ReportFile(report, is_record, data)
 
 
 def packed_bytes(path: Path) -> bytes:
@@ -110,19 +108,9 @@ def packed_bytes(path: Path) -> bytes:
     return data if data.startswith(_GZIP) else gzip.compress(data, mtime=0)
 
 
-def fold_record(path: Path, file: Iterable[bytes]) -> Report:
-    """Return the report that the record of a run folds into, read line by line from the open
-    `file`. Raises ReportFileError.
-    """
-    try:
-        return _fold(path, file)
-    except OSError as error:
-        raise ReportFileError(f"cannot read {path}: {error.strerror}") from error
-
-
 def _unpacked(path: Path, data: bytes) -> bytes:
     """Return the content of a report.json.gz, of bounded size."""
-    most = _most_in(data, _MOST_TIMES_PACKED)
+    most = max(_ALWAYS_UNPACKED, min(_LONGEST_UNPACKED, _MOST_TIMES_PACKED * len(data)))
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         unpacked = unpacker.decompress(data, most)
@@ -137,31 +125,20 @@ def _unpacked(path: Path, data: bytes) -> bytes:
     return unpacked
 
 
-def _most_in(data: bytes, times: int) -> int:
-    """Return how many bytes `data`, which may be a bomb, may unpack to."""
-    return max(_ALWAYS_UNPACKED, min(_LONGEST_UNPACKED, times * len(data)))
-
-
 def write_report(directory: Path, report: Report) -> Path:
     """Write report.json into `directory` and return its path. Raises UsageError."""
     path = directory / REPORT
-    write_atomically(path, chain(pieces(report, as_json), "\n"))
+    write_atomically(path, chain(pieces(report), "\n"))
     return path
 
 
-def as_json(value: Any, streams: Streams | None = None) -> str:
-    """Return a part of a report, or several, as ASCII JSON that can always be read back.
-
-    Its messages are where the `streams` have them, or if there are none, as base64.
-
-    What a server sent may be text that UTF-8 cannot have, half of a surrogate pair: it becomes the
-    text of its escape. A number of more than 4000 digits becomes the largest of those.
-    """
-    return as_json_bytes(value, inline if streams is None else streams.encoded).decode()
+def as_json(value: Any) -> str:
+    """Return a part of a report, or several, as ASCII JSON, with its messages in base64."""
+    return as_json_bytes(value, inline).decode()
 
 
 def from_json(text: str | bytes, kind: type[_T]) -> _T:
-    """Return a part of a report, or several, of this type: what as_json wrote without streams.
+    """Return a part of a report, or several, of this type: what as_json wrote.
 
     Raises msgspec.ValidationError for anything else.
     """
@@ -169,32 +146,29 @@ def from_json(text: str | bytes, kind: type[_T]) -> _T:
 
 
 def as_json_bytes(value: Any, hook: Callable[[object], object] | None = None) -> bytes:
-    """Return the bytes of as_json, which are made directly."""
+    """Return a part of a report as ASCII JSON that can be read back; `hook` encodes its messages.
+
+    What a server sent may be text that UTF-8 cannot have, half of a surrogate pair: it becomes the
+    text of its escape.
+    """
     try:
         data = msgspec.json.encode(value, enc_hook=hook)
     except UnicodeEncodeError:
         data = b""
     # This is nearly always enough: a run writes each case, and walking all of it takes time.
-    if data.isascii() and data and not _has_huge_number(data):
+    if data and data.isascii():
         return data
     document = _readable(msgspec.to_builtins(value, enc_hook=hook))
-    return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode()
-
-
-def _has_huge_number(data: bytes) -> bool:
-    """Return True if there may be a number of more than 4000 digits."""
-    return len(data) >= len(_HUGE_NUMBER) and _HUGE_NUMBER in data.translate(_DIGITS_TO_ZERO)
+    return json.dumps(document, separators=(",", ":")).encode()
 
 
 def _readable(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+        return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
         return {_readable(key): _readable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_readable(item) for item in value]
-    if isinstance(value, int):
-        return max(-_LARGEST, min(value, _LARGEST)) if abs(value) > _LARGEST else value
     return value
 
 
@@ -236,8 +210,6 @@ def _whole(path: Path, data: bytes) -> Report:
     except msgspec.ValidationError as error:
         raise ReportFileError(f"{path} is not a report: {_words(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if not _is_text(data):
-            raise ReportFileError(f"{path} is not a report: it is not UTF-8 text") from error
         hint = f"; its record {RECORD} in the same folder may be whole" if data[:1] == b"{" else ""
         raise ReportFileError(
             f"{path} is not JSON or was cut off ({_words(error)}){hint}"
@@ -246,16 +218,7 @@ def _whole(path: Path, data: bytes) -> Report:
         streams.check(UNPACKED + OTHERS)
     except ReportFileError as error:
         raise ReportFileError(f"{path} is not a report: {error}") from error
-    _check_depth(path, report)
     return report
-
-
-def _is_text(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _words(error: Exception) -> str:
@@ -271,17 +234,6 @@ def _check_format(path: Path, suite: _OlderSuite) -> None:
         )
 
 
-def _check_depth(path: Path, report: Report) -> None:
-    """Raise ReportFileError for an entry that is nested so deeply that no code could walk it, which
-    is the only part of a report that can be.
-    """
-    for case in report.cases:
-        if not all(_is_shallow(exchange.entry, _DEEPEST) for exchange in case.exchanges):
-            raise ReportFileError(
-                f"{path} is not a report: {printable(case.id, 80)} is nested too deeply"
-            )
-
-
 def _is_shallow(value: object, levels: int) -> bool:
     if not isinstance(value, dict | list):
         return True
@@ -289,32 +241,17 @@ def _is_shallow(value: object, levels: int) -> bool:
     return levels > 0 and all(_is_shallow(item, levels - 1) for item in inner)
 
 
-def _check_members(path: Path, data: bytes) -> None:
-    """Raise ReportFileError for a JSON object that has a member twice."""
-    try:
-        for line in data.split(b"\n") if data.startswith(_HEADER) else [data]:
-            json.loads(line or b"null", object_pairs_hook=_unique)
-    except _TwiceError as error:
-        name = printable(str(error), 80)
-        raise ReportFileError(f"{path} is not a report: it has a member twice: {name}") from error
-    except (ValueError, RecursionError):
-        return  # reading it reports whatever is wrong
+def _without_duplicates(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(members)
+    if len(found) < len(members):
+        name = next(name for n, (name, _) in enumerate(members) if name in dict(members[:n]))
+        raise ReportFileError(f"the report has a member twice: {printable(name, 80)}")
+    return found
 
 
-class _TwiceError(Exception):
-    """A JSON object has a member of this name twice."""
-
-
-def _unique(members: list[tuple[str, Any]]) -> None:
-    """Raise _TwiceError for members of which two have one name; their values are not kept."""
-    names = set()
-    for name, _ in members:
-        if name in names:
-            raise _TwiceError(name)
-        names.add(name)
-
-
-def _fold(path: Path, lines: Iterable[bytes]) -> Report:
+def fold(path: Path, lines: Iterable[bytes]) -> Report:
+    """Return the report that the lines of the record at `path` fold into. Raises
+    ReportFileError."""
     header: RecordHeader | None = None
     footer: RecordFooter | None = None
     cases: dict[str, CaseResult] = {}  # the last run of a case counts
@@ -341,42 +278,21 @@ def _fold(path: Path, lines: Iterable[bytes]) -> Report:
             calibration.append(entry.calibration)
     if header is None:
         raise ReportFileError(f"{path}: the run was stopped before its record had begun")
+    streams.check(UNPACKED + OTHERS)
     if footer is None:
         streams.end_read()
-    streams.check(UNPACKED + OTHERS)
-    report = _folded(header, list(cases.values()), calibration, footer)
-    _check_depth(path, report)
-    return report
-
-
-def _folded(
-    header: RecordHeader,
-    cases: list[CaseResult],
-    calibration: list[Calibration],
-    footer: RecordFooter | None,
-) -> Report:
     place = {case_id: number for number, case_id in enumerate(header.order)}
-    ordered = tuple(sorted(cases, key=lambda case: place.get(case.id, len(place))))
-    took = sum(case.duration_ms for case in cases) / 1000
-    return sealed(
-        concluded(
-            Report(
-                suite=header.suite,
-                target=with_client_name(header.target, ordered),
-                started=header.started,
-                duration_s=footer.duration_s if footer else took,
-                complete=footer is not None and footer.complete,
-                own=header.own,
-                planned=header.planned,
-                verdict=NO_VERDICT,
-                requirements=(),
-                cases=ordered,
-                selection=header.selection,
-                discovery=header.discovery,
-                calibration=tuple(calibration),
-                relations=header.relations,
-                seed=header.seed,
-                draws=header.draws,
-            )
-        )
+    ordered = tuple(sorted(cases.values(), key=lambda case: place.get(case.id, len(place))))
+    took = sum(case.duration_ms for case in ordered) / 1000
+    begun = asdict(header)
+    del begun["order"]
+    report = Report(
+        **begun | {"target": with_client_name(header.target, ordered)},
+        duration_s=footer.duration_s if footer else took,
+        complete=footer is not None and footer.complete,
+        verdict=NO_VERDICT,
+        requirements=(),
+        cases=ordered,
+        calibration=tuple(calibration),
     )
+    return sealed(concluded(report))

@@ -7,11 +7,9 @@ What all cases rest on, such as calibrations, is never cut, so it has room of it
 
 from __future__ import annotations
 
-import zlib
-
 from msgspec.structs import replace
 
-from v2_conformance.report.bodies import SHORT, Place, PlacedBody, Streams
+from v2_conformance.report.bodies import SHORT, Streams
 from v2_conformance.wire.exchange import Body, Exchange
 
 UNPACKED = 2048 << 20
@@ -21,8 +19,8 @@ OTHERS = 2048 << 20
 PACKED = 256 << 20
 """Bytes that the long messages of all cases may take in the report, before base64."""
 ANSWERS = 24 << 20
-"""Bytes that all responses may take in the report, before base64, besides what answers to the
-suite's long tensors take. An honest server needs a quarter of it."""
+"""Bytes that all responses may take in the report, before base64, besides as many as the long
+requests have that they answer. An honest server needs a quarter of it."""
 _START = 512  # what is kept of a message that does not fit
 
 
@@ -32,24 +30,20 @@ class Room:
     def __init__(self, streams: Streams) -> None:
         self._streams = streams
         self._unpacked, self._packed, self._answers = UNPACKED, PACKED, ANSWERS
-        self._took: dict[Place, int] = {}
 
     def fitted(self, exchange: Exchange) -> Exchange:
         """Return an exchange with all its bytes in the streams, except those that the report has no
         room for.
         """
         request, _ = self._fitted(exchange.request, self._packed)
-        if isinstance(request, PlacedBody) and len(request) > SHORT:
-            # Tensors of the suite, to which each answer may have as many.
-            if request.place not in self._took:  # it stood there before any case
-                self._took[request.place] = len(zlib.compress(bytes(exchange.request)))
-            self._answers += self._took[request.place]
-        received, answered = self._fitted(exchange.received, min(self._packed, self._answers))
+        if len(request) > SHORT:  # tensors of the suite, to which each answer may have as many
+            self._answers += len(request)
+        received, taken = self._fitted(exchange.received, min(self._packed, self._answers))
         if _START < len(received) <= SHORT:
             if len(received) > self._answers:
                 received = self._streams.cut(bytes(received), _START)
-            answered = len(received)
-        self._answers = max(0, self._answers - answered)
+            taken = len(received)
+        self._answers = max(0, self._answers - taken)
         return replace(exchange, request=request, received=received)
 
     def _fitted(self, body: Body, most: int) -> tuple[Body, int]:
@@ -57,14 +51,10 @@ class Room:
         data, before = bytes(body), self._streams.packed_size
         if len(data) <= SHORT:
             return body, 0
-        placed: PlacedBody | None = None
-        if len(data) <= self._unpacked:
-            placed = self._streams.place(data, most=most)
+        placed = self._streams.place(data, most=most) if len(data) <= self._unpacked else None
         if placed is None:
             return self._streams.cut(data, _START), 0
         taken = self._streams.packed_size - before
         self._unpacked -= len(data)
         self._packed -= taken
-        if taken:
-            self._took[placed.place] = taken
         return placed, taken

@@ -5,12 +5,22 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated, Literal
 
+import msgspec
 from msgspec import Meta
 
-from v2_conformance.report.document_part import REPORT_FORMAT, FieldText, Part
 from v2_conformance.suite.library import digest
 from v2_conformance.suite.requirements import catalogue_version
 from v2_conformance.version import __version__, judging_digest
+
+REPORT_FORMAT = 3
+"""The version of the report's format, `suite.report`. It changes with every incompatible change."""
+
+FieldText = Annotated[str, Meta(pattern="^[ -~]*$")]
+"""A part of a header field."""
+
+
+class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The base of all parts of a report: frozen, without members that the schema does not know."""
 
 
 class SuiteInfo(Part, frozen=True):
@@ -27,22 +37,19 @@ class SuiteInfo(Part, frozen=True):
     report: Annotated[
         int, Meta(description="Version of this format.", ge=REPORT_FORMAT, le=REPORT_FORMAT)
     ]
-    catalogue_version: Annotated[
-        str, Meta(description="Version of the catalogue of requirements; empty in old reports.")
-    ] = ""
+    catalogue_version: Annotated[str, Meta(description="Version of the catalogue of requirements.")]
     judging: Annotated[
         str,
         Meta(
             description="Digest of the code that decides verdicts, which tells builds of one "
-            "version apart; empty in old reports."
+            "version apart."
         ),
-    ] = ""
+    ]
 
     @property
     def of_catalogue(self) -> str:
-        """The catalogue in words: its version, which old reports lack, and its digest."""
-        version = self.catalogue_version
-        return f"{version} ({self.catalogue})" if version else self.catalogue
+        """The catalogue in words: its version and its digest."""
+        return f"{self.catalogue_version} ({self.catalogue})"
 
     @property
     def in_words(self) -> str:

@@ -268,11 +268,3 @@ def test_a_failure_blocks_what_its_case_says_and_not_its_requirement() -> None:
     assert came.verdict.reasons == (f"MUST (blocks robust) {TEXT.id} failed (1 case)",)
     row = next(row for row in came.requirements if row.id == TEXT.id)
     assert (row.outcome, row.blocks) == (Outcome.FAIL, "robust")
-
-
-@pytest.mark.parametrize(("basis", "blocks"), [("derived", "robust"), ("http", "conformant")])
-def test_a_report_from_before_blocks_says_it_by_the_basis(basis: str, blocks: str) -> None:
-    older = msgspec.to_builtins(case(TEXT, Outcome.FAIL)) | {"basis": basis}
-    assert older.pop("blocks")
-    assert msgspec.convert(older, CaseResult).blocks == blocks
-    assert msgspec.convert(older | {"level": "SHOULD"}, CaseResult).blocks is None

@@ -11,16 +11,14 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from datetime import datetime, timezone
-from functools import partial
 from io import FileIO
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from v2_conformance.bounded_files import create_new, write_all, write_whole
+from v2_conformance.bounded_files import create_new, write_all
 from v2_conformance.conversations.result import Calibrated, Result
 from v2_conformance.errors import LeakError, UsageError, unwritable
 from v2_conformance.report.bodies import PlacedBody, Streams
@@ -32,16 +30,8 @@ from v2_conformance.report.document import (
     Report,
 )
 from v2_conformance.report.evidence import Calibration, Relations
-from v2_conformance.report.files import (
-    RECORD,
-    REPORT,
-    as_json,
-    as_json_bytes,
-    fold_record,
-    write_report,
-)
+from v2_conformance.report.files import RECORD, REPORT, as_json_bytes, fold, write_report
 from v2_conformance.report.recording.results import (
-    calibration,
     case_result,
     masked,
     recorded_exchange,
@@ -60,20 +50,9 @@ from v2_conformance.report.tested import (
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
-from v2_conformance.wire.exchange import Body, Exchange
+from v2_conformance.wire.exchange import Body
 
-# Bytes of an exchange that takes milliseconds to record, but so little memory that the next one can
-# be made beside it.
-_TAKES_TIME = 256 * 1024
-_FITS_BESIDE = 16 * 1024 * 1024
-_PIECE = 1 << 20
 _CASE = "what was recorded of this case"
-
-Note = Callable[[CaseResult], CaseResult]
-
-
-def _as_it_is(case: CaseResult) -> CaseResult:
-    return case
 
 
 class Record:
@@ -97,70 +76,44 @@ class Record:
         selection: Selection = EVERYTHING,
         relations: Relations | None = None,
         outdated: Collection[str] = (),
-        noted: Note = _as_it_is,
+        noted: Callable[[CaseResult], CaseResult] = lambda case: case,
         client: ClientInfo | None = None,
         restart_command: bool = False,
     ) -> None:
         self.directory = directory
-        self._noted = noted
         self.mask = target.mask
+        self._noted = noted
         self._profiles = target.profiles
-        self._started = datetime.now(timezone.utc)
         self._began = time.monotonic()
         self._file = _create(directory, outdated)
         self._streams = Streams()
         self._room = Room(self._streams)
         self._problem: UsageError | None = None
-        self._beside = ThreadPoolExecutor(1)
-        self._writing: Future[None] | None = None
-        header = _header(
-            *(target, server, cases, self._started, selection, relations, client),
+        tested = _tested(target, server, client)
+        header = RecordHeader(
+            suite=this_suite(),
+            target=masked(replace(tested, restart_command=restart_command), target.mask),
+            started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             own=own,
-            restart_command=restart_command,
+            planned=dict(Counter(case.requirement for case in cases)),
+            order=tuple(case.id for case in cases),
+            selection=selection,
+            discovery=tuple(recorded_exchange(one, target.mask) for one in server.asked),
+            relations=relations,
+            seed=target.seed,
+            draws=target.draws,
         )
         self._write(RecordLine(header=header))
 
     def add(self, result: Result) -> None:
-        """Append one case. It is on disk when this returns or, if its messages are so long that
-        they take time, soon after, before anything else. Raises UsageError if it, or the previous
-        case, cannot be written.
-        """
-        self._settle()
-        length = sum(map(_length, result.exchanges))
-        if _TAKES_TIME < length <= _FITS_BESIDE:
-            self._writing = self._beside.submit(self._append, result)
-        else:
-            self._append(result)
-
-    def _append(self, result: Result) -> None:
-        self._append_case(case_result(result, self._profiles, self.mask))
-
-    def _settle(self) -> None:
-        """Wait until everything added is on disk. Raises UsageError if it cannot be written."""
-        if self._writing is not None:
-            wait([self._writing])  # an interrupt leaves it to be waited for again
-            written, self._writing = self._writing, None
-            written.result()
-
-    def calibrated(self, found: Iterable[Calibrated]) -> None:
-        """Append the first answers to known-good requests."""
-        for one in found:
-            self.add_calibration(calibration(one, self.mask))
-
-    def add_calibration(self, found: Calibration) -> None:
-        """Append one calibration that is already in report.json's form."""
-        self._settle()
-        self._write(RecordLine(calibration=found))
+        """Append one case, which is on disk when this returns. Raises UsageError if it cannot be
+        written."""
+        self.add_case(case_result(result, self._profiles, self.mask))
 
     def add_case(self, case: CaseResult) -> None:
-        """Append one case that is already in report.json's form.
-
-        A case that still shows a secret is an error of the suite: it is recorded without its bytes.
+        """Append one case that is already in report.json's form. One that still shows a secret is
+        an error of the suite: it is recorded without its bytes.
         """
-        self._settle()
-        self._append_case(case)
-
-    def _append_case(self, case: CaseResult) -> None:
         case = self._noted(case)
         try:
             for one in case.exchanges:
@@ -171,33 +124,21 @@ class Record:
         except LeakError as error:
             self._write(RecordLine(case=withheld(case, str(error))))
 
+    def calibrated(self, found: Iterable[Calibrated]) -> None:
+        """Append the first answers to known-good requests."""
+        for one in found:
+            exchanges = tuple(recorded_exchange(exchange, self.mask) for exchange in one.exchanges)
+            self._write(RecordLine(calibration=Calibration(one.role, one.form, exchanges)))
+
     def finish(self, *, complete: bool = True) -> Report:
         """Close the record, write report.json and return the report."""
-        self._settle()
-        self._beside.shutdown()
         duration = time.monotonic() - self._began
-        footer = RecordFooter(complete, round(duration, 3))
-        self._write(RecordLine(footer=footer), last=True)
-        report = self._folded()
-        # Its cases were looked at as they were recorded.
-        self.mask.check(as_json(replace(report, cases=())), REPORT)
-        write_report(self.directory, report)
-        return report
-
-    def _folded(self) -> Report:
-        """Close the record and return the report that it folds into, even if something that the
-        run started has removed it, or its folder, meanwhile. Raises UsageError."""
-        path = self.directory / RECORD
+        self._write(RecordLine(footer=RecordFooter(complete, round(duration, 3))), last=True)
         with self._file, open(self._file.fileno(), "rb", closefd=False) as file:
             file.seek(0)
-            report = fold_record(path, file)
-            if not path.exists():
-                file.seek(0)
-                try:
-                    self.directory.mkdir(parents=True, exist_ok=True)
-                    write_whole(path, iter(partial(file.read, _PIECE), b""))
-                except OSError as error:
-                    raise unwritable(error, f"cannot write {path}: {error.strerror}") from error
+            report = fold(self.directory / RECORD, file)
+        self.directory.mkdir(parents=True, exist_ok=True)  # a client may have removed it
+        write_report(self.directory, report)
         return report
 
     def _placed(self, body: object) -> object:
@@ -223,10 +164,6 @@ class Record:
             raise self._problem from error
 
 
-def _length(exchange: Exchange) -> int:
-    return len(exchange.request) + len(exchange.received)
-
-
 def _create(directory: Path, outdated: Collection[str]) -> FileIO:
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -243,19 +180,8 @@ def _create(directory: Path, outdated: Collection[str]) -> FileIO:
     return file
 
 
-def _header(
-    target: Target,
-    server: Server,
-    cases: Sequence[Case],
-    started: datetime,
-    selection: Selection,
-    relations: Relations | None,
-    client: ClientInfo | None,
-    *,
-    own: bool,
-    restart_command: bool,
-) -> RecordHeader:
-    tested = TargetInfo(
+def _tested(target: Target, server: Server, client: ClientInfo | None) -> TargetInfo:
+    return TargetInfo(
         url=target.public_url,
         host=target.address.host,
         headers=()
@@ -274,18 +200,4 @@ def _header(
         host_given=target.address.host != urlsplit(target.public_url).netloc,
         masked=target.hides_more_than_fields,
         client=client,
-        restart_command=restart_command,
-    )
-    return RecordHeader(
-        suite=this_suite(),
-        target=masked(tested, target.mask),
-        started=started.isoformat(timespec="seconds"),
-        own=own,
-        planned=dict(Counter(case.requirement for case in cases)),
-        order=tuple(case.id for case in cases),
-        selection=selection,
-        discovery=tuple(recorded_exchange(one, target.mask) for one in server.asked),
-        relations=relations,
-        seed=target.seed,
-        draws=target.draws,
     )

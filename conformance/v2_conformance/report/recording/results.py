@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from v2_conformance.conversations.result import Calibrated, Result
+from v2_conformance.conversations.result import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import WITHHELD, Mask, Masked
-from v2_conformance.report.cited import cited_documents
-from v2_conformance.report.document import CaseResult
-from v2_conformance.report.evidence import Calibration
-from v2_conformance.report.long_said import shortened
+from v2_conformance.report.bodies import SHORT
+from v2_conformance.report.document import CaseResult, LongSaid, cited_documents
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.kinds import SuiteError, WrongBytesElement
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.tasks import Said
 from v2_conformance.wire.exchange import Body, Exchange
 from v2_conformance.wire.response import Limits
 
@@ -39,14 +38,7 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         shows = any(kept.received != one.received for one, kept in pairs)
         cause = masked(_without_bytes(cause) if shows else cause, mask)
     return CaseResult(
-        id=facts.id,
-        requirement=facts.requirement,
-        profile=facts.profile,
-        level=facts.level,
-        blocks=facts.blocks,
-        basis=facts.basis,
-        why=facts.why,
-        content=facts.content,
+        **asdict(facts),
         cite=cited_documents(result.case.cite),
         outcome=result.outcome,
         cause=cause,
@@ -58,10 +50,20 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
     )
 
 
-def calibration(found: Calibrated, mask: Mask) -> Calibration:
-    """A calibration as report.json has it."""
-    exchanges = tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges)
-    return Calibration(found.role, found.form, exchanges)
+def shortened(said: Said) -> tuple[Said, tuple[LongSaid, ...]]:
+    """Return `said` without the data of its long tensors, and these: in base64 among the lines they
+    would take more room than all the rest of a report."""
+    long: list[LongSaid] = []
+    lines = list(said.lines)
+    for number, line in enumerate(lines):
+        outputs = list(line.outputs or ())
+        for place, output in enumerate(outputs):
+            if len(output.data) > SHORT:
+                long.append(LongSaid(number, place, Body(output.data)))
+                outputs[place] = replace(output, data=b"")
+        if line.outputs is not None:
+            lines[number] = replace(line, outputs=tuple(outputs))
+    return replace(said, lines=tuple(lines)), tuple(long)
 
 
 def masked(value: Any, mask: Mask) -> Any:
@@ -70,16 +72,11 @@ def masked(value: Any, mask: Mask) -> Any:
     """
     if isinstance(value, str):
         return mask.text(value)
-    if isinstance(value, tuple):
-        return tuple(masked(item, mask) for item in value)
     if isinstance(value, bytes):  # a tensor that a client gave its user
         return mask.excerpt(value)
     if isinstance(value, dict):
         return {mask.text(key): masked(item, mask) for key, item in value.items()}
-    if not isinstance(value, msgspec.Struct):
-        return value
-    members = {name: getattr(value, name) for name in value.__struct_fields__}
-    return type(value)(**{name: masked(member, mask) for name, member in members.items()})
+    return _with_parts(value, lambda part: masked(part, mask))
 
 
 def _without_bytes(value: Any) -> Any:
@@ -87,12 +84,16 @@ def _without_bytes(value: Any) -> Any:
     a secret."""
     if isinstance(value, FirstDifference | WrongBytesElement):
         return replace(value, got="*" * len(value.got))
+    return _with_parts(value, _without_bytes)
+
+
+def _with_parts(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a tuple or a struct with `change` of each of its parts; anything else as it is."""
     if isinstance(value, tuple):
-        return tuple(map(_without_bytes, value))
-    if isinstance(value, msgspec.Struct):
-        members = {name: getattr(value, name) for name in value.__struct_fields__}
-        return type(value)(**{name: _without_bytes(one) for name, one in members.items()})
-    return value
+        return tuple(map(change, value))
+    if not isinstance(value, msgspec.Struct):
+        return value
+    return replace(value, **{name: change(part) for name, part in asdict(value).items()})
 
 
 def recorded_exchange(exchange: Exchange, mask: Mask, *, of_client: bool = False) -> Exchange:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from v2_conformance.report.causes.root_causes import caused_elsewhere
-from v2_conformance.report.cited import cited_documents
 from v2_conformance.report.document import (
     CaseResult,
     OverallVerdict,
     Report,
     RequirementResult,
+    cited_documents,
 )
 from v2_conformance.report.verdict.extension import left_out_of
 from v2_conformance.report.verdict.standing import claim, to_go, verdict_words
