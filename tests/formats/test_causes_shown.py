@@ -72,13 +72,6 @@ def test_cause_of_a_requirement_without_cases_has_its_title() -> None:
     assert cause.name.startswith(f"{missing.shows} ")
 
 
-def test_what_a_cause_most_often_is_is_said() -> None:
-    refused = WrongStatus("200", 400, "no JSON")
-    report = report_of([case("C1/x", "fail", cause=refused)])
-    for text in everywhere(report):
-        assert "Most often the body in chunks arrived empty" in text
-
-
 def test_a_cause_has_its_gravest_grade_and_shows_a_case_of_it_first() -> None:
     own = case("P5/x", "fail", cause=NOT_JSON, level="SHOULD")
     report = report_of(passes(own, *failing("D1")))

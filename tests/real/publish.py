@@ -40,7 +40,7 @@ from v2_conformance.cli.main import main as conformance
 from v2_conformance.kits.registry import write_kit
 from v2_conformance.report.document import Report, RequirementResult
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
-from v2_conformance.report.verdict.judged import blocking, judged
+from v2_conformance.report.verdict.judged import judged
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import FAILED, Outcome
 
@@ -204,7 +204,9 @@ def front_page(text: str, published: Published) -> str:
 
 def _row(expected: Expectation, report: Report) -> str:
     server = f"[{expected.server} {expected.version}](reports/{expected.name}/report.html)"
-    return f"| {server} | {priced(report)} | {' '.join(blocking(report, 'conformant'))} |\n"
+    wrong = [row for row in judged(report) if not row.outcome.harmless]
+    names = [row.id for row in wrong if row.blocks == "conformant" and report.verdict.implemented]
+    return f"| {server} | {priced(report)} | {' '.join(names)} |\n"
 
 
 def _section(expected: Expectation, report: Report) -> Iterator[str]:

@@ -124,7 +124,7 @@ def _list(sign: str, items: Iterable[str], what: str) -> list[str]:
 
 def _cause(cause: ShownCause) -> str:
     known = " (expected)" if cause.expected else ""
-    texts = (f"{cause.first.grade} {cause.first.id}", cause.says, cause.hint)
+    texts = (f"{cause.first.grade} {cause.first.id}", cause.says)
     return "<br>".join([f"{_clip(cause.words)}{known}", *(_clip(text) for text in texts if text)])
 
 

@@ -45,11 +45,6 @@ def losses(*, client: bool) -> Mapping[Harm, str]:
     return _HARMS_OF_A_CLIENT if client else _HARMS
 
 
-_HINTS = {
-    ("C1", "wrong_status"): "Most often the body in chunks arrived empty: read it, or answer 411.",
-}
-
-
 @dataclass(frozen=True)
 class ShownCause:
     """One cause of failures; `title` is its requirement's, "" if the report has none.
@@ -110,11 +105,6 @@ class ShownCause:
         return f"{describe(found.first)} (in {number}, the first in {found.cases[0]})"
 
     @property
-    def hint(self) -> str:
-        """What such a cause most often is, as a sentence; "" if nothing is known."""
-        return _HINTS.get((self.group.requirement, self.group.finding), "")
-
-    @property
     def expected(self) -> bool:
         """True if an expectation file knew all of its failures."""
         return all(case.expected is not None for case in self.group.cases)
@@ -165,11 +155,13 @@ def headline(causes: Sequence[ShownCause]) -> str:
     return f"{words}. {'Fix' if failures else 'Look at'} first: {causes[0].name}"
 
 
-def harms(report: Report) -> str:
+def lost(report: Report) -> str:
     """Return what a user loses by the MUST requirements that failed, and by how many each, in two
     parts: "from correct requests: breaks clients (2); from malformed requests: wrong numbers (1)".
-    "" for nothing. What a client is tested with are responses.
+    "" for nothing, and for a report without a verdict. What a client is tested with are responses.
     """
+    if not is_decided(report):
+        return ""
     sent = "requests" if report.target.client is None else "responses"
     failed = failed_musts(report)
     parts = []
@@ -195,11 +187,6 @@ def lost_by(report: Report, requirement: str) -> str:
     shown = next((must.harm for must in failed_musts(report) if must.id == requirement), None)
     known = catalogue().get(requirement)
     return harm_words(report, shown or (known.harm if known is not None else None))
-
-
-def lost(report: Report) -> str:
-    """Return what a user loses, as `harms` does; "" for a report without a verdict."""
-    return harms(report) if is_decided(report) else ""
 
 
 def priced(report: Report) -> str:

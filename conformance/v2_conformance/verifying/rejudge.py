@@ -14,7 +14,7 @@ from v2_conformance.judging.survival import LEFT_OUT, skipped, without_count
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
 from v2_conformance.report.document import CaseResult, cited_documents
-from v2_conformance.report.verdict.extension import left_out_of
+from v2_conformance.report.verdict.summary import left_out_of
 from v2_conformance.suite.cases import Case, ClientCase, GeneratedCase, ObservedCase, RelationCase
 from v2_conformance.suite.causes.causes import FailedAtFirst, FailedBesideOthers, wrong_output
 from v2_conformance.suite.causes.kinds import AnswersDiffer, KilledBy

@@ -12,7 +12,6 @@ from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations.known import UNWRITTEN, Judgement
 from v2_conformance.report.verdict.claims import library_share
-from v2_conformance.report.verdict.extension import extension
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import (
     claimed,
@@ -89,8 +88,6 @@ def _notes(report: Report) -> Iterator[str]:
     untested = [r.id for r in catalogue().values() if r.profile in target.profiles and r.untested]
     if report.cases and untested:
         yield "no case tests these requirements: " + " ".join(untested)
-    if verdict.implemented:  # else its reason says that
-        yield extension(report).words
 
 
 def gate_lines(report: Report, gate: Gate) -> list[str]:
@@ -176,7 +173,7 @@ def _failures(causes: list[ShownCause]) -> list[str]:
     for cause in causes[:_SHOWN]:
         case = cause.first
         known = case.expected
-        lines += wrapped(f"{cause.words}. {cause.hint}" if cause.hint else cause.words, "  ")
+        lines += wrapped(cause.words, "  ")
         lines += wrapped(f"{'expected ' if known else ''}{_title(case)}", "    ", first="  ")
         text = known.reason if known else cause.says
         lines += wrapped(text, "    ", limit=4, first="    ")

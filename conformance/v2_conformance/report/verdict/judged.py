@@ -84,16 +84,3 @@ def failed_musts(report: Report) -> list[FailedMust]:
             harms = [harm for case in failed[row.id, blocks] if (harm := harm_of(case)) is not None]
             found.append(FailedMust(row.id, blocks, min(harms, key=HARMS.index, default=None)))
     return found
-
-
-def blocking(report: Report, blocks: Blocks) -> list[str]:
-    """Return the requirements whose cases block this, in the order of the verdict's reasons."""
-    if not report.verdict.implemented:
-        return []
-    elsewhere = caused_elsewhere(report.cases)
-    found = {
-        case.requirement
-        for case in report.cases
-        if case.blocks == blocks and not case.outcome.harmless and case.id not in elsewhere
-    }
-    return [row.id for row in report.requirements if row.id in found]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from v2_conformance.judging.extension import Tried, left_out
+from v2_conformance.protocol.names import EXTENSION
 from v2_conformance.report.causes.root_causes import caused_elsewhere
 from v2_conformance.report.document import (
     CaseResult,
@@ -16,7 +17,6 @@ from v2_conformance.report.document import (
     RequirementResult,
     cited_documents,
 )
-from v2_conformance.report.verdict.extension import left_out_of
 from v2_conformance.report.verdict.standing import claim, to_go, verdict_words
 from v2_conformance.suite.causes.base import counted, describe
 from v2_conformance.suite.causes.causes import Cause
@@ -75,7 +75,8 @@ def concluded(report: Report) -> Report:
         by_requirement.setdefault(case.requirement, []).append(case)
     rows = []
     elsewhere = caused_elsewhere(report.cases)
-    found = _Reasons([*_of_the_run(report), *_of_the_models(report)])
+    found: list[_Reason] = [("conformant", why) for why in _of_the_run(report)]
+    found += [("conformant", why) for why in _of_the_models(report)]
     for requirement in catalogue().values():
         if requirement.profile not in target.profiles or requirement.superseded_by:
             continue
@@ -88,53 +89,53 @@ def concluded(report: Report) -> Report:
             for case in of_this
             if not isinstance(case.cause, AnswersDiffer) and case.id not in elsewhere
         ]
-        found.add_all(_reasons(requirement.id, own))
-        found.add_all(_lost(requirement, of_this, target.unsupported))
-    found.add_all(_lacked(report.cases))
-    good = not found.conformant and not found.robust
+        found += _reasons(requirement.id, own)
+        found += _untested(requirement, of_this, target.unsupported)
+    found += _lacked(report.cases)
+    left_out = left_out_of(report)
+    if left_out:
+        found = [("conformant", why) for why in (*_of_the_run(report), left_out)]
+    conformant, robust, warnings = (
+        tuple(why for blocked, why in found if blocked == blocks) for blocks in (*BLOCKS, None)
+    )
+    good = not conformant and not robust
     about_relations = report.relations is not None
     verdict = OverallVerdict(
-        conformant=not found.conformant and not about_relations,
+        conformant=not conformant and not about_relations,
         robust=good and not about_relations,
-        reasons=(*found.conformant, *found.robust),
-        warnings=tuple(found.warnings),
+        reasons=conformant + robust,
+        warnings=warnings,
         consistent=good if about_relations else None,
         shown=_shown(rows) if about_relations else (),
         needs_identity=_need_identity(rows, target.profiles) if about_relations else (),
+        implemented=not left_out,
     )
-    shown = left_out_of(report)
-    if shown:
-        reasons = (*_of_the_run(report), shown)
-        verdict = replace(
-            verdict,
-            conformant=False,
-            robust=False,
-            reasons=reasons,
-            warnings=(),
-            consistent=False if about_relations else None,
-            implemented=False,
-        )
     judged = replace(report, verdict=verdict, requirements=tuple(rows), integrity=None)
     words = verdict_words(judged)
     return replace(judged, verdict=replace(verdict, standing=words, claim=claim(judged)))
 
 
+def left_out_of(report: Report) -> str:
+    """Return what shows that the server leaves the extension out, "" if it does not: see
+    `judging.extension`.
+    """
+    target = report.target
+    if target.client is not None or EXTENSION in target.server.extensions:
+        return ""  # without reading all bytes again, which takes long
+    tried = [
+        Tried(
+            case.requirement,
+            case.outcome,
+            case.cause,
+            [(bytes(one.request), one.unpacked().response) for one in case.exchanges],
+        )
+        for case in report.cases
+    ]
+    return left_out(tried, report.planned, target.server.extensions)
+
+
 _Reason = tuple[Blocks | None, str]
 """A problem, and what it blocks: None for a warning."""
-
-
-@dataclass
-class _Reasons:
-    """Problems of a run, by what they block."""
-
-    conformant: list[str]
-    robust: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-    def add_all(self, reasons: Iterable[_Reason]) -> None:
-        of = {"conformant": self.conformant, "robust": self.robust, None: self.warnings}
-        for blocks, reason in reasons:
-            of[blocks].append(reason)
 
 
 def _shown(rows: Iterable[RequirementResult]) -> tuple[str, ...]:
@@ -159,16 +160,11 @@ def _is_for_other_runs(requirement: Requirement, report: Report) -> bool:
     return report.own and left_out and not requirement.untested
 
 
-def _left_out(report: Report) -> int:
-    """Return how many cases of a whole run did not run."""
-    return sum(report.planned.values()) - len({case.id for case in report.cases})
-
-
 def _of_the_run(report: Report) -> Iterable[str]:
     """Yield what blocks the verdict whatever the cases show."""
     cases = report.cases
     total = sum(report.planned.values())
-    left_out = _left_out(report)
+    left_out = total - len({case.id for case in cases})
     if not report.own:
         yield "this run used the cases given with --cases, not the suite's"
     if not report.complete:
@@ -212,7 +208,7 @@ def _reasons(requirement: str, cases: Iterable[CaseResult]) -> Iterable[_Reason]
         yield blocks, f"{grade(level, blocks)} {requirement} {_WORDS[outcome]} ({number})"
 
 
-def _lost(
+def _untested(
     requirement: Requirement, cases: Iterable[CaseResult], unsupported: Collection[str]
 ) -> Iterable[_Reason]:
     """Yield why a requirement was not tested, if the server lacks something that each of its MUST
