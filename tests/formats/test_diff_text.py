@@ -89,7 +89,10 @@ def test_requirements_and_verdict() -> None:
     )
     new = changed(
         report(),
-        requirements=(changed(row, outcome=Outcome.FAIL), changed(row, id="H7", level="MAY", blocks=None)),
+        requirements=(
+            changed(row, outcome=Outcome.FAIL),
+            changed(row, id="H7", level="MAY", blocks=None),
+        ),
     )
     shown = text(diff_reports(old, new))
     assert "verdict: conformant, robust -> not conformant\n" in shown

@@ -33,7 +33,6 @@ from v2_conformance.suite.causes.causes import (
     Cause,
     DidNotSurvive,
     FailedAtFirst,
-    FailedBesideOthers,
     SeveralWrong,
     wrong_output,
 )
@@ -156,8 +155,6 @@ def without_count(cause: Cause | None) -> Cause | None:
         return cause.first
     if isinstance(cause, FailedAtFirst):
         return without_count(cause.again)
-    if isinstance(cause, FailedBesideOthers):
-        return cause.alone
     if isinstance(cause, DidNotSurvive) and (cause.case is not None or cause.beside):
         return replace(cause, case=without_count(cause.case), beside=())
     return cause

@@ -16,7 +16,7 @@ from v2_conformance.redaction import shows_masks
 from v2_conformance.report.document import CaseResult, cited_documents
 from v2_conformance.report.verdict.summary import left_out_of
 from v2_conformance.suite.cases import Case, ClientCase, GeneratedCase, ObservedCase, RelationCase
-from v2_conformance.suite.causes.causes import FailedAtFirst, FailedBesideOthers, wrong_output
+from v2_conformance.suite.causes.causes import FailedAtFirst, wrong_output
 from v2_conformance.suite.causes.kinds import AnswersDiffer, KilledBy
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.facts import first_answers
@@ -141,7 +141,7 @@ def _observed(
 def _compared(recorded: CaseResult, verdict: Verdict, *, hidden: bool, masks: bool) -> Rejudged:
     """Compare a recorded case with `verdict`; `hidden` if masks may hide what was judged."""
     name, outcome = recorded.id, recorded.outcome
-    flaky = isinstance(recorded.cause, FailedAtFirst | FailedBesideOthers)
+    flaky = isinstance(recorded.cause, FailedAtFirst)
     if outcome is Outcome.FLAKY and flaky and verdict.outcome.harmless:
         verdict = msgspec.structs.replace(verdict, outcome=outcome)  # only its pass is recorded
     if verdict.outcome != outcome:

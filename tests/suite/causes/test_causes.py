@@ -20,7 +20,6 @@ from v2_conformance.suite.causes.causes import (
     Cause,
     DidNotSurvive,
     FailedAtFirst,
-    FailedBesideOthers,
     GeneratedFailure,
     NotDone,
     NotKept,
@@ -48,7 +47,6 @@ NESTING = (
     WrongRequest,
     WrongReading,
     DidNotSurvive,
-    FailedBesideOthers,
     GeneratedFailure,
     FailedAtFirst,
 )

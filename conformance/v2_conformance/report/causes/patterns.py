@@ -6,7 +6,6 @@ got: 400}`. Numbers must be equal. A text must match as a whole, and `*` in it s
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +13,15 @@ from functools import cache
 from typing import Any, TypeAlias, Union
 
 import msgspec
-from msgspec import inspect
 
+from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.causes.base import CauseBase, FirstDifference, printable
 from v2_conformance.suite.causes.causes import CAUSES, KINDS, Cause
 
 Place: TypeAlias = tuple[str | int, ...]
 """Where something is in a cause: names of members, and indices of lists."""
 
+_STRUCTS = {cause.__struct_config__.tag: cause for cause in CAUSES}
 _FEW = 10
 # Values that a server makes for each request or process: UUIDs, times, addresses and other long
 # numbers, in decimal or hexadecimal.
@@ -60,11 +60,11 @@ class CausePattern:
 
     def matches(self, cause: object) -> bool:
         """Return True if a cause matches this pattern; None, no cause, never does."""
-        if not isinstance(cause, msgspec.Struct):
-            return False
-        if self.kind is not None and self.kind != cause.__struct_config__.tag:
-            return False
-        return all(_equal(expected, getattr(cause, name)) for name, expected in self.members)
+        return (
+            isinstance(cause, msgspec.Struct)
+            and self.kind in (None, cause.__struct_config__.tag)
+            and all(_equal(expected, getattr(cause, name)) for name, expected in self.members)
+        )
 
     @property
     def document(self) -> str | dict[str, Any]:
@@ -102,14 +102,20 @@ def same_failure(one: Cause | None, other: Cause | None) -> bool:
 def read_pattern(written: object) -> CausePattern:
     """Return the pattern in an expectation file: a kind, or a mapping with one.
 
-    Raises PatternError with what may have been meant.
+    A value of another type than its member's just never matches. Raises PatternError with what may
+    have been meant.
     """
-    return _cause_pattern(written, ())
+    if isinstance(written, str):
+        return CausePattern(_known(written, KINDS, "kind of cause", ()))
+    if isinstance(written, dict) and isinstance(written.get("kind"), str):
+        return _read_mapping(written, ())
+    raise PatternError((), "expected a kind of cause, or a mapping such as `kind: wrong_status`")
 
 
 def _stable(value: Any) -> Expected:
     if isinstance(value, CauseBase):
-        return pattern_of(value)
+        pattern = pattern_of(value)
+        return pattern if pattern.members else pattern.kind
     if isinstance(value, str):
         return lasting(value)
     expected: Expected = value
@@ -120,13 +126,12 @@ def _equal(expected: Expected, value: object) -> bool:
     if isinstance(expected, CausePattern):
         return expected.matches(value)
     if isinstance(expected, tuple):
-        return (
-            isinstance(value, tuple)
-            and len(value) == len(expected)
-            and all(map(_equal, expected, value))
-        )
-    if isinstance(expected, str):
-        return isinstance(value, str) and _text_pattern(expected).fullmatch(value) is not None
+        same = isinstance(value, tuple) and len(value) == len(expected)
+        return same and all(map(_equal, expected, value))  # type: ignore[call-overload]
+    if isinstance(value, str) and expected is not None:  # 200 needs no quotation marks
+        return _text_pattern(str(expected)).fullmatch(value) is not None
+    if isinstance(value, CauseBase):
+        return expected == value.kind
     return value == expected
 
 
@@ -147,84 +152,35 @@ def _words(expected: Expected) -> str:
     return "null" if expected is None else str(expected)
 
 
-@cache
-def _members_of(kind: str | None) -> Mapping[str, inspect.Type]:
-    """Return the members of a cause of this kind; None for those of a FirstDifference."""
-    types = {cause.__struct_config__.tag: cause for cause in CAUSES}
-    info = inspect.type_info(types.get(kind, FirstDifference))
-    assert isinstance(info, inspect.StructType)
-    return {field.encode_name: field.type for field in info.fields}
-
-
-def _cause_pattern(written: object, place: Place) -> CausePattern:
-    if isinstance(written, str):
-        return CausePattern(_known(written, KINDS, "kind of cause", place))
-    if not isinstance(written, dict):
-        raise PatternError(place, f"expected a kind of cause, or a mapping, got {_shown(written)}")
+def _read_mapping(written: Mapping[str, object], place: Place) -> CausePattern:
+    """Return the pattern of a mapping: of a difference if it has no kind."""
     kind = written.get("kind")
-    if not isinstance(kind, str):
-        raise PatternError(place, "a mapping needs the member `kind`, such as `kind: wrong_status`")
-    _known(kind, KINDS, "kind of cause", (*place, "kind"))
-    rest = {name: value for name, value in written.items() if name != "kind"}
-    return CausePattern(kind, _read_members(rest, kind, place))
-
-
-def _read_members(
-    written: Mapping[str, object], kind: str | None, place: Place
-) -> tuple[tuple[str, Expected], ...]:
-    types = _members_of(kind)
-    found = []
+    if kind is not None:
+        kind = _known(kind, KINDS, "kind of cause", (*place, "kind"))
+    names = _STRUCTS.get(kind, FirstDifference).__struct_fields__
+    members: list[tuple[str, Expected]] = []
     for name, value in written.items():
-        here = (*place, name)
-        _known(name, tuple(types), f"member of {kind or 'a difference'}", here)
-        found.append((name, _read(value, types[name], here)))
-    return tuple(found)
+        if name != "kind":
+            here = (*place, name)
+            _known(name, names, f"member of {kind or 'a difference'}", here)
+            members.append((name, _read(value, here)))
+    return CausePattern(kind, tuple(members))
 
 
-def _known(name: str, names: Sequence[str], what: str, place: Place) -> str:
-    if name in names:
+def _read(value: Any, place: Place) -> Expected:
+    if isinstance(value, dict):
+        return _read_mapping(value, place)
+    if isinstance(value, list):
+        return tuple(_read(item, (*place, number)) for number, item in enumerate(value))
+    expected: Expected = value
+    return expected
+
+
+def _known(name: object, names: Sequence[str], what: str, place: Place) -> str:
+    if isinstance(name, str) and name in names:
         return name
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    if close:
-        hint = f"did you mean {' or '.join(close)}?"
-    elif len(names) > _FEW:
-        hint = "schemas/report.schema.json has all of them"
-    else:
-        hint = f"it has {', '.join(names) or 'none'}"
-    raise PatternError(place, f"unknown {what}: {_shown(name)}; {hint}")
-
-
-def _read(value: object, of: inspect.Type, place: Place) -> Expected:
-    """Return the value of a member whose type is `of`."""
-    if isinstance(of, inspect.UnionType):
-        if value is None and any(isinstance(t, inspect.NoneType) for t in of.types):
-            return None
-        others = [t for t in of.types if not isinstance(t, inspect.NoneType)]
-        if len(others) > 1:  # any cause
-            return _cause_pattern(value, place)
-        return _read(value, others[0], place)
-    if isinstance(of, inspect.StructType):
-        if not isinstance(value, dict):
-            raise PatternError(place, f"expected a mapping, got {_shown(value)}")
-        return CausePattern(None, _read_members(value, None, place))
-    if isinstance(of, inspect.VarTupleType):
-        if not isinstance(value, list):
-            raise PatternError(place, f"expected a list, got {_shown(value)}")
-        return tuple(_read(item, of.item_type, (*place, n)) for n, item in enumerate(value))
-    if isinstance(of, inspect.BoolType):
-        if isinstance(value, bool):
-            return value
-        raise PatternError(place, f"expected true or false, got {_shown(value)}")
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if isinstance(of, inspect.IntType | inspect.FloatType):
-        if number:
-            return value  # type: ignore[return-value]
-        raise PatternError(place, f"expected a number, got {_shown(value)}")
-    if isinstance(value, str) or number:  # a status such as "200" needs no quotation marks
-        return str(value)
-    raise PatternError(place, f"expected text, got {_shown(value)}")
-
-
-def _shown(value: object) -> str:
-    text = printable(value, 60)
-    return f"'{text}'" if isinstance(value, str) else text
+    otherwise = f"it has {', '.join(names) or 'none'}"
+    if len(names) > _FEW:
+        otherwise = "schemas/report.schema.json has all of them"
+    hint = did_you_mean(str(name), names, otherwise)
+    raise PatternError(place, f"unknown {what}: '{printable(name, 60)}'; {hint}")

@@ -169,7 +169,6 @@ class Expectations:
 def load_expectations(path: Path) -> Expectations:
     """Read an expectation file. Raises ExpectFileError, with the line, for any mistake."""
     file = read_yaml(path, ExpectFileError)
-    _check_for_messages(file)
     check_yaml(file, "expect", ExpectFileError)
     entries = file.document["expected"] or ()
     return Expectations(
@@ -177,20 +176,6 @@ def load_expectations(path: Path) -> Expectations:
         tuple(_entry(file, index, entry) for index, entry in enumerate(entries)),
         file.document.get("seed"),
     )
-
-
-def _check_for_messages(file: YamlFile) -> None:
-    """Raise an error that says what to write instead of what version 0.1 read."""
-    document = file.document if isinstance(file.document, dict) else {}
-    entries = document.get("expected")
-    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-        if isinstance(entry, dict) and "message" in entry:
-            line = file.line(("expected", index, "message"))
-            raise ExpectFileError(
-                f"{file.name}:{line}: message: entries match causes, not messages; write "
-                "`cause: KIND` instead, such as `cause: wrong_status` (`v2-conformance expect "
-                "--write REPORT -` prints the causes of a report)"
-            )
 
 
 def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
@@ -206,9 +191,10 @@ def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
         line = file.line((*at, "cause", *error.place))
         member = ".".join(map(str, ("cause", *error.place)))
         raise ExpectFileError(f"{file.name}:{line}: {member}: {error}") from error
+    named = entry.get("requirement", [])
     return Expectation(
         line=file.line(at),
-        requirements=_requirements(entry.get("requirement", [])),
+        requirements=(named,) if isinstance(named, str) else tuple(named),
         case=entry.get("case", ""),
         outcome=Outcome(entry.get("outcome", "fail")),
         cause=cause,
@@ -217,10 +203,6 @@ def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
         expires=expires,
         flaky=entry.get("flaky", False),
     )
-
-
-def _requirements(written: str | list[str]) -> tuple[str, ...]:
-    return (written,) if isinstance(written, str) else tuple(written)
 
 
 def judge_expectations(
@@ -261,17 +243,16 @@ def judge_expectations(
         entries=expectations.entries,
         expected=tuple(case.id for case in bad if expectations.excuse(case, today)),
         unexpected=tuple(case for case in uncovered if gate.counts(case)),
-        tolerated=tuple(case for case in uncovered if _tolerated(case, gate)),
+        tolerated=tuple(
+            case
+            for case in uncovered
+            if not gate.counts(case)
+            and not (case.level == "MAY" and case.outcome is Outcome.NOT_RUN)
+        ),
         problems=tuple(problems),
         untried=tuple(untried),
         retired=tuple(retired),
     )
-
-
-def _tolerated(case: CaseResult, gate: Gate) -> bool:
-    if case.level == "MAY" and case.outcome is Outcome.NOT_RUN:
-        return False
-    return not gate.counts(case)
 
 
 def _problems(
@@ -301,11 +282,7 @@ def _problems(
     elif entry.flaky:
         pass  # that none of them fails today proves nothing
     elif not failing:
-        every = own <= {case.id for case in tried} | _skipped(cases)
+        every = own <= {case.id for case in cases}
         return ["no case of this requirement fails any more"] if every else None
     mismatches = [(case.id, entry.mismatch(case)) for case in failing]
     return [f"{case_id}: {text}" for case_id, text in mismatches if text]
-
-
-def _skipped(cases: Iterable[CaseResult]) -> set[str]:
-    return {case.id for case in cases if case.outcome is Outcome.UNSUPPORTED}

@@ -92,13 +92,6 @@ class NotKept(_AboutOthers, frozen=True, omit_defaults=True):
     first: Cause
     only_rare: bool = False
 
-class FailedBesideOthers(_AboutOthers, frozen=True):  # only in reports of older versions
-    """[{alone}; ]passed alone, but failed while other cases ran (see C6): {beside}"""
-    rank = 3
-    about = "beside"
-    beside: Cause
-    alone: Cause | None  # what its pass comes to, None if it needs no words
-
 class FailedAtFirst(_AboutOthers, frozen=True):
     """[{again}; ]passed when it was run again, but failed at first: {first}"""
     rank = 4
