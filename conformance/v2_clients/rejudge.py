@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from v2_clients.bench.answers import answer_to
-from v2_clients.bench.features import FEATURES
 from v2_clients.bench.listener import BENCH
 from v2_clients.bench.requests import UnreadableRequestError, read_client_request
 from v2_clients.bench.tasks import Asked, asked_of
@@ -111,25 +112,17 @@ def _check_answer(expected: bytes | None, exchange: Exchange, known: Setting) ->
 
 def client_edits(report: Report) -> Iterator[str]:
     """Yield what cannot be true of a client, or does not follow from what it said."""
-    profiles = report.target.profiles
-    allowed = set(profiles) <= set(CLIENT_PROFILES) and profiles[:1] == CLIENT_PROFILES[:1]
-    if not allowed or len(set(profiles)) < len(profiles) or report.target.unsupported:
+    target, profiles = report.target, report.target.profiles
+    if not set(profiles) <= set(CLIENT_PROFILES) or profiles[:1] != CLIENT_PROFILES[:1]:
         yield "no run has these claims of a client"
-    lacks = () if report.target.client is None else report.target.client.lacks
-    if not set(lacks) <= set(FEATURES):
-        yield "the client lacks what no run knows"
-    target = report.target
     elsewhere = (target.url, target.host) != (BENCH, BENCH.partition("//")[2])
     of_a_server = (
-        *(target.headers, target.models, target.absent, target.host_given),
+        *(target.headers, target.models, target.absent, target.host_given, target.unsupported),
         *(target.restart_command, report.discovery, report.calibration),
         *(report.relations, report.seed is not None),
     )
     if elsewhere or any(of_a_server):
         yield "the target has what only a server has"
-    if with_client_name(target, report.cases).server != target.server:
+    unnamed = replace(target, server=ServerInfo("", "", ()))
+    if with_client_name(unnamed, report.cases).server != target.server:
         yield "the client's name is not the one that it says"
-    if target.server == ServerInfo("", "", ()):
-        return
-    if not any(case.said is not None for case in report.cases):
-        yield "the client has a name, but nothing that it said is recorded"

@@ -181,10 +181,6 @@ DATA = {"DATA": {"model": "m", "version": None, "inputs": ["I"], "outputs": ["O"
 INT32 = {"kind": "datatypes_unsupported", "datatypes": ["INT32"]}
 BINARY = {"kind": "profile_not_claimed", "profile": "binary"}
 FORGERIES: Mapping[str, tuple[str, Forgery]] = {
-    "a catalogue of another version": (
-        "EDITED its catalogue is not",
-        lambda r: done(r.good, suite={**r.good["suite"], "catalogue_version": "9.9.9"}),
-    ),
     "another catalogue": (
         "cannot be confirmed here",
         lambda r: without_bad(r.wrong, suite={**r.wrong["suite"], "catalogue": "0123456789abcdef"}),
@@ -216,7 +212,7 @@ FORGERIES: Mapping[str, tuple[str, Forgery]] = {
     "the server's extensions": ("the server's ext", lambda r: server(r.good, extensions=["x"])),
     "the URL": ("EDITED the URL", lambda r: of_target(r.good, url="http://example.com")),
     "a role that no contract has": (
-        "EDITED the contract has no model for DATA",
+        "EDITED these models are not what their recorded metadata says: DATA",
         lambda r: of_target(r.good, models={**r.good["target"]["models"], **DATA}),
     ),
     "an absent model": (

@@ -76,6 +76,7 @@ def discovery_edits(known: Setting) -> Iterator[str]:
         role
         for role in sorted({*stated, *found.present, *target.absent, *found.absent})
         if stated.get(role) != found.present.get(role)
+        or (role in target.models) != (role in found.present)
         or (role in target.absent) != (role in found.absent)
     ]
     if other and known.report.relations is None:

@@ -49,7 +49,7 @@ class Setting:
 
     `mask` hides the header fields that the report hides, and `masks` says whether it hides
     anything. `cases` are those of this installation, by id; `planned` are those that the run could
-    send, None if it is not known. `same_words` says whether this very build made the report.
+    send, None if it is not known.
     """
 
     report: Report
@@ -59,7 +59,6 @@ class Setting:
     masks: bool
     cases: Mapping[str, Case] = field(default_factory=dict)
     planned: Mapping[str, Case] | None = None
-    same_words: bool = True
 
     @property
     def known(self) -> Known:
@@ -92,7 +91,7 @@ def setting_of(report: Report) -> Setting:
     present = {
         role: DeployedModel(role, one.model, one.inputs, one.outputs, one.version, one.pinned)
         for role, one in target.models.items()
-        if plays(role, one)
+        if _plays(role, one)
     }
     return Setting(
         report,
@@ -103,13 +102,10 @@ def setting_of(report: Report) -> Setting:
     )
 
 
-def plays(role: str, model: Model) -> bool:
-    """Return True if the contract has this role, with as many tensors."""
+def _plays(role: str, model: Model) -> bool:
     known = contract().get(role)
-    return known is not None and (len(model.inputs), len(model.outputs)) == (
-        len(known.inputs),
-        len(known.outputs),
-    )
+    tensors = (len(model.inputs), len(model.outputs))
+    return known is not None and tensors == (len(known.inputs), len(known.outputs))
 
 
 class Record:

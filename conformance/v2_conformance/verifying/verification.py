@@ -31,9 +31,8 @@ from v2_conformance.runs.targets.target import check_url
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.choosing import asked_for, claims_problem, select
-from v2_conformance.suite.models import contract
 from v2_conformance.verifying.facts import discovery_edits, learned_models
-from v2_conformance.verifying.record import Setting, UnconfirmedError, plays, setting_of
+from v2_conformance.verifying.record import Setting, UnconfirmedError, setting_of
 from v2_conformance.verifying.rejudge import Rejudged, rejudge
 from v2_conformance.wire.encode.stand_ins import stood_in
 
@@ -107,7 +106,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     """
     file = read_report(path)
     report, here = file.report, this_suite()
-    known = replace(setting_of(report), same_words=report.suite == here)
+    known = setting_of(report)
     edits: list[str] = []
     open_: list[str] = []
     if not file.is_intact:
@@ -119,7 +118,6 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     again = report
     if not foreign:
         known, planned = _with_plan(known, cases, edits, open_)
-        edits += _version_edits(report.suite.catalogue_version, here.catalogue_version)
         try:
             if report.target.client is not None:
                 edits += elsewhere("judge of clients").client_edits(report)
@@ -128,10 +126,11 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
         except UnconfirmedError as error:
             open_.append(f"the record of discovery: {error}")
         judged = _rejudged(known)
-        outcomes = tuple(map(_as_judged, report.cases, judged))
-        now = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
-        edits += _verdict_edits(report, now, same_words=known.same_words)
-        again = _in_present_words(judged, known)
+        pairs = zip(report.cases, judged, strict=True)
+        outcomes = tuple(_as_judged(recorded, now, known) for recorded, now in pairs)
+        again = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
+        edits += _verdict_edits(report, again)
+        again = msgspec.structs.replace(again, integrity=report.integrity)
     return Verification(
         *(path, report, judged, tuple(edits), tuple(open_), again),
         foreign=foreign,
@@ -189,12 +188,6 @@ def _with_plan(
         edits.append(
             f"the report plans other cases than a run with this selection: {_named(other)}"
         )
-    surplus = [case.id for case in report.cases if case.id not in chosen]
-    if surplus:
-        edits.append(
-            "the report has cases that are not in the plan of a run with this selection: "
-            f"{_named(surplus)}"
-        )
     twice = [name for name, count in Counter(c.id for c in report.cases).items() if count > 1]
     if twice:
         edits.append(f"the report has cases twice: {_named(twice)}")
@@ -215,14 +208,6 @@ def _server_edits(known: Setting) -> Iterator[str]:
     problem = claims_problem(target.profiles, target.unsupported)
     if problem is not None:
         yield f"no run can have these claims: {printable(problem, 120)}"
-    for name, claimed in (("profiles", target.profiles), ("unsupported", target.unsupported)):
-        if len(set(claimed)) < len(claimed):
-            yield f"`{name}` of the target names something twice"
-    roles = () if known.report.relations is not None else (*target.models, *target.absent)
-    for role in roles:
-        model = target.models.get(role)
-        if role not in contract() or (model is not None and not plays(role, model)):
-            yield f"the contract has no model for {printable(role, 80)} with such tensors"
     yield from discovery_edits(known)
 
 
@@ -247,43 +232,22 @@ def _rejudged(known: Setting) -> tuple[Rejudged, ...]:
     return tuple(found[case.id] for case in known.report.cases)
 
 
-def _as_judged(recorded: CaseResult, again: Rejudged) -> CaseResult:
-    """Return a case with what its bytes show: a verdict also follows from causes."""
-    cause = recorded.cause if again.verdict is None else again.verdict.cause
-    return msgspec.structs.replace(recorded, outcome=again.outcome, cause=cause)
+def _as_judged(recorded: CaseResult, again: Rejudged, known: Setting) -> CaseResult:
+    """Return a case with what its bytes show, in the words of this installation."""
+    verdict = again.verdict or Verdict(again.outcome, recorded.cause)
+    case = (known.planned or {}).get(recorded.id)
+    return msgspec.structs.replace(
+        recorded,
+        outcome=again.outcome,
+        cause=verdict.cause,
+        message=verdict.message,
+        why=recorded.why if case is None else case.why,
+        cite=recorded.cite if case is None else cited_documents(case.cite),
+        expected=None,
+    )
 
 
-def _version_edits(stated: str, here: str) -> Iterator[str]:
-    """Yield what is wrong with the version of a catalogue with the digest of this one: only a patch
-    has the same digest, and old reports lack the version.
-    """
-    if stated and stated.split(".")[:2] != here.split(".")[:2]:
-        yield f"its catalogue is not {printable(stated, 20)}: its digest is that of {here}"
-
-
-def _in_present_words(judged: Sequence[Rejudged], known: Setting) -> Report:
-    """Return the report with no words of its own: messages are made of causes again, and the others
-    are those of the cases of this installation.
-    """
-    report, cases = known.report, []
-    for recorded, again in zip(report.cases, judged, strict=True):
-        verdict = again.verdict or Verdict(recorded.outcome, recorded.cause)
-        case = (known.planned or {}).get(recorded.id)
-        cases.append(
-            msgspec.structs.replace(
-                recorded,
-                cause=verdict.cause,
-                message=verdict.message,
-                why=recorded.why if case is None else case.why,
-                cite=recorded.cite if case is None else cited_documents(case.cite),
-                expected=None,
-            )
-        )
-    worded = concluded(msgspec.structs.replace(report, cases=tuple(cases)))
-    return msgspec.structs.replace(worded, integrity=report.integrity)
-
-
-def _verdict_edits(report: Report, again: Report, *, same_words: bool) -> Iterator[str]:
+def _verdict_edits(report: Report, again: Report) -> Iterator[str]:
     """Yield what in a report on this very catalogue does not follow from its cases.
 
     Words are compared only if this very build made it.
@@ -291,7 +255,7 @@ def _verdict_edits(report: Report, again: Report, *, same_words: bool) -> Iterat
     words = report.verdict.standing
     if words in _GOOD and words != again.verdict.standing:
         yield f"it says {words}, which does not follow from the cases"
-    if not same_words:
+    if report.suite != this_suite():
         report, again = _without_words(report), _without_words(again)
     stated, follows = ({row.id: row for row in r.requirements} for r in (report, again))
     names = dict.fromkeys((*stated, *follows))
