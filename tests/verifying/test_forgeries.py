@@ -307,14 +307,17 @@ def test_a_member_that_no_report_has_is_refused(reports: Reports, tmp_path: Path
         assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("member", ["suite", "verdict", "outcome", "response", "name"])
+@pytest.mark.parametrize(
+    ("member", "hidden"),
+    [("started", '"x"'), ("conformant", "true"), ("outcome", '"pass"'), ("response", '""')],
+)
 def test_a_member_that_is_there_twice_is_refused(
-    member: str, reports: Reports, tmp_path: Path
+    member: str, hidden: str, reports: Reports, tmp_path: Path
 ) -> None:
     text = json.dumps(reports.good)
     key = f'"{member}": '
     path = tmp_path / "report.json"
-    path.write_text(text.replace(key, f'{key}"hidden", {key}', 1))
+    path.write_text(text.replace(key, f"{key}{hidden}, {key}", 1))
     with pytest.raises(ReportFileError, match=f"has a member twice: {member}") as refused:
         verify(path, SMALL)
     assert "\n" not in str(refused.value)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Annotated, Literal
 
 from msgspec import Meta
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from v2_conformance.errors import ReportFileError
 from v2_conformance.protocol.names import DRAWS, LARGEST_SEED
@@ -153,6 +153,10 @@ class Graded(Part, frozen=True, kw_only=True):
     def grade(self) -> str:
         """The level and what a failure blocks, as people read it."""
         return grade(self.level, self.blocks)
+
+    def __post_init__(self) -> None:
+        blocks = None if self.level != "MUST" else self.blocks or "conformant"
+        force_setattr(self, "blocks", blocks)  # whatever a file says
 
 
 class RequirementResult(Graded, frozen=True, kw_only=True):
