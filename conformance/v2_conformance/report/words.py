@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
-from v2_conformance.report.causes.unhandled import unhandled_error
+from v2_conformance.report.causes.root_causes import CauseGroup, root_causes, unhandled_error
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
 from v2_conformance.report.verdict.judged import failed_musts
 from v2_conformance.report.verdict.standing import is_decided, verdict_words

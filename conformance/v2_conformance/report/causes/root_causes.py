@@ -18,9 +18,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Generic, Protocol, TypeVar
 
-from v2_conformance.report.causes.unhandled import is_unhandled, shown_in
 from v2_conformance.suite.causes.base import describe
-from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, finding_of, harm_by
+from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, NotKept, finding_of, harm_by
 from v2_conformance.suite.causes.kinds import (
     AcceptedInvalidRequest,
     AnsweredExactly,
@@ -126,8 +125,8 @@ def caused_elsewhere(cases: Iterable[JudgedCase]) -> dict[str, str]:
     others = [case for case in failed if not isinstance(case.cause, GeneratedFailure)]
     found = {}
     for case in generated:
-        told, grade = _what_failed(case), _gravest([case])
-        same = (one for one in others if _what_failed(one) == told and _gravest([one]) <= grade)
+        failure, grade = _what_failed(case), _gravest([case])
+        same = (one for one in others if _what_failed(one) == failure and _gravest([one]) <= grade)
         first = next(same, None)
         if first is not None:
             found[case.id] = first.requirement
@@ -182,9 +181,9 @@ class _Grouping(Generic[Case]):
         for key in self._own:
             if self._combines(key.requirement):
                 self._combining.setdefault(key.finding, set()).add(key.requirement)
-        self._told = {key: _told(found) for key, found in self._own.items()}
+        self._common = {key: _common_reading(found) for key, found in self._own.items()}
         self._alike: dict[tuple[str, str], set[str]] = {}
-        for key, words in self._told.items():
+        for key, words in self._common.items():
             if words:
                 self._alike.setdefault((key.finding, words), set()).add(key.requirement)
         self._would = {key: self._would_fail(key, total) for key in self._own}
@@ -277,8 +276,8 @@ class _Grouping(Generic[Case]):
         known = self._requirement(key.requirement)
         if known is None or known.blobs != "elements" or self._share[key] < 1:
             return False
-        told = [name for name in self._by_blobs["everywhere"] if self._total[name]]
-        if not told or any(_Key(name, key.finding) not in self._own for name in told):
+        everywhere = [name for name in self._by_blobs["everywhere"] if self._total[name]]
+        if not everywhere or any(_Key(name, key.finding) not in self._own for name in everywhere):
             return False
         typed = [_Key(name, key.finding) for name in self._by_blobs["typed"]]
         of_bytes = known.datatypes == ("BYTES",)
@@ -324,7 +323,7 @@ class _Grouping(Generic[Case]):
             would.update(name for name in known.prerequisite_of if total[name])
         if not self._combines(key.requirement):
             would |= self._combining.get(key.finding, frozenset())
-        would |= self._alike.get((key.finding, self._told[key]), frozenset())
+        would |= self._alike.get((key.finding, self._common[key]), frozenset())
         return frozenset(would)
 
     def _explains(self, root: _Key, key: _Key) -> bool:
@@ -352,8 +351,8 @@ class _Grouping(Generic[Case]):
             return (
                 self._is_foreign(key),
                 # How a telling one reads is all the likeness that it needs.
-                -1 if self._told[key] else -self._likeness(key, failing),
-                _gravest(self._own[key]) if self._told[key] else 0,
+                -1 if self._common[key] else -self._likeness(key, failing),
+                _gravest(self._own[key]) if self._common[key] else 0,
                 -len(self._own[key]),
                 -len(self._would[key] & names),
                 self._share[key],
@@ -419,18 +418,34 @@ def _found(case: JudgedCase) -> Cause | None:
     return None if case.cause is None else case.cause.found
 
 
+def unhandled_error(cause: Cause | None) -> WrongStatus | None:
+    """Return the first malformed request that exchanges of a run show to be answered with 5xx, as
+    if nobody had caught an error; None for any other cause."""
+    first = cause.first if isinstance(cause, NotKept) else None
+    if isinstance(first, WrongStatus) and first.expected == "4xx" and first.got >= 500:
+        return first
+    return None
+
+
 def _with_unhandled_errors(
     found: list[tuple[_Key, CauseGroup[Case]]],
 ) -> list[tuple[_Key, CauseGroup[Case]]]:
     """Return the groups; what only the exchanges show that ended with an unhandled error (the form
     of its body, a close without a word) belongs to that error."""
-    crash = next((pair for pair in found if is_unhandled(_causes(pair[1]))), None)
+    crashes = (pair for pair in found if any(unhandled_error(case.cause) for case in pair[1].cases))
+    crash = next(crashes, None)
     if crash is None:
         return found
     root, errors = crash
-    shown = [
-        pair for pair in found if pair != crash and shown_in(_causes(pair[1]), _causes(errors))
-    ]
+    whole = [case.cause for case in errors.cases if isinstance(case.cause, NotKept)]
+
+    def is_shown(cause: Cause | None) -> bool:
+        return isinstance(cause, NotKept) and any(
+            set(cause.cases) <= set(of.cases) and cause.more in (0, of.more) for of in whole
+        )
+
+    others = [pair for pair in found if pair != crash]
+    shown = [pair for pair in others if all(is_shown(case.cause) for case in pair[1].cases)]
     groups = [errors, *(group for _, group in shown)]
     harms = [group.harm for group in groups if group.harm is not None]
     merged = replace(
@@ -438,16 +453,12 @@ def _with_unhandled_errors(
         cases=tuple(case for group in groups for case in group.cases),
         requirements=tuple(dict.fromkeys(name for group in groups for name in group.requirements)),
         waiting=tuple(case for group in groups for case in group.waiting),
-        harm=min(harms, key=HARMS.index) if harms else None,
+        harm=min(harms, key=HARMS.index, default=None),
     )
-    return [(root, merged), *(pair for pair in found if pair != crash and pair not in shown)]
+    return [(root, merged), *(pair for pair in others if pair not in shown)]
 
 
-def _causes(group: CauseGroup[Case]) -> list[Cause | None]:
-    return [case.cause for case in group.cases]
-
-
-def _told(cases: Sequence[JudgedCase]) -> str:
+def _common_reading(cases: Sequence[JudgedCase]) -> str:
     """Return how most failures of one kind read if that tells them from others, else ""."""
     found = _found(cases[0])
     if found is None or not found.telling:

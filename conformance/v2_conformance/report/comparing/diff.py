@@ -119,8 +119,17 @@ def diff_reports(old: Report, new: Report) -> ReportDiff:
 
 def _change(before: CaseResult | None, after: CaseResult | None) -> CaseChange | None:
     case = after or before
-    kind = _kind(before, after)
-    if case is None or kind is None:
+    assert case is not None
+    kind: ChangeKind | None
+    if before is None:
+        kind = ChangeKind.NEW
+    elif after is None:
+        kind = ChangeKind.GONE
+    else:
+        kind = kind_of_change(before.outcome, after.outcome)
+        if kind is None and not (after.outcome.harmless or same_failure(before.cause, after.cause)):
+            kind = ChangeKind.CHANGED
+    if kind is None:
         return None
     graded = before if before is not None and kind is ChangeKind.FIXED else case  # what failed
     return CaseChange(
@@ -131,20 +140,8 @@ def _change(before: CaseResult | None, after: CaseResult | None) -> CaseChange |
         before=None if before is None else before.outcome,
         after=None if after is None else after.outcome,
         words=describe(case.cause),
-        other_case=_sends_something_else(before, after),
+        other_case=before is not None and before.content != case.content,
     )
-
-
-def _kind(before: CaseResult | None, after: CaseResult | None) -> ChangeKind | None:
-    """Return how two results of a case differ, None if they do not."""
-    if before is None:
-        return ChangeKind.NEW
-    if after is None:
-        return ChangeKind.GONE
-    kind = kind_of_change(before.outcome, after.outcome)
-    if kind is None and not after.outcome.harmless:
-        return None if same_failure(before.cause, after.cause) else ChangeKind.CHANGED
-    return kind
 
 
 def kind_of_change(was: Outcome, now: Outcome) -> ChangeKind | None:
@@ -157,17 +154,18 @@ def kind_of_change(was: Outcome, now: Outcome) -> ChangeKind | None:
     return None if was is now else ChangeKind.CHANGED
 
 
-def _sends_something_else(before: CaseResult | None, after: CaseResult | None) -> bool:
-    return before is not None and after is not None and before.content != after.content
-
-
 def _notes(old: Report, new: Report) -> Iterator[str]:
     """Yield notes about the two reports besides what their cases say."""
     for word, report in (("old", old), ("new", new)):
         if not report.complete:
             yield f"the {word} report is incomplete: cases that it lacks may not have run"
-    yield from _suites(old, new)
-    was, now = (_server(report) for report in (old, new))
+    was, now = (f"{r.suite.version} (cases {r.suite.catalogue})" for r in (old, new))
+    yield f"suite: the same, {was}" if was == now else f"the suite changed: {was} -> {now}"
+    contents = {case.id: case.content for case in old.cases}
+    changed = sum(contents.get(case.id, case.content) != case.content for case in new.cases)
+    if changed:
+        yield f"cases that send or expect something else under the same id now: {changed}"
+    was, now = (f"{r.target.server.name} {r.target.server.version}" for r in (old, new))
     what = new.target.what
     yield f"{what}: {was}" if was == now else f"the {what} changed: {was} -> {now}"
     if old.target.what != what:
@@ -183,18 +181,6 @@ def _notes(old: Report, new: Report) -> Iterator[str]:
         if sorted(before) != sorted(after):
             was, now = (", ".join(sorted(names)) or "none" for names in (before, after))
             yield f"{what} changed: {was} -> {now}"
-
-
-def _suites(old: Report, new: Report) -> Iterator[str]:
-    was, now = (f"{r.suite.version} (cases {r.suite.catalogue})" for r in (old, new))
-    yield f"suite: the same, {was}" if was == now else f"the suite changed: {was} -> {now}"
-    changed = sum(_sends_something_else(old.case(case.id), case) for case in new.cases)
-    if changed:
-        yield f"cases that send or expect something else under the same id now: {changed}"
-
-
-def _server(report: Report) -> str:
-    return f"{report.target.server.name} {report.target.server.version}"
 
 
 def _rank(report: Report) -> int:

@@ -7,7 +7,7 @@ only as long as it is exactly what was expected.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -220,23 +220,21 @@ def judge_expectations(
     """
     cases = [case for case in cases if not isinstance(case.cause, ExtensionLeftOut)]
     known = {**known, **{case.id: case.requirement for case in cases}}
-    came = {case.id: case for case in cases}
+    results = {case.id: case for case in cases}
     belongs = {
-        i: expectations.entry_for(requirement, i, came.get(i)) for i, requirement in known.items()
+        i: expectations.entry_for(requirement, i, results.get(i))
+        for i, requirement in known.items()
     }
     problems: list[Problem] = []
     untried: list[Expectation] = []
     retired: list[Expectation] = []
     for entry in expectations.entries:
-        if not any(entry.covers(requirement, case_id) for case_id, requirement in known.items()):
-            retired.append(entry)
-            continue
+        about = {i for i, requirement in known.items() if entry.covers(requirement, i)}
         own = {case_id for case_id, chosen in belongs.items() if chosen is entry}
-        found = _problems(entry, own, known, cases, today)
-        if found is None:
-            untried.append(entry)
-        else:
-            problems += [Problem(entry, text) for text in found]
+        texts = _problems(entry, about, own, results, today) if about else None
+        problems += [Problem(entry, text) for text in texts or ()]
+        if texts is None:
+            (untried if about else retired).append(entry)
     bad = [case for case in cases if not case.outcome.harmless]
     uncovered = [case for case in bad if belongs[case.id] is None]
     return Judgement(
@@ -257,32 +255,33 @@ def judge_expectations(
 
 def _problems(
     entry: Expectation,
+    about: set[str],
     own: set[str],
-    known: Mapping[str, str],
-    cases: Iterable[CaseResult],
+    results: Mapping[str, CaseResult],
     today: date,
 ) -> list[str] | None:
-    """Return what is wrong with an entry whose cases are `own`; None if none of them was tried."""
-    tried = [case for case in cases if case.id in own and case.outcome is not Outcome.UNSUPPORTED]
+    """Return what is wrong with an entry that covers the cases `about` and counts for `own`; None
+    if none of them was tried."""
+    tried = [
+        case
+        for case in results.values()
+        if case.id in own and case.outcome is not Outcome.UNSUPPORTED
+    ]
     failing = [case for case in tried if not case.outcome.harmless]
     if entry.expired(today):
         rest = f"; {len(failing)} of its cases did not pass" if failing else ""
         return [f"expired on {entry.expires}{rest}"]
     if not own and entry.by_cause:
-        about = {case_id for case_id, requirement in known.items() if entry.covers(requirement, "")}
-        if about <= {case.id for case in cases}:
-            return [f"no case of these requirements fails for the cause {entry.cause} any more"]
-        return None
+        text = f"no case of these requirements fails for the cause {entry.cause} any more"
+        return [text] if about <= results.keys() else None
     if not own:
         return ["matches only cases that entries above it already match"]
     if not tried:
         return None
     if entry.case:
         failing = tried  # every case that a pattern matches must fail
-    elif entry.flaky:
-        pass  # that none of them fails today proves nothing
-    elif not failing:
-        every = own <= {case.id for case in cases}
+    elif not failing and not entry.flaky:  # that none of them fails today proves nothing then
+        every = own <= results.keys()
         return ["no case of this requirement fails any more"] if every else None
     mismatches = [(case.id, entry.mismatch(case)) for case in failing]
     return [f"{case_id}: {text}" for case_id, text in mismatches if text]
