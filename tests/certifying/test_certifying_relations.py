@@ -31,7 +31,8 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import AskedModel
 from v2_conformance.report.files import REPORT, write_report
 from v2_conformance.report.verdict.gate import Gate
-from v2_conformance.report.verdict.standing import claim, contradicted, standing
+from v2_conformance.report.verdict.judged import failed_musts
+from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.causes.causes import Cause, SeveralWrong
 from v2_conformance.suite.causes.kinds import (
@@ -235,7 +236,7 @@ def test_rare_difference_is_the_models(start: Start, tmp_path: Path) -> None:
     assert differing
     assert {case.outcome for case in differing} == {Outcome.INCONCLUSIVE}
     assert "gave different answers" in report.verdict.reasons[1]
-    assert not contradicted(report)
+    assert not failed_musts(report)
     found = verify(tmp_path / REPORT, every_case())
     assert found.exit_code == 0
     assert not any(case.other_cause for case in found.cases)
@@ -251,7 +252,7 @@ def test_a_right_model_that_sums_in_any_order_fails_nothing(start: Start, tmp_pa
     differing = [case for case in report.cases if isinstance(case.cause, AnswersDiffer)]
     assert {case.requirement for case in differing} == {"L1"}
     assert any("--rtol" in reason for reason in report.verdict.reasons)
-    assert not contradicted(report)
+    assert not failed_musts(report)
     found = verify(tmp_path / "exact" / REPORT, every_case())
     assert (found.exit_code, [case.id for case in found.cases if case.other_cause]) == (0, [])
     near = Tolerance(rtol=1e-4)

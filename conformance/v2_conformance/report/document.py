@@ -94,25 +94,10 @@ class OverallVerdict(Part, frozen=True):
         ),
     ] = True
 
-    def in_words(self, *, contradicted: bool) -> str:
-        """Return the verdict on a whole run as people say it.
-
-        `contradicted` says whether a MUST failed in a run about relations: else its consistency was
-        only not shown.
-        """
-        if not self.implemented:
-            return NOT_IMPLEMENTED
-        if self.consistent is not None:
-            not_so = NOT_CONSISTENT if contradicted else NOT_SHOWN
-            return CONSISTENT if self.consistent else not_so
-        if not self.conformant:
-            return NOT_CONFORMANT
-        return CONFORMANT if self.robust else NOT_ROBUST
-
     @property
     def words(self) -> str:
-        """The verdict as people say it; that of a whole run if the report does not have it."""
-        return self.standing or self.in_words(contradicted=True)
+        """The verdict as people say it."""
+        return self.standing
 
 
 NO_VERDICT = OverallVerdict(False, False, (), ())

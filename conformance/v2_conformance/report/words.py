@@ -35,10 +35,6 @@ _HARMS_OF_A_CLIENT: Mapping[Harm, str] = {
 }
 
 
-_SHOWN_BY: Mapping[Blocks, str] = {"conformant": "correct", "robust": "malformed"}
-"""What shows that a requirement does not hold, by what its failure blocks."""
-
-
 def losses(*, client: bool) -> Mapping[Harm, str]:
     """Return what a user of a server loses, or of a client, in words."""
     return _HARMS_OF_A_CLIENT if client else _HARMS
@@ -72,11 +68,11 @@ class ShownCause:
         """The number of cases that it explains, in words, and what those block that it prevented,
         if that is more."""
         words = counted(len(self.group.cases), "case")
-        waiting = [case.grade for case in self.group.waiting]
+        waiting = [GRADES.index(case.grade) for case in self.group.waiting]
         if waiting:
-            worst = min(waiting, key=GRADES.index)
-            more = GRADES.index(worst) < GRADES.index(self.grade)
-            words += f" (and {len(waiting)} that could not run{f': {worst}' if more else ''})"
+            worst = min(waiting)
+            more = f": {GRADES[worst]}" if worst < GRADES.index(self.grade) else ""
+            words += f" (and {len(waiting)} that could not run{more})"
         return words
 
     @property
@@ -161,14 +157,13 @@ def lost(report: Report) -> str:
     """
     if not is_decided(report):
         return ""
-    sent = "requests" if report.target.client is None else "responses"
-    failed = failed_musts(report)
+    messages = "requests" if report.target.client is None else "responses"
     parts = []
-    for blocks, kind in _SHOWN_BY.items():
-        counts = Counter(must.harm for must in failed if must.blocks == blocks)
+    for blocks, kind in (("conformant", "correct"), ("robust", "malformed")):
+        counts = Counter(must.harm for must in failed_musts(report) if must.blocks == blocks)
         words = [f"{harm_words(report, harm)} ({counts[harm]})" for harm in HARMS if counts[harm]]
         if words:
-            parts.append(f"from {kind} {sent}: {', '.join(words)}")
+            parts.append(f"from {kind} {messages}: {', '.join(words)}")
     return "; ".join(parts)
 
 
@@ -210,7 +205,7 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
         return "no MUST was tested"
     blocked = {must.id: must.blocks for must in failed_musts(report)}
     named = [cause.group.requirement for cause in causes]
-    failing = list(dict.fromkeys([*filter(blocked.__contains__, named), *blocked]))
+    failing = list(dict.fromkeys([*(name for name in named if name in blocked), *blocked]))
     open_ones = [row.id for row in tested if row.outcome in (Outcome.INCONCLUSIVE, Outcome.NOT_RUN)]
     parts = []
     if failing:

@@ -99,13 +99,21 @@ def is_decided(report: Report) -> bool:
 
 def verdict_words(report: Report) -> str:
     """Return the verdict as people say it, or why a run has none."""
-    if report.verdict.standing == OUTDATED:
+    verdict = report.verdict
+    if verdict.standing == OUTDATED:
         return OUTDATED
     if tested_nothing(report):
         return NOTHING_TESTED
     if not is_decided(report):
         return INCOMPLETE
-    return report.verdict.in_words(contradicted=contradicted(report))
+    if not verdict.implemented:
+        return NOT_IMPLEMENTED
+    if verdict.consistent is not None:
+        failed = any(row.level == "MUST" and row.outcome in FAILED for row in report.requirements)
+        return CONSISTENT if verdict.consistent else NOT_CONSISTENT if failed else NOT_SHOWN
+    if not verdict.conformant:
+        return NOT_CONFORMANT
+    return CONFORMANT if verdict.robust else NOT_ROBUST
 
 
 def unconfirmed(report: Report) -> Report:
@@ -123,11 +131,6 @@ def unconfirmed(report: Report) -> Report:
         relations=None,
     )
     return replace(shown, verdict=replace(shown.verdict, claim=claim(shown)))
-
-
-def contradicted(report: Report) -> bool:
-    """Return True if a MUST failed, rather than not being shown to hold."""
-    return any(row.level == "MUST" and row.outcome in FAILED for row in report.requirements)
 
 
 def missing(report: Report) -> dict[str, int]:
