@@ -47,7 +47,7 @@ def judge_scenario(
     skip = skipped_scenario(case, known.claims.profiles, () if client is None else client.lacks)
     exchanges = recorded.exchanges
     try:
-        said = recorded.heard
+        said = recorded.reported
     except ReportFileError as error:
         raise RecordedError(str(error)) from error
     if said is None:

@@ -19,7 +19,7 @@ from v2_conformance.report.digest import pieces, sealed
 from v2_conformance.report.document import (
     CitedDocument,
     ExpectedFailure,
-    LongSaid,
+    LongTensor,
     Report,
 )
 from v2_conformance.report.evidence import (
@@ -65,7 +65,7 @@ SAID = Said(
     waited_s=1.5,
 )
 
-LONG = (LongSaid(0, 1, Body(bytes(10_000))),)
+LONG = (LongTensor(0, 1, Body(bytes(10_000))),)
 
 
 CUT = Streams().cut(bytes(1000), 10)

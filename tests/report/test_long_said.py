@@ -13,7 +13,7 @@ from v2_conformance import verify
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.shown import client_lines
 from v2_conformance.report.bodies import SHORT
-from v2_conformance.report.document import LongSaid
+from v2_conformance.report.document import LongTensor
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.report.recording.results import shortened
 from v2_conformance.suite.client_lines import Line, Said, SaidTensor
@@ -33,21 +33,21 @@ def test_what_is_long_comes_back(data: tuple[bytes, ...]) -> None:
     short, long = shortened(whole)
     assert len(long) == data.count(LONG)
     assert all(len(o.data) <= SHORT for line in short.lines for o in line.outputs or ())
-    assert case("K1/x", said=short, said_long=long).heard == whole
+    assert case("K1/x", said=short, said_long=long).reported == whole
 
 
 @pytest.mark.parametrize(
     "long",
     [
-        LongSaid(5, 0, Body(LONG)),
-        LongSaid(0, 0, Body(LONG)),
-        LongSaid(1, 1, Body(LONG)),
-        LongSaid(1, 2, Body(LONG)),
+        LongTensor(5, 0, Body(LONG)),
+        LongTensor(0, 0, Body(LONG)),
+        LongTensor(1, 1, Body(LONG)),
+        LongTensor(1, 2, Body(LONG)),
     ],
 )
-def test_what_is_damaged_is_an_error(long: LongSaid) -> None:
+def test_what_is_damaged_is_an_error(long: LongTensor) -> None:
     with pytest.raises(ReportFileError):
-        print(case("K1/x", said=said(b"", b"taken"), said_long=(long,)).heard)
+        print(case("K1/x", said=said(b"", b"taken"), said_long=(long,)).reported)
 
 
 def test_a_tensor_of_16_mib_takes_little_room_and_is_verified(tmp_path: Path) -> None:

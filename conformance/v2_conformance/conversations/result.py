@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.observed.cases import observe_first_answer, observe_verdict
 from v2_conformance.judging.observed.exchanges import Observation, observe
 from v2_conformance.judging.verdict import Verdict
@@ -20,7 +21,7 @@ class Calibrated(msgspec.Struct, frozen=True):
     """
 
     role: str
-    form: str
+    form: Form
     exchanges: tuple[Exchange, ...]
     wrong: Cause | None = None
 

@@ -238,7 +238,7 @@ def _survival(case: CaseResult) -> str:
 
 def client_lines(case: CaseResult) -> list[str]:
     """A line for each request of a scenario, and how the client ended; none for other cases."""
-    message = case.heard
+    message = case.reported
     if message is None:
         return []
     several = len(message.lines) > 1

@@ -158,21 +158,21 @@ class Streams:
         return PlacedBody(self, place._replace(size=len(data), sha256=digest))
 
     def _placed(self, data: bytes) -> Place:
-        found = self.place(data)
-        assert found is not None
-        return found.place
+        placed = self.place(data)
+        assert placed is not None
+        return placed.place
 
     def added(self, *, last: bool = False) -> Added:
         """Return what was packed since the last call, each piece with the number of its stream; of
         the `last` call, with the ends of the streams.
         """
-        found = []
+        pieces = []
         for number, stream in enumerate(self._all):
             stream.flush(zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH)
             if stream.written < len(stream.packed):
-                found.append((number, bytes(stream.packed[stream.written :])))
+                pieces.append((number, bytes(stream.packed[stream.written :])))
                 stream.written = len(stream.packed)
-        return tuple(found)
+        return tuple(pieces)
 
     def add(self, pieces: Added) -> None:
         """Take in pieces of streams that were read. Raises ReportFileError for a stream that does
@@ -191,14 +191,14 @@ class Streams:
         for stream in self._all:
             stream.packed = bytearray(zlib.compress(_unpack(stream.packed, stream.extent)))
 
-    def body(self, kind: type, said: object) -> Body:
+    def body(self, kind: type, value: object) -> Body:
         """Return the message that stands for itself in JSON, as base64, or at a place.
 
         Raises ValueError for anything else: msgspec says then where it stood.
         """
-        if isinstance(said, str):
-            return Body(base64.b64decode(said, validate=True))
-        place = msgspec.convert(said, Place)
+        if isinstance(value, str):
+            return Body(base64.b64decode(value, validate=True))
+        place = msgspec.convert(value, Place)
         stream, start, length, size, _ = place
         longest = FULL if start else _LONGEST
         if start + length > longest or (size is not None and size < length):
@@ -236,14 +236,14 @@ class Streams:
     def read(self, place: Place, length: int) -> bytes:
         """Return the first bytes of a message. Raises ReportFileError if they are not there."""
         stream, end = self._all[place.stream], place.start + length
-        found = self._unpacked.pop(place.stream, b"")
-        if len(found) < end:
+        unpacked = self._unpacked.pop(place.stream, b"")
+        if len(unpacked) < end:
             stream.flush()
-            found = _unpack(stream.packed, max(end, min(stream.extent, FULL)))
-        self._unpacked[place.stream] = found  # now it is the last to be forgotten
+            unpacked = _unpack(stream.packed, max(end, min(stream.extent, FULL)))
+        self._unpacked[place.stream] = unpacked  # now it is the last to be forgotten
         while sum(map(len, self._unpacked.values())) > _KEPT_UNPACKED:
             del self._unpacked[next(iter(self._unpacked))]
-        return found[place.start : end]
+        return unpacked[place.start : end]
 
 
 def inline(body: object) -> str:

@@ -1,4 +1,16 @@
-"""report.json as types: what a run found, with every byte that it sent and received.
+"""report.json as types: the results of a run, with every byte that it sent and received.
+
+A report has to convince people who were not there. So it has what was sent and received, and what
+the run was asked for; the outcomes of cases, the rows of requirements and the verdict follow from
+those, and are in it so that nobody needs the suite to read them. `verify` derives them again.
+
+While it runs, a run appends lines to a record (recording/): what is known before its first case,
+then each case once it is judged, then a last line. `fold` (`files`) makes a report of them, also of
+those of a run that was killed, and `concluded` (verdict/summary) adds what follows. Secrets are
+masked, length by length, before anything is written. Everything that people see is made of a report
+alone: its causes, known failures and differences to another one too, so `show`, `diff` and `expect`
+work on a file that somebody else sent.
+
 
 schemas/report.schema.json is generated from these types (`tools.schemas`), and a test
 keeps the two equal. Members that are not here are errors, and so are members that are missing.
@@ -55,7 +67,7 @@ CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
     "not conformant",
 )
 
-_LONGEST_SAID = 64 << 20
+_LONGEST_REPORTED = 64 << 20
 
 
 class OverallVerdict(Part, frozen=True):
@@ -174,7 +186,7 @@ class ExpectedFailure(Part, frozen=True):
     link: Annotated[str, Meta(pattern="^https?://")] | None = None
 
 
-class LongSaid(Part, frozen=True):
+class LongTensor(Part, frozen=True):
     """The data of a long tensor in `said`, which is empty there: here it is among the messages,
     most of which have the same values.
     """
@@ -208,15 +220,15 @@ class CaseResult(Graded, frozen=True, kw_only=True):
         Said | None, Meta(description="What the client said of a scenario, and how it ended.")
     ] = None
     said_long: Annotated[
-        tuple[LongSaid, ...], Meta(description="The data of long tensors, which `said` lacks.")
+        tuple[LongTensor, ...], Meta(description="The data of long tensors, which `said` lacks.")
     ] = ()
 
     @property
-    def heard(self) -> Said | None:
-        """What the client said, whole. Raises ReportFileError for data without a place."""
+    def reported(self) -> Said | None:
+        """What the client reported, whole. Raises ReportFileError for data without a place."""
         if self.said is None:
             return None
-        lines, room = list(self.said.lines), _LONGEST_SAID
+        lines, room = list(self.said.lines), _LONGEST_REPORTED
         for one in self.said_long:
             outputs = list(lines[one.line].outputs or ()) if one.line < len(lines) else []
             room -= len(one.data)
@@ -311,8 +323,8 @@ class Report(Begun, frozen=True, kw_only=True, dict=True):
     def moment(self) -> datetime | None:
         """The start of the run, in UTC; None if `started` is not a date with a time zone."""
         try:
-            found = datetime.fromisoformat(self.started.replace("Z", "+00:00"))
-            return None if found.tzinfo is None else found.astimezone(timezone.utc)
+            moment = datetime.fromisoformat(self.started.replace("Z", "+00:00"))
+            return None if moment.tzinfo is None else moment.astimezone(timezone.utc)
         except (ValueError, OverflowError):
             return None
 

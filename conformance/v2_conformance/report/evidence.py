@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from v2_conformance.judging.known_good import Form
 from v2_conformance.report.tested import Part
 from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.models import ROLE
@@ -71,26 +72,28 @@ class Relations(Part, frozen=True):
     def words(self, needs_identity: Collection[str]) -> tuple[str, ...]:
         """Return what a verdict about relations covers, as clauses of its claim."""
         names = ", ".join(model.role.removeprefix(ROLE) for model in self.models)
-        said = [f"relations between the answers of {names}"]
+        clauses = [f"relations between the answers of {names}"]
         if self.rtol or self.atol:
-            said.append(f"floats within rtol {self.rtol:g} and atol {self.atol:g}")
+            clauses.append(f"floats within rtol {self.rtol:g} and atol {self.atol:g}")
         rounded: dict[float, list[str]] = {}
         for model in self.models:
             if model.json_rtol:
                 rounded.setdefault(model.json_rtol, []).append(model.role.removeprefix(ROLE))
-        said += [
+        clauses += [
             f"floats of {', '.join(names)} within rtol {rtol:g}, as their JSON has few digits"
             for rtol, names in rounded.items()
         ]
         count = len(needs_identity)
         if count:
-            said.append(f"{count} requirement{'s need' if count > 1 else ' needs'} identity models")
-        return tuple(said)
+            clauses.append(
+                f"{count} requirement{'s need' if count > 1 else ' needs'} identity models"
+            )
+        return tuple(clauses)
 
 
 class Calibration(Part, frozen=True):
     """The known-good requests to a model before any case of it, up to the first exact answer."""
 
     role: str
-    form: Annotated[str, Meta(description="In what way the requests have their tensors.")]
+    form: Annotated[Form, Meta(description="In what way the requests have their tensors.")]
     exchanges: tuple[Exchange, ...]

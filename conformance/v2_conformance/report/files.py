@@ -242,11 +242,11 @@ def _is_shallow(value: object, levels: int) -> bool:
 
 
 def _without_duplicates(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) < len(members):
+    document = dict(members)
+    if len(document) < len(members):
         name = next(name for n, (name, _) in enumerate(members) if name in dict(members[:n]))
         raise ReportFileError(f"the report has a member twice: {printable(name, 80)}")
-    return found
+    return document
 
 
 def fold(path: Path, lines: Iterable[bytes]) -> Report:

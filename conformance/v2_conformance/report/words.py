@@ -84,20 +84,20 @@ class ShownCause:
     def says(self) -> str:
         """What is wrong in the case to look at first. If that is about all exchanges, what is wrong
         in the first of them comes before how many there are."""
-        found = self.first.cause
-        if not isinstance(found, NotKept) or not found.cases:
+        cause = self.first.cause
+        if not isinstance(cause, NotKept) or not cause.cases:
             return self.first.message
-        first = unhandled_error(found)
+        first = unhandled_error(cause)
         if first is not None:
             also = ", ".join(self.group.requirements[1:])
             return (
                 f"the server answered {first.got} (an unhandled error?) to the malformed request "
-                f"of {found.cases[0]}; in all to {counted(found.wrong, 'such request')}"
+                f"of {cause.cases[0]}; in all to {counted(cause.wrong, 'such request')}"
                 f"{f', which also fail {also}' if also else ''}; "
                 f"the answer: {body_words(first.body)}"
             )
-        number = f"{found.wrong} of {counted(found.judged, 'exchange')}"
-        return f"{describe(found.first)} (in {number}, the first in {found.cases[0]})"
+        number = f"{cause.wrong} of {counted(cause.judged, 'exchange')}"
+        return f"{describe(cause.first)} (in {number}, the first in {cause.cases[0]})"
 
     @property
     def expected(self) -> bool:

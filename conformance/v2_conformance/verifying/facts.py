@@ -7,14 +7,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import get_args
 
 from v2_conformance.conversations.calibration import calibration
 from v2_conformance.conversations.discovery import discovery
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import CaseFileError, ReportFileError
-from v2_conformance.judging.known_good import Form, known_good
+from v2_conformance.judging.known_good import known_good
 from v2_conformance.judging.observed.cases import observe_first_answer
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.relations.learning import (
@@ -40,22 +39,21 @@ from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.relations.cases import special_sets
 from v2_conformance.wire.response import Response
 
-_FORMS: tuple[Form, ...] = get_args(Form)
 _MODEL = re.compile(
     rb"GET [!-~]*?/v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))? "
     rb"HTTP/1\.1\r\n"
 )
 
 
-def discovery_edits(known: Setting) -> Iterator[str]:
+def discovery_edits(setting: Setting) -> Iterator[str]:
     """Yield how the report's target differs from what its recorded discovery found.
 
     Raises UnconfirmedError if the report does not have all of that.
     """
-    target, record = known.report.target, Record(known.report.discovery, known)
+    target, record = setting.report.target, Record(setting.report.discovery, setting)
 
     def answer(path: str) -> Response:
-        asked = Prepared(get_request(known.address, path))
+        asked = Prepared(get_request(setting.address, path))
         what = f"the request for {printable(path, 120)}"
         response = record.take(what, (Purpose.DISCOVERY,), asked).response
         if response is None:
@@ -63,7 +61,7 @@ def discovery_edits(known: Setting) -> Iterator[str]:
         return response
 
     try:
-        found = play(discovery(_wanted(known, record)), answer)
+        found = play(discovery(_wanted(setting, record)), answer)
         record.end()
     except (Finding, MessageError, RecordedError) as error:
         yield f"the record of discovery: {printable(str(error), 300)}"
@@ -71,7 +69,7 @@ def discovery_edits(known: Setting) -> Iterator[str]:
     for name in ("name", "version", "extensions"):
         if getattr(target.server, name) != getattr(found.server, name):
             yield f"the server's {name} is not that of its recorded answer to GET /v2"
-    stated = {role: known.claims.present.get(role) for role in target.models}
+    stated = {role: setting.claims.present.get(role) for role in target.models}
     other = [
         role
         for role in sorted({*stated, *found.present, *target.absent, *found.absent})
@@ -79,18 +77,18 @@ def discovery_edits(known: Setting) -> Iterator[str]:
         or (role in target.models) != (role in found.present)
         or (role in target.absent) != (role in found.absent)
     ]
-    if other and known.report.relations is None:
+    if other and setting.report.relations is None:
         names = ", ".join(printable(role, 40) for role in other[:5])
         yield f"these models are not what their recorded metadata says: {names}"
 
 
-def _wanted(known: Setting, record: Record) -> Iterator[DeployedModel]:
+def _wanted(setting: Setting, record: Record) -> Iterator[DeployedModel]:
     """Yield each model that the run asked for, as the report or the next exchange names it."""
-    if known.report.relations is not None:
+    if setting.report.relations is not None:
         return  # its models were learned
-    for role, model in models_of_use(known.claims.profiles, known.claims.unsupported).items():
-        stated = known.claims.present.get(role)
-        if role in known.report.target.absent:
+    for role, model in models_of_use(setting.claims.profiles, setting.claims.unsupported).items():
+        stated = setting.claims.present.get(role)
+        if role in setting.report.target.absent:
             asked = _MODEL.match(bytes(record.left[0].request)) if record.left else None
             stated = None if asked is None else _asked_for(model, *asked.group("name", "version"))
         if stated is None:
@@ -104,31 +102,30 @@ def _asked_for(model: ModelContract, name: bytes, version: bytes | None) -> Depl
     return DeployedModel(model.role, name.decode(), inputs, outputs, pinned, pinned is not None)
 
 
-def first_answers(known: Setting) -> Iterator[Observation]:
+def first_answers(setting: Setting) -> Iterator[Observation]:
     """Yield what calibrations show about the first answers of models that repeat theirs.
 
     Raises RecordedError for one that no run leaves, and UnconfirmedError.
     """
-    causes = (case.cause for case in known.report.cases)
+    causes = (case.cause for case in setting.report.cases)
     differing = {cause.role for cause in causes if isinstance(cause, AnswersDiffer)}
     wrong: dict[tuple[str, str], Cause | None] = {}
-    for one in known.report.calibration:
+    for one in setting.report.calibration:
         if one.role not in differing:
-            first = _wrong_first(one, known)
+            first = _wrong_first(one, setting)
             wrong[one.role, one.form] = wrong.get((one.role, one.form)) or first
     for (role, form), cause in wrong.items():
         yield observe_first_answer(role, form, cause)
 
 
-def _wrong_first(one: Calibration, known: Setting) -> Cause | None:
+def _wrong_first(one: Calibration, setting: Setting) -> Cause | None:
     """Hold the conversation of a calibration with its record."""
-    binding = known.claims.present.get(one.role)
-    form = next((form for form in _FORMS if form == one.form), None)
-    if binding is None or form is None:
-        raise RecordedError("a calibration has no such model or form")
-    record = Record(one.exchanges, known)
+    binding = setting.claims.present.get(one.role)
+    if binding is None:
+        raise RecordedError("a calibration has no such model")
+    record = Record(one.exchanges, setting)
     try:
-        ways = known_good(one.role, known.address, binding, form)
+        ways = known_good(one.role, setting.address, binding, one.form)
     except CaseFileError as error:
         raise RecordedError(f"a calibration cannot be made again: {error}") from error
     purposes = (Purpose.CALIBRATION,)
@@ -138,36 +135,36 @@ def _wrong_first(one: Calibration, known: Setting) -> Cause | None:
 
 
 def learned_models(
-    known: Setting, edits: list[str], unconfirmed: list[str], cases: Sequence[Case] | None = None
+    setting: Setting, edits: list[str], unconfirmed: list[str], cases: Sequence[Case] | None = None
 ) -> tuple[Learned, ...]:
     """Learn the models of a report again. Why no run can have learned one is added to `edits`, what
     the report lacks for it to `unconfirmed`. `cases` are those that the run began with, None if
     that is not known. Never raises for a report's content.
     """
-    relations = known.report.relations
-    found: list[Learned] = []
+    relations = setting.report.relations
+    models: list[Learned] = []
     for asked in () if relations is None else relations.models:
         what = f"how {printable(asked.role, 80)} was learned"
         try:
             assert relations is not None
-            found.append(_learned(asked, relations, known, cases))
+            models.append(_learned(asked, relations, setting, cases))
         except (CaseFileError, ElementError, RecordedError, ReportFileError) as error:
             edits.append(f"the record of {what}: {error}")
         except UnconfirmedError as error:
             unconfirmed.append(f"{what}: {error}")
-    return tuple(found)
+    return tuple(models)
 
 
 def _learned(
-    asked: AskedModel, relations: Relations, known: Setting, cases: Sequence[Case] | None
+    asked: AskedModel, relations: Relations, setting: Setting, cases: Sequence[Case] | None
 ) -> Learned:
     model = asked_model(asked)
-    record = Record(asked.learned, known)
+    record = Record(asked.learned, setting)
 
     def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Exchange:
         return record.take("a request", (purpose,), prepared)
 
-    metadata = Prepared(get_request(known.address, model_path(model.model)))
+    metadata = Prepared(get_request(setting.address, model_path(model.model)))
     response = ask(metadata, Purpose.DISCOVERY).response
     said = "nothing was answered" if response is None else described(response, model.model)
     if isinstance(said, str):
@@ -179,7 +176,7 @@ def _learned(
     if cases is not None and model.special != special_sets(cases, replace(model, special=()), free):
         raise RecordedError("its special values are not those of the suite's cases")
     given = tolerance_of(relations)
-    learned = play(learn(model, said.version, known.address, given), ask)
+    learned = play(learn(model, said.version, setting.address, given), ask)
     if learned.problem is not None:
         raise RecordedError(f"it does not answer its plain request: {learned.problem}")
     record.end()

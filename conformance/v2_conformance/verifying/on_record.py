@@ -51,12 +51,14 @@ def concluded(case: RequestCase | GetCase, record: Record) -> Result:
     """
     lacking: list[KnownGood] = []
     try:
-        found = play(conversation(case, record.known.known), lambda s: _answer(s, record, lacking))
+        result = play(
+            conversation(case, record.setting.facts), lambda s: _answer(s, record, lacking)
+        )
     except CaseFileError as error:
         raise RecordedError(f"its request cannot be made again: {error}") from error
-    if lacking and found.verdict.outcome is not Outcome.FAIL:
-        raise RecordedError("a known-good request on a fresh connection is not recorded")
-    return found
+    if lacking and result.verdict.outcome is not Outcome.FAIL:
+        raise RecordedError("a setting-good request on a fresh connection is not recorded")
+    return result
 
 
 def _answer(step: Step, record: Record, lacking: list[KnownGood]) -> Answer:
@@ -75,30 +77,30 @@ def _answer(step: Step, record: Record, lacking: list[KnownGood]) -> Answer:
         return record.take(what, (Purpose.BEFORE,) if before else _OWN, step.prepared)
     if not step.fresh and not record.comes(Purpose.CANARY_SAME):
         return None  # the connection was closed before
-    known, liveness = record.known, None
+    setting, liveness = record.setting, None
     if step.fresh and record.comes(Purpose.LIVENESS):
-        alive = Prepared(get_request(known.address, LIVE))
+        alive = Prepared(get_request(setting.address, LIVE))
         liveness = record.take("the liveness", (Purpose.LIVENESS,), alive)
     purpose = Purpose.CANARY_FRESH if step.fresh else Purpose.CANARY_SAME
     if not record.comes(purpose):
         lacking.append(step)  # a case that fails without it fails in any event
         return Heard(_NOTHING, None)
-    binding = known.claims.present.get(step.role)
+    binding = setting.claims.present.get(step.role)
     if binding is None:
-        raise RecordedError(f"a known-good request needs {step.role}, which is not there")
-    ways = [w for form in step.forms for w in known_good(step.role, known.address, binding, form)]
-    one = record.take("a known-good request", (purpose,), *ways)
+        raise RecordedError(f"a setting-good request needs {step.role}, which is not there")
+    ways = [w for form in step.forms for w in known_good(step.role, setting.address, binding, form)]
+    one = record.take("a setting-good request", (purpose,), *ways)
     return Heard(one, problem_with(record.matched, one.expected, one), liveness)
 
 
 def of_generated(case: GeneratedCase, recorded: CaseResult, record: Record) -> Verdict:
     """Return the verdict on generated requests: each is a case of its own, made of its entry."""
-    asked: list[AskApart] = []
+    requested: list[AskApart] = []
 
     def requests() -> Iterator[AskApart]:
         while record.left:
-            asked.append(_request_of(case, record.left[0], recorded.cause, record))
-            yield asked[-1]
+            requested.append(_request_of(case, record.left[0], recorded.cause, record))
+            yield requested[-1]
 
     verdict = play(generated(case, requests()), lambda one: concluded(one.case, record)).verdict
     made, cause = verdict.cause, recorded.cause
@@ -108,7 +110,7 @@ def of_generated(case: GeneratedCase, recorded: CaseResult, record: Record) -> V
             drawn = {"seed": cause.seed, "hypothesis": cause.hypothesis}
             made = msgspec.structs.replace(made, number=cause.number, **drawn)
         return msgspec.structs.replace(verdict, cause=made)
-    if asked != list(sendable(case, record.known.claims)):
+    if requested != list(sendable(case, record.setting.claims)):
         raise RecordedError("the recorded requests are not all generated ones that the suite sends")
     return verdict
 
@@ -118,12 +120,12 @@ def _request_of(
 ) -> AskApart:
     """Return the generated request that a recorded exchange belongs to."""
     entry = one.entry
-    drawn = isinstance(cause, GeneratedFailure) and cause.seed == record.known.report.seed
+    drawn = isinstance(cause, GeneratedFailure) and cause.seed == record.setting.report.seed
     if entry is None or not (entry in case.requests or (drawn and _is_drawn(entry))):
         raise RecordedError("the entry of a generated request is not one")
     made = make_case(entry)
     assert isinstance(made, RequestCase)
-    skip = skipped(made, record.known.claims)
+    skip = skipped(made, record.setting.claims)
     if skip is not None:
         raise RecordedError(f"a generated request is recorded that is not sent: {skip.message}")
     return AskApart(made, entry)

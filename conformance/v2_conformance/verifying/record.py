@@ -61,7 +61,7 @@ class Setting:
     planned: Mapping[str, Case] | None = None
 
     @property
-    def known(self) -> Known:
+    def facts(self) -> Known:
         """Facts that the conversations of its cases need."""
         return Known(self.address, self.claims)
 
@@ -103,17 +103,17 @@ def setting_of(report: Report) -> Setting:
 
 
 def _plays(role: str, model: Model) -> bool:
-    known = contract().get(role)
+    role_model = contract().get(role)
     tensors = (len(model.inputs), len(model.outputs))
-    return known is not None and tensors == (len(known.inputs), len(known.outputs))
+    return role_model is not None and tensors == (len(role_model.inputs), len(role_model.outputs))
 
 
 class Record:
     """Recorded exchanges, each of which answers one step."""
 
-    def __init__(self, exchanges: Sequence[Exchange], known: Setting) -> None:
+    def __init__(self, exchanges: Sequence[Exchange], setting: Setting) -> None:
         self.left = deque(exchanges)
-        self.known = known
+        self.setting = setting
         self.taken: list[Exchange] = []
 
     def comes(self, purpose: Purpose) -> bool:
@@ -153,7 +153,7 @@ class Record:
         sent, differences = bytes(exchange.request), []
         for prepared in candidates:
             expected = b"".join(prepared.request.http1)
-            at = first_difference(sent, expected, self.known)
+            at = first_difference(sent, expected, self.setting)
             if at is None and exchange.answers == prepared.request.answers:
                 return prepared
             differences.append((at or 0, len(expected)))
@@ -172,19 +172,19 @@ def check_whole(exchange: Exchange) -> None:
         raise UnconfirmedError("a body of its exchanges is withheld: it may have a secret")
 
 
-def first_difference(sent: bytes, expected: bytes, known: Setting) -> int | None:
+def first_difference(sent: bytes, expected: bytes, setting: Setting) -> int | None:
     """Return the offset at which recorded bytes differ from the `expected` ones, else None.
 
     If the report masks secrets, masked bytes are not compared: the values of header fields that
     it hides, and each run of six or more asterisks. All others must be equal, and so must lengths.
     """
-    if known.masks and sent != expected:
-        expected = known.mask.sent(expected)
+    if setting.masks and sent != expected:
+        expected = setting.mask.sent(expected)
         if len(sent) == len(expected):
-            seen = bytearray(expected)
+            visible = bytearray(expected)
             for run in _MASKED.finditer(sent):
-                seen[run.start() : run.end()] = run[0]
-            expected = bytes(seen)
+                visible[run.start() : run.end()] = run[0]
+            expected = bytes(visible)
     if sent == expected:
         return None
     pairs = zip(sent, expected, strict=False)

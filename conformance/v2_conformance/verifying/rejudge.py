@@ -54,33 +54,33 @@ class Rejudged:
     hidden: bool = False
 
 
-def rejudge(recorded: CaseResult, known: Setting, others: Sequence[Rejudged] = ()) -> Rejudged:
+def rejudge(recorded: CaseResult, setting: Setting, others: Sequence[Rejudged] = ()) -> Rejudged:
     """Judge one case of a report again. Never raises for a report's content.
 
     A case about all exchanges is judged by `others`, which are all cases that have some.
     """
     outcome = recorded.outcome
     try:
-        verdict, seen, hidden = _shown(_case(recorded, known), recorded, known, others)
+        verdict, seen, hidden = _shown(_case(recorded, setting), recorded, setting, others)
     except RecordedError as error:
         return Rejudged(recorded.id, outcome, outcome, problem=str(error))
     except UnconfirmedError as error:
         return Rejudged(recorded.id, outcome, outcome, unjudged=str(error))
-    found = _compared(recorded, verdict, hidden=hidden, masks=known.masks)
-    return replace(found, seen=seen, hidden=hidden)
+    rejudged = _compared(recorded, verdict, hidden=hidden, masks=setting.masks)
+    return replace(rejudged, seen=seen, hidden=hidden)
 
 
-def _case(recorded: CaseResult, known: Setting) -> Case:
+def _case(recorded: CaseResult, setting: Setting) -> Case:
     """Return the case that was recorded. Raises RecordedError for another one, and UnconfirmedError
     if this installation has none.
     """
-    if known.planned is not None and recorded.id not in known.planned:
+    if setting.planned is not None and recorded.id not in setting.planned:
         raise RecordedError("it is not in the plan of a run with this selection")
-    case = (known.planned or known.cases).get(recorded.id)
+    case = (setting.planned or setting.cases).get(recorded.id)
     if case is None:
         raise UnconfirmedError("this installation has no such case")
-    facts = msgspec.structs.asdict(case.facts(known.claims.profiles, recorded.cause))
-    if known.report.suite != this_suite():  # words differ from build to build
+    facts = msgspec.structs.asdict(case.facts(setting.claims.profiles, recorded.cause))
+    if setting.report.suite != this_suite():  # words differ from build to build
         del facts["why"]
     wrong = [name for name, value in facts.items() if getattr(recorded, name) != value]
     if wrong:
@@ -88,20 +88,20 @@ def _case(recorded: CaseResult, known: Setting) -> Case:
     return case
 
 
-def _shown(case: Case, recorded: CaseResult, known: Setting, others: Sequence[Rejudged]) -> Shown:
+def _shown(case: Case, recorded: CaseResult, setting: Setting, others: Sequence[Rejudged]) -> Shown:
     if isinstance(case, ClientCase):
         judge_scenario = elsewhere("judge of clients").judge_scenario
-        return judge_scenario(case, recorded, known) or (_unsent(recorded, known), (), False)
+        return judge_scenario(case, recorded, setting) or (_unsent(recorded, setting), (), False)
     if recorded.said is not None:
         raise RecordedError("a client's words are recorded for a case that is not a scenario")
-    skip = skipped(case, known.claims)
+    skip = skipped(case, setting.claims)
     if recorded.exchanges and (skip is not None or isinstance(case, ObservedCase)):
         raise RecordedError("exchanges are recorded of a case that is not sent")
     if isinstance(case, ObservedCase):
-        return _observed(case, skip, known, others)
+        return _observed(case, skip, setting, others)
     if not recorded.exchanges:
-        return skip or _unsent(recorded, known), (), False
-    record = Record(recorded.exchanges, known)
+        return skip or _unsent(recorded, setting), (), False
+    record = Record(recorded.exchanges, setting)
     if isinstance(case, GeneratedCase):
         verdict = of_generated(case, recorded, record)
     else:
@@ -109,34 +109,34 @@ def _shown(case: Case, recorded: CaseResult, known: Setting, others: Sequence[Re
     record.end()
     if isinstance(case, RelationCase) and _differed(case, recorded, verdict):
         verdict = msgspec.structs.replace(verdict, outcome=recorded.outcome, cause=recorded.cause)
-    hidden = known.masks and any(shows_masks(bytes(one.received)) for one in record.taken)
+    hidden = setting.masks and any(shows_masks(bytes(one.received)) for one in record.taken)
     return verdict, (*observe(case, record.taken), *observe_verdict(case, verdict)), hidden
 
 
-def _unsent(recorded: CaseResult, known: Setting) -> Verdict:
+def _unsent(recorded: CaseResult, setting: Setting) -> Verdict:
     """Return the verdict on a case without exchanges, as recorded: none of these is a good one."""
     cause = recorded.cause
     verdict = Verdict(recorded.outcome, cause)
     if recorded.outcome not in _UNSENT or cause is None or not cause.unsent:
         raise RecordedError("no exchange is recorded")
-    if verdict == LEFT_OUT and not left_out_of(known.report):
+    if verdict == LEFT_OUT and not left_out_of(setting.report):
         raise RecordedError("the report does not show that the server leaves the extension out")
     if isinstance(cause, KilledBy):
-        killer = known.report.case(cause.case)
+        killer = setting.report.case(cause.case)
         if killer is None or killer.outcome.harmless:
             raise RecordedError(f"{cause.case}, which it blames, is not recorded as failed")
     return verdict
 
 
 def _observed(
-    case: ObservedCase, skip: Verdict | None, known: Setting, others: Sequence[Rejudged]
+    case: ObservedCase, skip: Verdict | None, setting: Setting, others: Sequence[Rejudged]
 ) -> Shown:
     observations = Observations()
     for other in others:
         if other.seen is None:
             raise UnconfirmedError(f"it is also about the exchanges of {other.id}")
         observations.add(other.seen)
-    observations.add(first_answers(known))
+    observations.add(first_answers(setting))
     return skip or observations.verdict(case), (), any(other.hidden for other in others)
 
 

@@ -1,4 +1,17 @@
-"""Judges a whole report again from its own bytes: does its verdict hold?"""
+"""Judges a whole report again from its own bytes: does its verdict hold?
+
+A report is a claim, and nobody has to believe it: it has every byte that was sent and received, and
+everything else in it follows from them. So a run is played again without a server. The selection
+and the recorded models give the plan. The conversation of each case, the same one as in the run,
+yields its steps; each takes the next recorded exchange, if that has the request that the suite
+makes there (`on_record`, `record`). What the conversation returns is the verdict of the case, and
+from all of these the report's own verdict is derived, as at the end of a run. Discovery and
+calibrations are played before, in the same way (`facts`).
+
+What differs is an edit: exit code 1. What cannot be played again, since bytes are withheld, cut or
+of another catalogue, is not confirmed: exit code 2. What bytes cannot show (times, how a connection
+ended, whose server it was) is taken as recorded. Who ran the suite is not for bytes to say.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +38,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.files import read_report
 from v2_conformance.report.tested import this_suite
-from v2_conformance.report.verdict.standing import standing, unconfirmed
+from v2_conformance.report.verdict.standing import unconfirmed, verdict_words
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.runs.targets.target import check_url
 from v2_conformance.suite.cases import Case, ObservedCase
@@ -80,15 +93,13 @@ class Verification:
     def stated(self) -> str:
         """The verdict of the report in its own words, or in those of this build: another one's are
         not compared."""
-        verdict = self.report.verdict
-        own = "" if self.other_build else verdict.standing
-        silent = msgspec.structs.replace(verdict, standing="")
-        return own or standing(msgspec.structs.replace(self.report, verdict=silent)).words
+        own = self.report.verdict.standing
+        return own if own and not self.other_build else verdict_words(self.report)
 
     @property
     def now(self) -> str:
         """The verdict that its cases give now, in words."""
-        return standing(msgspec.structs.replace(self.report, verdict=self.verdict)).words
+        return verdict_words(self.again)
 
     @property
     def exit_code(self) -> int:
@@ -106,7 +117,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     """
     file = read_report(path)
     report, here = file.report, this_suite()
-    known = setting_of(report)
+    setting = setting_of(report)
     edits: list[str] = []
     open_: list[str] = []
     if not file.is_intact:
@@ -117,17 +128,17 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     judged: tuple[Rejudged, ...] = ()
     again = report
     if not foreign:
-        known, planned = _with_plan(known, cases, edits, open_)
+        setting, planned = _with_plan(setting, cases, edits, open_)
         try:
             if report.target.client is not None:
                 edits += elsewhere("judge of clients").client_edits(report)
             else:
-                edits += _server_edits(known)
+                edits += _server_edits(setting)
         except UnconfirmedError as error:
             open_.append(f"the record of discovery: {error}")
-        judged = _rejudged(known)
+        judged = _rejudged(setting)
         pairs = zip(report.cases, judged, strict=True)
-        outcomes = tuple(_as_judged(recorded, now, known) for recorded, now in pairs)
+        outcomes = tuple(_as_judged(recorded, now, setting) for recorded, now in pairs)
         again = concluded(msgspec.structs.replace(report, cases=outcomes, planned=planned))
         edits += _verdict_edits(report, again)
         again = msgspec.structs.replace(again, integrity=report.integrity)
@@ -140,50 +151,50 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     )
 
 
-def plan_of(known: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]) -> Setting:
+def plan_of(setting: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]) -> Setting:
     """Return `known` with those of `cases` that a run with these models could choose from.
 
     Why no run can have learned a model is added to `edits`, what is lacking for it to `open_`.
     """
-    report = known.report
+    report = setting.report
     of_client = report.target.client is not None
     begun = [case for case in cases if case.of_clients is of_client]
     begun = asked_for(begun, large=report.selection.large)
     if report.relations is not None:
         wrong: list[str] = []
-        models = learned_models(known, wrong, open_, begun)
+        models = learned_models(setting, wrong, open_, begun)
         begun = relation_plan(models, begun)
         stated = {role: model.model for role, model in report.target.models.items()}
-        found = bindings_of(models)
-        learned = {role: one.model for role, one in found.items()}
+        bound = bindings_of(models)
+        learned = {role: one.model for role, one in bound.items()}
         if not (wrong or open_) and stated != learned:
             wrong.append("the models of the target are not those that were learned")
         edits += wrong
-        claims = replace(known.claims, present={**known.claims.present, **found})
-        known = replace(known, claims=claims)
+        claims = replace(setting.claims, present={**setting.claims.present, **bound})
+        setting = replace(setting, claims=claims)
     own = {case.id: stood_in(case, report.target.unsupported) for case in begun}
-    return replace(known, cases=own)
+    return replace(setting, cases=own)
 
 
 def _with_plan(
-    known: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]
+    setting: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]
 ) -> tuple[Setting, Mapping[str, int]]:
     """Return `known` with the plan of its run, and the number of cases that it has of each
     requirement: the report's own for a run with cases from outside the suite.
     """
-    report = known.report
-    known = plan_of(known, cases, edits, open_)
+    report = setting.report
+    setting = plan_of(setting, cases, edits, open_)
     if not report.own:
-        return known, report.planned
+        return setting, report.planned
+    cases = list(setting.cases.values())
     try:
-        chosen = {case.id for case in select(list(known.cases.values()), report.selection.patterns)}
+        chosen = {case.id for case in select(cases, report.selection.patterns)}
     except (CaseFileError, NothingRanError, UsageError) as error:
         edits.append(f"no run can have this selection: {printable(str(error), 120)}")
-        return known, report.planned
-    counts = Counter(case.requirement for case in known.cases.values())
-    other = [
-        n for n in dict.fromkeys((*counts, *report.planned)) if counts[n] != report.planned.get(n)
-    ]
+        return setting, report.planned
+    counts = Counter(case.requirement for case in cases)
+    names = dict.fromkeys((*counts, *report.planned))
+    other = [name for name in names if counts[name] != report.planned.get(name)]
     if other:
         edits.append(
             f"the report plans other cases than a run with this selection: {_named(other)}"
@@ -191,8 +202,8 @@ def _with_plan(
     twice = [name for name, count in Counter(c.id for c in report.cases).items() if count > 1]
     if twice:
         edits.append(f"the report has cases twice: {_named(twice)}")
-    planned = {name: case for name, case in known.cases.items() if name in chosen}
-    return replace(known, planned=planned), counts
+    planned = {name: case for name, case in setting.cases.items() if name in chosen}
+    return replace(setting, planned=planned), counts
 
 
 def _named(names: Sequence[str]) -> str:
@@ -202,13 +213,13 @@ def _named(names: Sequence[str]) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _server_edits(known: Setting) -> Iterator[str]:
+def _server_edits(setting: Setting) -> Iterator[str]:
     """Yield what is wrong with the target and its claims. Raises UnconfirmedError."""
-    target = known.report.target
+    target = setting.report.target
     problem = claims_problem(target.profiles, target.unsupported)
     if problem is not None:
         yield f"no run can have these claims: {printable(problem, 120)}"
-    yield from discovery_edits(known)
+    yield from discovery_edits(setting)
 
 
 def _url_edits(report: Report) -> Iterator[str]:
@@ -222,20 +233,20 @@ def _url_edits(report: Report) -> Iterator[str]:
         yield "the URL of the target is not the one that its requests went to"
 
 
-def _rejudged(known: Setting) -> tuple[Rejudged, ...]:
+def _rejudged(setting: Setting) -> tuple[Rejudged, ...]:
     """Judge every case again, each once, with those about all other exchanges last."""
-    cases = {case.id: case for case in known.report.cases}
-    observed = {name for name in cases if isinstance(known.cases.get(name), ObservedCase)}
-    found = {name: rejudge(case, known) for name, case in cases.items() if name not in observed}
-    others = list(found.values())
-    found |= {name: rejudge(cases[name], known, others) for name in observed}
-    return tuple(found[case.id] for case in known.report.cases)
+    cases = {case.id: case for case in setting.report.cases}
+    observed = {name for name in cases if isinstance(setting.cases.get(name), ObservedCase)}
+    others = [rejudge(case, setting) for name, case in cases.items() if name not in observed]
+    rejudged = {one.id: one for one in others}
+    rejudged |= {name: rejudge(cases[name], setting, others) for name in observed}
+    return tuple(rejudged[case.id] for case in setting.report.cases)
 
 
-def _as_judged(recorded: CaseResult, again: Rejudged, known: Setting) -> CaseResult:
+def _as_judged(recorded: CaseResult, again: Rejudged, setting: Setting) -> CaseResult:
     """Return a case with what its bytes show, in the words of this installation."""
     verdict = again.verdict or Verdict(again.outcome, recorded.cause)
-    case = (known.planned or {}).get(recorded.id)
+    case = (setting.planned or {}).get(recorded.id)
     return msgspec.structs.replace(
         recorded,
         outcome=again.outcome,

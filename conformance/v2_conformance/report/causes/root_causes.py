@@ -123,14 +123,14 @@ def caused_elsewhere(cases: Iterable[JudgedCase]) -> dict[str, str]:
     failed = [case for case in cases if case.outcome in FAILED]
     generated = [case for case in failed if isinstance(case.cause, GeneratedFailure)]
     others = [case for case in failed if not isinstance(case.cause, GeneratedFailure)]
-    found = {}
+    repeated = {}
     for case in generated:
         failure, grade = _what_failed(case), _gravest([case])
         same = (one for one in others if _what_failed(one) == failure and _gravest([one]) <= grade)
         first = next(same, None)
         if first is not None:
-            found[case.id] = first.requirement
-    return found
+            repeated[case.id] = first.requirement
+    return repeated
 
 
 @dataclass(frozen=True, order=True)
@@ -173,15 +173,15 @@ class _Grouping(Generic[Case]):
             self._own.setdefault(key, []).append(case)
         self._failing = {key.requirement for key in self._own}
         self._share = {
-            key: Fraction(len(found), max(len(found), total[key.requirement]))
-            for key, found in self._own.items()
+            key: Fraction(len(cases), max(len(cases), total[key.requirement]))
+            for key, cases in self._own.items()
         }
         self._owned = {key.finding for key in self._own if self._is_about(key)}
         self._combining: dict[str, set[str]] = {}
         for key in self._own:
             if self._combines(key.requirement):
                 self._combining.setdefault(key.finding, set()).add(key.requirement)
-        self._common = {key: _common_reading(found) for key, found in self._own.items()}
+        self._common = {key: _common_reading(cases) for key, cases in self._own.items()}
         self._alike: dict[tuple[str, str], set[str]] = {}
         for key, words in self._common.items():
             if words:
@@ -190,10 +190,10 @@ class _Grouping(Generic[Case]):
 
     def groups(self) -> list[CauseGroup[Case]]:
         by_finding: dict[str, list[_Key]] = {}
-        found = []
+        pairs = []
         for key in self._own:
             if self._requirement(key.requirement) is None:  # nothing is known about it
-                found.append((key, self._group(key, [key])))
+                pairs.append((key, self._group(key, [key])))
             else:
                 by_finding.setdefault(self._grouped_as(key), []).append(key)
         for left in by_finding.values():
@@ -203,13 +203,13 @@ class _Grouping(Generic[Case]):
                 others = (key for key in left if key != root and self._explains(root, key))
                 taken = [root, *others]
                 head = self._head(root, taken, rank)
-                found.append((head, self._group(head, [head, *(k for k in taken if k != head)])))
+                pairs.append((head, self._group(head, [head, *(k for k in taken if k != head)])))
                 left = [key for key in left if key not in taken]
         if self._of_any_model:
-            found = [*self._pointed_groups(), *self._merged(found)]
-        found = _with_unhandled_errors(found)
-        found.sort(key=lambda pair: self._order(*pair))
-        return [group for _, group in found]
+            pairs = [*self._pointed_groups(), *self._merged(pairs)]
+        pairs = _with_unhandled_errors(pairs)
+        pairs.sort(key=lambda pair: self._order(*pair))
+        return [group for _, group in pairs]
 
     def _grouped_as(self, key: _Key) -> str:
         """Return the finding with which a key is grouped, mostly its own."""
@@ -237,11 +237,11 @@ class _Grouping(Generic[Case]):
         return case.requirement != key.requirement, self._varies(case.requirement)
 
     def _merged(
-        self, found: Iterable[tuple[_Key, CauseGroup[Case]]]
+        self, pairs: Iterable[tuple[_Key, CauseGroup[Case]]]
     ) -> Iterator[tuple[_Key, CauseGroup[Case]]]:
         """Yield the groups; those that read alike are one, that of the plainest requirement."""
         alike: dict[object, list[_Key]] = {}
-        for root, group in found:
+        for root, group in pairs:
             words = Counter(_reading(case) for case in group.cases)
             keys = [_Key(name, root.finding) for name in group.requirements]
             alike.setdefault((root.finding, words.most_common(1)[0][0]), []).extend(keys)
@@ -404,9 +404,9 @@ class _Grouping(Generic[Case]):
 def harm_of(case: JudgedCase) -> Harm | None:
     """Return what a user loses by a failed case; None if it blocks nothing and shows no harm."""
     # A requirement says what is lost by what blocks something.
-    known = catalogue().get(case.requirement) if _gravest([case]) < len(BLOCKS) else None
-    said = None if known is None else known.harm
-    return said if case.cause is None else harm_by(case.cause, said)
+    requirement = catalogue().get(case.requirement) if _gravest([case]) < len(BLOCKS) else None
+    usual = None if requirement is None else requirement.harm
+    return usual if case.cause is None else harm_by(case.cause, usual)
 
 
 def _gravest(cases: Iterable[JudgedCase]) -> int:
@@ -414,7 +414,7 @@ def _gravest(cases: Iterable[JudgedCase]) -> int:
     return min(GRADES.index(case.grade) for case in cases)
 
 
-def _found(case: JudgedCase) -> Cause | None:
+def _finding(case: JudgedCase) -> Cause | None:
     return None if case.cause is None else case.cause.found
 
 
@@ -428,14 +428,14 @@ def unhandled_error(cause: Cause | None) -> WrongStatus | None:
 
 
 def _with_unhandled_errors(
-    found: list[tuple[_Key, CauseGroup[Case]]],
+    pairs: list[tuple[_Key, CauseGroup[Case]]],
 ) -> list[tuple[_Key, CauseGroup[Case]]]:
     """Return the groups; what only the exchanges show that ended with an unhandled error (the form
     of its body, a close without a word) belongs to that error."""
-    crashes = (pair for pair in found if any(unhandled_error(case.cause) for case in pair[1].cases))
+    crashes = (pair for pair in pairs if any(unhandled_error(case.cause) for case in pair[1].cases))
     crash = next(crashes, None)
     if crash is None:
-        return found
+        return pairs
     root, errors = crash
     whole = [case.cause for case in errors.cases if isinstance(case.cause, NotKept)]
 
@@ -444,7 +444,7 @@ def _with_unhandled_errors(
             set(cause.cases) <= set(of.cases) and cause.more in (0, of.more) for of in whole
         )
 
-    others = [pair for pair in found if pair != crash]
+    others = [pair for pair in pairs if pair != crash]
     shown = [pair for pair in others if all(is_shown(case.cause) for case in pair[1].cases)]
     groups = [errors, *(group for _, group in shown)]
     harms = [group.harm for group in groups if group.harm is not None]
@@ -460,15 +460,15 @@ def _with_unhandled_errors(
 
 def _common_reading(cases: Sequence[JudgedCase]) -> str:
     """Return how most failures of one kind read if that tells them from others, else ""."""
-    found = _found(cases[0])
-    if found is None or not found.telling:
+    cause = _finding(cases[0])
+    if cause is None or not cause.telling:
         return ""
     return Counter(map(_reading, cases)).most_common(1)[0][0]
 
 
 def _what_failed(case: JudgedCase) -> object:
     """Return what failures of one cause have in common, whatever the request."""
-    cause = _found(case)
+    cause = _finding(case)
     status = cause.got if isinstance(cause, WrongStatus) else None
     return finding_of(case.cause), status, _reading(case)
 
@@ -477,7 +477,7 @@ def _reading(case: JudgedCase) -> str:
     """Return how a failure reads without its numbers: a server says the same of each request that
     one defect spoils. Values have nothing else to tell them apart, and a request that is answered
     as if it were right is told apart by what it is about."""
-    cause = _found(case)
+    cause = _finding(case)
     if cause is None or finding_of(cause) in _BY_KIND:
         return ""
     answered = isinstance(cause, AcceptedInvalidRequest) and '"outputs"' in cause.body

@@ -52,24 +52,24 @@ def updated(old: Expectations, cases: Sequence[CaseResult], known: Mapping[str, 
     Entries of `old` that hold stay as they are; of the others, whatever still fails as it did
     keeps its reason. `known` maps the id of every case of the suite to its requirement.
     """
-    kept, dropped = old, []
+    current, dropped = old, []
     while True:
-        judged = judge_expectations(kept, cases, known, _NEVER, Gate())
+        judged = judge_expectations(current, cases, known, _NEVER, Gate())
         why = {problem.entry: problem.text for problem in reversed(judged.problems)}
         why |= dict.fromkeys(judged.retired, "matches none of the suite's cases")
         if not why:
             break
-        dropped += [(entry, why[entry]) for entry in kept.entries if entry in why]
-        kept = replace(kept, entries=tuple(e for e in kept.entries if e not in why))
+        dropped += [(entry, why[entry]) for entry in current.entries if entry in why]
+        current = replace(current, entries=tuple(e for e in current.entries if e not in why))
     missing = [
         _entry(case, old)
         for case in cases
         if case.outcome in _EXPECTABLE
         and case.level in ("MUST", "SHOULD")
         and not isinstance(case.cause, ExtensionLeftOut)
-        and kept.excuse(case, _NEVER) is None
+        and current.excuse(case, _NEVER) is None
     ]
-    return Update(kept.entries, tuple(_grouped(missing, cases, known)), tuple(dropped))
+    return Update(current.entries, tuple(_grouped(missing, cases, known)), tuple(dropped))
 
 
 def file_text(server: str, update: Update, before: str = "", seed: int | None = None) -> str:

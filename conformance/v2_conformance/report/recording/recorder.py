@@ -31,6 +31,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.evidence import Calibration, Relations
 from v2_conformance.report.files import RECORD, REPORT, as_json_bytes, fold, write_report
+from v2_conformance.report.folder_lock import unwritable_folder
 from v2_conformance.report.recording.results import (
     case_result,
     masked,
@@ -124,9 +125,9 @@ class Record:
         except LeakError as error:
             self._write(RecordLine(case=withheld(case, str(error))))
 
-    def calibrated(self, found: Iterable[Calibrated]) -> None:
+    def calibrated(self, calibrations: Iterable[Calibrated]) -> None:
         """Append the first answers to known-good requests."""
-        for one in found:
+        for one in calibrations:
             exchanges = tuple(recorded_exchange(exchange, self.mask) for exchange in one.exchanges)
             self._write(RecordLine(calibration=Calibration(one.role, one.form, exchanges)))
 
@@ -172,11 +173,7 @@ def _create(directory: Path, outdated: Collection[str]) -> FileIO:
             with contextlib.suppress(FileNotFoundError):
                 (directory / name).unlink()
     except OSError as error:
-        raise unwritable(
-            error,
-            f"cannot write reports into {directory}: {error.strerror}; choose another folder with "
-            "--report-dir",
-        ) from error
+        raise unwritable_folder(directory, error) from error
     return file
 
 

@@ -12,7 +12,7 @@ from v2_conformance.conversations.result import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import WITHHELD, Mask, Masked
 from v2_conformance.report.bodies import SHORT
-from v2_conformance.report.document import CaseResult, LongSaid, cited_documents
+from v2_conformance.report.document import CaseResult, LongTensor, cited_documents
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.kinds import SuiteError, WrongBytesElement
@@ -50,16 +50,16 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
     )
 
 
-def shortened(said: Said) -> tuple[Said, tuple[LongSaid, ...]]:
+def shortened(said: Said) -> tuple[Said, tuple[LongTensor, ...]]:
     """Return `said` without the data of its long tensors, and these: in base64 among the lines they
     would take more room than all the rest of a report."""
-    long: list[LongSaid] = []
+    long: list[LongTensor] = []
     lines = list(said.lines)
     for number, line in enumerate(lines):
         outputs = list(line.outputs or ())
         for place, output in enumerate(outputs):
             if len(output.data) > SHORT:
-                long.append(LongSaid(number, place, Body(output.data)))
+                long.append(LongTensor(number, place, Body(output.data)))
                 outputs[place] = replace(output, data=b"")
         if line.outputs is not None:
             lines[number] = replace(line, outputs=tuple(outputs))

@@ -49,9 +49,9 @@ def claims(report: Report) -> list[Claim]:
         return []
     if target.client is not None:
         library = library_share(report)
-        found = [_profile(report, name) for name in ("client", "bf16")]
-        return found if library is None else [*found, library]
-    found = [_extension(report), *(_profile(report, name) for name in SERVER_PROFILES)]
+        shown = [_profile(report, name) for name in ("client", "bf16")]
+        return shown if library is None else [*shown, library]
+    shown = [_extension(report), *(_profile(report, name) for name in SERVER_PROFILES)]
     if target.unsupported:
         unsent = [
             case
@@ -59,11 +59,11 @@ def claims(report: Report) -> list[Claim]:
             if case.profile in target.profiles and not case.exchanges
         ]
         claimed = f"without {', '.join(target.unsupported)}"
-        found.append(Claim("Datatypes", claimed, Outcome.UNSUPPORTED, _not_sent(len(unsent))))
+        shown.append(Claim("Datatypes", claimed, Outcome.UNSUPPORTED, _not_sent(len(unsent))))
     present, absent = len(target.models), len(target.absent)
     words = f"{present} present, {absent} absent (below)." if absent else "All are present."
     outcome = Outcome.NOT_RUN if absent else Outcome.PASS
-    return [*found, Claim("Models", f"the contract has {present + absent} models", outcome, words)]
+    return [*shown, Claim("Models", f"the contract has {present + absent} models", outcome, words)]
 
 
 def library_share(report: Report) -> Claim | None:
@@ -116,9 +116,9 @@ def _profile(report: Report, name: str) -> Claim:
     for case in cases:
         if case.level == "MUST" and case.outcome is not Outcome.UNSUPPORTED:
             outcomes.setdefault(case.requirement, set()).add(case.outcome)
-    tried = {requirement: found for requirement, found in outcomes.items() if found}
-    failed = tuple(name for name, found in tried.items() if found & _BROKEN)
-    unclear = tuple(n for n, found in tried.items() if n not in failed and found - _SETTLED)
+    tried = {requirement: results for requirement, results in outcomes.items() if results}
+    failed = tuple(name for name, results in tried.items() if results & _BROKEN)
+    unclear = tuple(n for n, results in tried.items() if n not in failed and results - _SETTLED)
     total = counted(len(tried), "MUST requirement")
     if failed:
         words = f"{len(failed)} of {total} failed"

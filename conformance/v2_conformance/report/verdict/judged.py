@@ -32,14 +32,14 @@ class FailedMust:
 def levels_of(report: Report) -> Iterator[tuple[RequirementResult, ...]]:
     """Yield the rows of each requirement, one for each level that it has cases of, the strictest
     first: its outcome there, and what that blocks."""
-    found: dict[tuple[str, Level], list[CaseResult]] = {}
+    by_level: dict[tuple[str, Level], list[CaseResult]] = {}
     for case in report.cases:
-        found.setdefault((case.requirement, case.level), []).append(case)
+        by_level.setdefault((case.requirement, case.level), []).append(case)
     for row in report.requirements:
         rows = (
-            row if level == row.level else _at(row, level, found[row.id, level])
+            row if level == row.level else _at(row, level, by_level[row.id, level])
             for level in LEVELS
-            if level == row.level or (row.id, level) in found
+            if level == row.level or (row.id, level) in by_level
         )
         yield tuple(rows)
 
@@ -77,10 +77,10 @@ def failed_musts(report: Report) -> list[FailedMust]:
     for case in report.of(*FAILED):
         if case.blocks is not None and case.id not in elsewhere:
             failed.setdefault((case.requirement, case.blocks), []).append(case)
-    found = []
+    musts = []
     for row in report.requirements:
         blocks = next((blocks for blocks in BLOCKS if (row.id, blocks) in failed), None)
         if blocks is not None:
             harms = [harm for case in failed[row.id, blocks] if (harm := harm_of(case)) is not None]
-            found.append(FailedMust(row.id, blocks, min(harms, key=HARMS.index, default=None)))
-    return found
+            musts.append(FailedMust(row.id, blocks, min(harms, key=HARMS.index, default=None)))
+    return musts

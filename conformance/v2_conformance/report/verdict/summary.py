@@ -75,8 +75,8 @@ def concluded(report: Report) -> Report:
         by_requirement.setdefault(case.requirement, []).append(case)
     rows = []
     elsewhere = caused_elsewhere(report.cases)
-    found: list[_Reason] = [("conformant", why) for why in _of_the_run(report)]
-    found += [("conformant", why) for why in _of_the_models(report)]
+    reasons: list[_Reason] = [("conformant", why) for why in _of_the_run(report)]
+    reasons += [("conformant", why) for why in _of_the_models(report)]
     for requirement in catalogue().values():
         if requirement.profile not in target.profiles or requirement.superseded_by:
             continue
@@ -89,14 +89,14 @@ def concluded(report: Report) -> Report:
             for case in of_this
             if not isinstance(case.cause, AnswersDiffer) and case.id not in elsewhere
         ]
-        found += _reasons(requirement.id, own)
-        found += _untested(requirement, of_this, target.unsupported)
-    found += _lacked(report.cases)
+        reasons += _reasons(requirement.id, own)
+        reasons += _untested(requirement, of_this, target.unsupported)
+    reasons += _lacked(report.cases)
     left_out = left_out_of(report)
     if left_out:
-        found = [("conformant", why) for why in (*_of_the_run(report), left_out)]
+        reasons = [("conformant", why) for why in (*_of_the_run(report), left_out)]
     conformant, robust, warnings = (
-        tuple(why for blocked, why in found if blocked == blocks) for blocks in (*BLOCKS, None)
+        tuple(why for blocked, why in reasons if blocked == blocks) for blocks in (*BLOCKS, None)
     )
     good = not conformant and not robust
     about_relations = report.relations is not None
@@ -235,11 +235,11 @@ def _lacked(cases: Iterable[CaseResult]) -> Iterable[_Reason]:
         if case.level == "MUST" and case.cause is not None and case.cause.lacks_basics
     ]
     for blocks in BLOCKS:
-        found = [case for case in lacking if case.blocks == blocks]
-        names = list(dict.fromkeys(case.requirement for case in found))
+        blocking = [case for case in lacking if case.blocks == blocks]
+        names = list(dict.fromkeys(case.requirement for case in blocking))
         if names:
             were = "was" if len(names) == 1 else "were"
-            number = "1 case needs" if len(found) == 1 else f"{len(found)} cases need"
+            number = "1 case needs" if len(blocking) == 1 else f"{len(blocking)} cases need"
             what = f"{grade('MUST', blocks)} {' '.join(names)} {were} not tested"
             yield blocks, f"{what}: the client lacks what {number}"
 
