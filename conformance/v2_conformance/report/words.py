@@ -218,6 +218,23 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
     return "; ".join(parts) or all_hold
 
 
+def library_words(report: Report) -> str:
+    """Return what the HTTP library below a client failed, which is not the client's own doing; ""
+    if nothing, or for a server."""
+    usual = {row.id for row in report.requirements if row.layer == "http"}
+    sent = [
+        case
+        for case in report.cases
+        if case.requirement in usual and case.outcome not in (Outcome.NOT_RUN, Outcome.UNSUPPORTED)
+    ]
+    broken = (Outcome.FAIL, Outcome.FLAKY)
+    failed = dict.fromkeys(case.requirement for case in sent if case.outcome in broken)
+    if not failed:
+        return ""
+    total = counted(len({case.requirement for case in sent}), "requirement")
+    return f"HTTP library below the client: {len(failed)} of {total} failed: {' '.join(failed)}"
+
+
 def _by_blocks(blocked: Mapping[str, Blocks], failing: Sequence[str]) -> str:
     groups = [(blocks, [id for id in failing if blocked[id] == blocks]) for blocks in BLOCKS]
     if not all(ids for _, ids in groups):

@@ -39,7 +39,6 @@ from v2_conformance.report.document import (
     Report,
     RequirementResult,
 )
-from v2_conformance.report.verdict.claims import claims
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.report.words import headline, lost, lost_by, must_words, shown_causes
@@ -152,7 +151,6 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "sign": stands.sign,
         "started": f"{moment:%Y-%m-%d %H:%M UTC}" if moment else report.started,
         "duration": _duration(report.duration_s),
-        "claims": claims(report),
         "trust": TITLE,
         "cautions": cautions(report),
         "lost": lost(report),

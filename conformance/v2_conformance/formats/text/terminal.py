@@ -11,7 +11,6 @@ from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations.known import UNWRITTEN, Judgement
-from v2_conformance.report.verdict.claims import library_share
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import (
     claimed,
@@ -22,6 +21,7 @@ from v2_conformance.report.verdict.standing import (
 from v2_conformance.report.words import (
     ShownCause,
     headline,
+    library_words,
     must_words,
     priced,
     shown_causes,
@@ -82,9 +82,7 @@ def _notes(report: Report) -> Iterator[str]:
         for role, model in target.models.items():
             if not role.startswith(ROLE):
                 yield f"the model {model.model} returns its inputs: it plays the role {role}"
-    share = None if target.client is None else library_share(report)
-    if share is not None and share.requirements:
-        yield f"{share.subject}: {share.shown} {' '.join(share.requirements)}"
+    yield library_words(report)
     untested = [r.id for r in catalogue().values() if r.profile in target.profiles and r.untested]
     if report.cases and untested:
         yield "no case tests these requirements: " + " ".join(untested)

@@ -1,4 +1,4 @@
-"""report.html says what the server claims, beside what its cases show."""
+"""The HTTP library below a client stands apart, on the page and in the summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from v2_conformance.formats.html.page import render
 from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import ClientInfo
-from v2_conformance.report.verdict.claims import library_share
 
 GROUPS = ("", ": the HTTP library below them")
 
@@ -35,11 +34,8 @@ def test_what_the_http_library_below_a_client_does_stands_apart() -> None:
     page = render(report)
     own, library = (page.index(f"<caption>K · Clients{more}</caption>") for more in GROUPS)
     assert own < page.index('id="req-K1"') < library < page.index('id="req-K26"')
-    assert "1 of 2 requirements failed:" in page
 
 
 def test_nothing_is_said_of_a_library_that_did_nothing_wrong_or_was_not_asked() -> None:
     report = of_client(("K1", "fail"), ("K4", "pass"))
     assert "HTTP library" not in "\n".join(summary_lines(report, Path()))
-    assert "None of 1 requirement failed." in render(report)
-    assert library_share(of_client(("K1", "fail"), ("K4", "not_run"))) is None
