@@ -185,24 +185,21 @@ def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
         raise unwritable(error, f"cannot write {path}: {error.strerror}") from error
 
 
-class _OlderSuite(msgspec.Struct):
-    """The part of a report of any version that describes its suite."""
+class _AnySuite(msgspec.Struct):
+    """The part of a report of any version, or of its record, that describes its suite."""
 
     version: str
     report: int = 1
 
 
-class _Older(msgspec.Struct):
-    suite: _OlderSuite
-
-
-class _OlderHeader(msgspec.Struct):
-    header: _Older
+class _AnyReport(msgspec.Struct):
+    suite: _AnySuite | None = None
+    header: _AnyReport | None = None
 
 
 def _whole(path: Path, data: bytes) -> Report:
     try:
-        _check_format(path, msgspec.json.decode(data, type=_Older).suite)
+        _check_format(path, data)
         streams = Streams()
         report = msgspec.json.decode(data, type=Report, dec_hook=streams.body)
         streams.add(tuple(enumerate(report.bodies)))
@@ -214,10 +211,7 @@ def _whole(path: Path, data: bytes) -> Report:
         raise ReportFileError(
             f"{path} is not JSON or was cut off ({_words(error)}){hint}"
         ) from error
-    try:
-        streams.check(UNPACKED + OTHERS)
-    except ReportFileError as error:
-        raise ReportFileError(f"{path} is not a report: {error}") from error
+    streams.check(UNPACKED + OTHERS)
     return report
 
 
@@ -225,8 +219,10 @@ def _words(error: Exception) -> str:
     return printable(str(error), 200)
 
 
-def _check_format(path: Path, suite: _OlderSuite) -> None:
-    if suite.report != REPORT_FORMAT:
+def _check_format(path: Path, data: bytes) -> None:
+    found = msgspec.json.decode(data, type=_AnyReport)
+    suite = (found.header or found).suite
+    if suite is not None and suite.report != REPORT_FORMAT:
         kind = ReportFormatError if suite.report < REPORT_FORMAT else ReportFileError
         raise kind(
             f"{path} has report format {suite.report}, but this version reads format "
@@ -262,7 +258,7 @@ def fold(path: Path, lines: Iterable[bytes]) -> Report:
             continue
         try:
             if number == 1:
-                _check_format(path, msgspec.json.decode(line, type=_OlderHeader).header.suite)
+                _check_format(path, line)
             entry = msgspec.json.decode(line, type=RecordLine, dec_hook=streams.body)
             streams.add(entry.bodies)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

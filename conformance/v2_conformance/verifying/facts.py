@@ -135,11 +135,11 @@ def _wrong_first(one: Calibration, setting: Setting) -> Cause | None:
 
 
 def learned_models(
-    setting: Setting, edits: list[str], unconfirmed: list[str], cases: Sequence[Case] | None = None
+    setting: Setting, edits: list[str], unconfirmed: list[str], cases: Sequence[Case]
 ) -> tuple[Learned, ...]:
     """Learn the models of a report again. Why no run can have learned one is added to `edits`, what
-    the report lacks for it to `unconfirmed`. `cases` are those that the run began with, None if
-    that is not known. Never raises for a report's content.
+    the report lacks for it to `unconfirmed`. `cases` are those that the run began with. Never
+    raises for a report's content.
     """
     relations = setting.report.relations
     models: list[Learned] = []
@@ -156,7 +156,7 @@ def learned_models(
 
 
 def _learned(
-    asked: AskedModel, relations: Relations, setting: Setting, cases: Sequence[Case] | None
+    asked: AskedModel, relations: Relations, setting: Setting, cases: Sequence[Case]
 ) -> Learned:
     model = asked_model(asked)
     record = Record(asked.learned, setting)
@@ -173,7 +173,7 @@ def _learned(
         raise RecordedError("its inputs are not those of its recorded metadata")
     model = replace(model, outputs=said.outputs)
     free = {one.name for one in asked.inputs if not one.chosen}
-    if cases is not None and model.special != special_sets(cases, replace(model, special=()), free):
+    if model.special != special_sets(cases, replace(model, special=()), free):
         raise RecordedError("its special values are not those of the suite's cases")
     given = tolerance_of(relations)
     learned = play(learn(model, said.version, setting.address, given), ask)
@@ -216,6 +216,5 @@ def asked_model(asked: AskedModel) -> ModelContract:
 
 def tolerance_of(relations: Relations) -> Tolerance | None:
     """Return how far two floats of a model's answers may differ."""
-    if not (relations.rtol or relations.atol):
-        return None
-    return Tolerance(relations.rtol, relations.atol)
+    rtol, atol = relations.rtol, relations.atol
+    return Tolerance(rtol, atol) if rtol or atol else None

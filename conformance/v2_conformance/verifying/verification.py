@@ -152,7 +152,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
 
 
 def plan_of(setting: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]) -> Setting:
-    """Return `known` with those of `cases` that a run with these models could choose from.
+    """Return `setting` with those of `cases` that a run with these models could choose from.
 
     Why no run can have learned a model is added to `edits`, what is lacking for it to `open_`.
     """
@@ -179,7 +179,7 @@ def plan_of(setting: Setting, cases: Sequence[Case], edits: list[str], open_: li
 def _with_plan(
     setting: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]
 ) -> tuple[Setting, Mapping[str, int]]:
-    """Return `known` with the plan of its run, and the number of cases that it has of each
+    """Return `setting` with the plan of its run, and the number of cases that it has of each
     requirement: the report's own for a run with cases from outside the suite.
     """
     report = setting.report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -135,14 +136,8 @@ def unconfirmed(report: Report) -> Report:
 
 def missing(report: Report) -> dict[str, int]:
     """Requirement to the number of its planned cases that are not in the report."""
-    there: dict[str, set[str]] = {}
-    for case in report.cases:
-        there.setdefault(case.requirement, set()).add(case.id)
-    left = {
-        requirement: count - len(there.get(requirement, ()))
-        for requirement, count in report.planned.items()
-    }
-    return {requirement: count for requirement, count in left.items() if count > 0}
+    there = Counter({case.id: case.requirement for case in report.cases}.values())
+    return dict(Counter(report.planned) - there)
 
 
 def to_go(report: Report) -> tuple[int, int]:

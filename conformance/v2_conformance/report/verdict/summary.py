@@ -106,7 +106,7 @@ def concluded(report: Report) -> Report:
         reasons=conformant + robust,
         warnings=warnings,
         consistent=good if about_relations else None,
-        shown=_shown(rows) if about_relations else (),
+        shown=tuple(r.id for r in rows if about_relations and r.outcome is Outcome.PASS),
         needs_identity=_need_identity(rows, target.profiles) if about_relations else (),
         implemented=not left_out,
     )
@@ -136,10 +136,6 @@ def left_out_of(report: Report) -> str:
 
 _Reason = tuple[Blocks | None, str]
 """A problem, and what it blocks: None for a warning."""
-
-
-def _shown(rows: Iterable[RequirementResult]) -> tuple[str, ...]:
-    return tuple(row.id for row in rows if row.outcome is Outcome.PASS)
 
 
 def _need_identity(rows: Iterable[RequirementResult], profiles: Collection[str]) -> tuple[str, ...]:
