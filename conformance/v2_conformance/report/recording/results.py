@@ -16,8 +16,8 @@ from v2_conformance.report.document import CaseResult, LongTensor, cited_documen
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.kinds import SuiteError, WrongBytesElement
-from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.client_lines import Said
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Body, Exchange
 from v2_conformance.wire.response import Limits
 
