@@ -51,6 +51,15 @@ def test_a_run_of_another_process_is_in_the_way_until_it_ends(tmp_path: Path) ->
             pass
 
 
+def test_a_folder_that_was_made_for_nothing_goes(tmp_path: Path) -> None:
+    with sole_run(tmp_path / "a"):
+        assert (tmp_path / "a").is_dir()
+    assert not (tmp_path / "a").exists()
+    with sole_run(tmp_path / "b"):
+        (tmp_path / "b" / "report.json").touch()
+    assert [path.name for path in (tmp_path / "b").iterdir()] == ["report.json"]
+
+
 def test_a_link_to_a_folder_is_that_folder(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "latest").symlink_to("real")

@@ -27,6 +27,7 @@ def sole_run(directory: Path) -> Iterator[None]:
     The lock ends with its process. A file system without locks has none. Raises UsageError if
     another run has it, and if the folder cannot be made.
     """
+    made = not directory.exists()
     try:
         directory.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -45,3 +46,6 @@ def sole_run(directory: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+        if made:
+            with contextlib.suppress(OSError):  # it has reports in it
+                directory.rmdir()
