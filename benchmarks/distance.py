@@ -20,7 +20,7 @@ from sizes import size
 from v2_conformance.certifying.servers import round_trip_s as measured_s
 from v2_conformance.certifying.servers import usual_workers
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.recorder import Record
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run

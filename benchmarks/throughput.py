@@ -20,7 +20,7 @@ from replay import timed_replay
 from sizes import size
 
 from v2_conformance.conversations.result import Result
-from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.recorder import Record
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run

@@ -25,8 +25,8 @@ from v2_conformance.errors import UsageError
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import Report
-from v2_conformance.report.expectations.known import Expectations
-from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.expectations import Expectations
+from v2_conformance.report.recorder import Record
 from v2_conformance.report.tested import ClientInfo, Selection
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.patience import Budget, default_limit_s

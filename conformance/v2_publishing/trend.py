@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from v2_conformance.report.comparing.diff import ChangeKind, kind_of_change
+from v2_conformance.report.diff import ChangeKind, kind_of_change
 from v2_conformance.report.document import Report
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, Level

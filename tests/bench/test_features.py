@@ -16,7 +16,7 @@ from v2_clients.findings import ClientLacks
 from v2_clients.judging.judge import skipped_scenario
 from v2_conformance.cli.main import main
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.report.comparing.diff import diff_reports
+from v2_conformance.report.diff import diff_reports
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.library import client_cases

@@ -18,7 +18,7 @@ from v2_clients.plain.requests_made import JsonObject
 from v2_clients.plain.responses_read import Inference
 from v2_clients.plain.task import Call, CallerInput, ClientError
 from v2_clients.scenarios import run_scenario
-from v2_conformance.report.causes.root_causes import CauseGroup, root_causes
+from v2_conformance.report.root_causes import CauseGroup, root_causes
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing import CLIENT_PROFILES
 from v2_conformance.suite.library import client_cases

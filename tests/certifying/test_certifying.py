@@ -16,7 +16,7 @@ from v2_conformance.certifying import servers as certifying
 from v2_conformance.certifying.servers import plan_of, start
 from v2_conformance.conversations.result import CaseFinished
 from v2_conformance.errors import CaseFileError, NothingRanError, UnreachableError, UsageError
-from v2_conformance.report.expectations.known import Expectations
+from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.making import make_target

@@ -23,8 +23,8 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import NOT_CONFORMANT, NOT_IMPLEMENTED, Report
-from v2_conformance.report.expectations.known import Expectations, judge_expectations
-from v2_conformance.report.expectations.updates import updated
+from v2_conformance.report.expectation_updates import updated
+from v2_conformance.report.expectations import Expectations, judge_expectations
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.words import shown_causes
 from v2_conformance.suite.cases import RequestCase

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from support.reports import case, report_of, row_of
 from v2_conformance.formats.text.diff import as_markdown, as_text
-from v2_conformance.report.comparing.diff import ReportDiff, diff_reports
+from v2_conformance.report.diff import ReportDiff, diff_reports
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report
 from v2_conformance.suite.causes.kinds import NotHttp
 from v2_conformance.suite.outcomes import Outcome

@@ -27,7 +27,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.bodies import Streams
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.recording.results import case_result
+from v2_conformance.report.recorder import case_result
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.kinds import WrongStatus

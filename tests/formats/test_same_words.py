@@ -19,7 +19,7 @@ from v2_conformance.formats.text.diff import as_text
 from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.pytest_plugin.html import verdict_html
 from v2_conformance.pytest_plugin.session import add_suite_properties
-from v2_conformance.report.comparing.diff import diff_reports
+from v2_conformance.report.diff import diff_reports
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import as_json, load_report
 from v2_conformance.report.tested import Selection

@@ -24,7 +24,7 @@ from v2_conformance.report.bodies import Streams
 from v2_conformance.report.digest import document_digest, sealed
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import RECORD, REPORT, load_report, read_report, write_report
-from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.recorder import Record
 from v2_conformance.resources import schema
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target

@@ -15,7 +15,7 @@ from v2_conformance.formats.shown import client_lines
 from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document import LongTensor
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.report.recording.results import shortened
+from v2_conformance.report.recorder import shortened
 from v2_conformance.suite.client_lines import Line, Said, SaidTensor
 from v2_conformance.wire.exchange import Body
 

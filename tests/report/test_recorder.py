@@ -20,7 +20,7 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Masked
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import RECORD, REPORT, load_report, read_report
-from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.recorder import Record
 from v2_conformance.report.tested import ServerInfo
 from v2_conformance.resources import schema
 from v2_conformance.runs.discovery import Server
@@ -184,7 +184,7 @@ def test_unwritable_case_ends_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     def full(descriptor: int, content: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("v2_conformance.report.recording.recorder.write_all", full)
+    monkeypatch.setattr("v2_conformance.report.recorder.write_all", full)
     for more in (lambda: made.add(PASSED[2]), made.finish):
         with pytest.raises(UsageError, match=r"cannot write .*report\.jsonl: No space left"):
             more()

@@ -13,10 +13,10 @@ import msgspec
 
 from support.responses import answer, message_with, sized, v2
 from v2_conformance.report.bodies import Streams
-from v2_conformance.report.causes.patterns import read_pattern
+from v2_conformance.report.cause_patterns import read_pattern
 from v2_conformance.report.digest import document_digest
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
-from v2_conformance.report.expectations.known import Expectation
+from v2_conformance.report.expectations import Expectation
 from v2_conformance.report.files import as_json, from_json, load_report
 from v2_conformance.report.tested import REPORT_FORMAT, ServerInfo, SuiteInfo, TargetInfo
 from v2_conformance.report.verdict.summary import concluded

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.recorder import Record
 from v2_conformance.report.tested import EVERYTHING, Selection
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.engine import Engine

@@ -14,7 +14,7 @@ from support.servers import PATIENT, Peer, connected, request_of, serving, steps
 from v2_conformance.judging.survival import hang_of
 from v2_conformance.redaction import Mask
 from v2_conformance.report.files import as_json, from_json
-from v2_conformance.report.recording.results import recorded_exchange
+from v2_conformance.report.recorder import recorded_exchange
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.record import Record, setting_of
 from v2_conformance.wire.encode.requests import Prepared

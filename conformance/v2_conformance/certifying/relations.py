@@ -19,8 +19,8 @@ from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.redaction import Mask
 from v2_conformance.report import room
 from v2_conformance.report.evidence import AskedInput, AskedModel, Relations, SampleValue
-from v2_conformance.report.expectations.known import Expectations
-from v2_conformance.report.recording.results import recorded_exchange
+from v2_conformance.report.expectations import Expectations
+from v2_conformance.report.recorder import recorded_exchange
 from v2_conformance.report.tested import Selection
 from v2_conformance.runs.learning import LearnedModel, learn_models
 from v2_conformance.runs.scheduling.deaths import Recovery

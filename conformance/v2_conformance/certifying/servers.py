@@ -25,9 +25,9 @@ from v2_conformance.formats.registry import file_names, write_formats
 from v2_conformance.protocol.names import LARGEST_SEED
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Relations
-from v2_conformance.report.expectations.known import Expectations
+from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.folder_lock import sole_run
-from v2_conformance.report.recording.recorder import Record
+from v2_conformance.report.recorder import Record
 from v2_conformance.report.tested import EVERYTHING, Selection
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.patience import Budget, default_limit_s

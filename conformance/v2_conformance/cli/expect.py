@@ -56,7 +56,7 @@ def expect(options: ExpectOptions) -> int:
     docs/ci.md describes the file and how to use it.
     """
     from v2_conformance.cli.reporting import print_comparison
-    from v2_conformance.report.expectations.known import load_expectations
+    from v2_conformance.report.expectations import load_expectations
     from v2_conformance.report.files import load_report
     from v2_conformance.report.verdict.gate import Gate
 
@@ -79,8 +79,8 @@ def _known(report: Report) -> dict[str, str]:
 
 
 def _write(report: Report, file: Path) -> None:
-    from v2_conformance.report.expectations.known import Expectations, load_expectations
-    from v2_conformance.report.expectations.updates import file_text, updated
+    from v2_conformance.report.expectation_updates import file_text, updated
+    from v2_conformance.report.expectations import Expectations, load_expectations
     from v2_conformance.report.files import write_atomically
     from v2_conformance.terminal_safe_text import plain
 

@@ -15,7 +15,7 @@ from v2_conformance.formats.text.terminal import (
     summary_lines,
 )
 from v2_conformance.report.document import Report
-from v2_conformance.report.expectations.known import (
+from v2_conformance.report.expectations import (
     Expectations,
     judge_expectations,
     load_expectations,

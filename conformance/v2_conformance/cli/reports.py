@@ -123,7 +123,7 @@ def diff(old: Path, new: Path, markdown: bool, strict: bool, exit_zero: bool) ->
     Compares them case by case: what is broken, fixed, new, gone or otherwise changed.
     """
     from v2_conformance.formats.text.diff import as_markdown, as_text
-    from v2_conformance.report.comparing.diff import diff_reports
+    from v2_conformance.report.diff import diff_reports
     from v2_conformance.report.files import load_report
 
     newer = load_report(new)

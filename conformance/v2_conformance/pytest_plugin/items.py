@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from v2_conformance.report.document import CaseResult
-from v2_conformance.report.expectations.known import Expectation
+from v2_conformance.report.expectations import Expectation
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue

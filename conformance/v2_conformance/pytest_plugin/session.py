@@ -33,7 +33,7 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.pytest_plugin.items import CaseItem, Cases
 from v2_conformance.pytest_plugin.options import target_of
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.expectations.known import (
+from v2_conformance.report.expectations import (
     Expectation,
     Judgement,
     judge_expectations,
@@ -41,7 +41,7 @@ from v2_conformance.report.expectations.known import (
 )
 from v2_conformance.report.files import as_json
 from v2_conformance.report.folder_lock import sole_run
-from v2_conformance.report.recording.results import case_result
+from v2_conformance.report.recorder import case_result
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.running import ExtensionWatch, in_order

@@ -4,7 +4,7 @@ A report has to convince people who were not there. So it has what was sent and 
 the run was asked for; the outcomes of cases, the rows of requirements and the verdict follow from
 those, and are in it so that nobody needs the suite to read them. `verify` derives them again.
 
-While it runs, a run appends lines to a record (recording/): what is known before its first case,
+While it runs, a run appends lines to a record (`recorder`): what is known before its first case,
 then each case once it is judged, then a last line. `fold` (`files`) makes a report of them, also of
 those of a run that was killed, and `concluded` (verdict/summary) adds what follows. Secrets are
 masked, length by length, before anything is written. Everything that people see is made of a report

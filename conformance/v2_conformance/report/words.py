@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from v2_conformance.report.causes.root_causes import CauseGroup, root_causes, unhandled_error
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
+from v2_conformance.report.root_causes import CauseGroup, root_causes, unhandled_error
 from v2_conformance.report.verdict.judged import failed_musts
 from v2_conformance.report.verdict.standing import is_decided, verdict_words
 from v2_conformance.suite.causes.base import body_words, counted, describe

@@ -20,7 +20,7 @@ from functools import partial
 from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.report.causes.root_causes import root_causes
+from v2_conformance.report.root_causes import root_causes
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from v2_conformance.formats.github import inert
-from v2_conformance.report.comparing.diff import CaseChange, ChangeKind, ReportDiff
+from v2_conformance.report.diff import CaseChange, ChangeKind, ReportDiff
 from v2_conformance.suite.requirements import LEVELS
 from v2_conformance.terminal_safe_text import wrapped
 

@@ -10,7 +10,7 @@ from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.expectations.known import UNWRITTEN, Judgement
+from v2_conformance.report.expectations import UNWRITTEN, Judgement
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.standing import (
     claimed,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from v2_conformance.report.causes.root_causes import caused_elsewhere, harm_of
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
+from v2_conformance.report.root_causes import caused_elsewhere, harm_of
 from v2_conformance.report.verdict.summary import amount
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm
 from v2_conformance.suite.requirements import BLOCKS, LEVELS, Blocks, Level

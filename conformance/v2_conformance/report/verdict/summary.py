@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from v2_conformance.judging.extension import Tried, left_out
 from v2_conformance.protocol.names import EXTENSION
-from v2_conformance.report.causes.root_causes import caused_elsewhere
 from v2_conformance.report.document import (
     CaseResult,
     OverallVerdict,
@@ -17,6 +16,7 @@ from v2_conformance.report.document import (
     RequirementResult,
     cited_documents,
 )
+from v2_conformance.report.root_causes import caused_elsewhere
 from v2_conformance.report.verdict.standing import claim, to_go, verdict_words
 from v2_conformance.suite.causes.base import counted, describe
 from v2_conformance.suite.causes.causes import Cause

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from support.reports import causes_of_all_kinds
-from v2_conformance.report.causes.patterns import (
+from v2_conformance.report.cause_patterns import (
     PatternError,
     lasting,
     pattern_of,

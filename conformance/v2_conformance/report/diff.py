@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from v2_conformance.report.causes.patterns import same_failure
+from v2_conformance.report.cause_patterns import same_failure
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.verdict.standing import standing
 from v2_conformance.suite.causes.base import describe

@@ -8,7 +8,7 @@ import pytest
 
 from support.reports import case as case_of
 from support.reports import report_of
-from v2_conformance.report.comparing.diff import diff_reports
+from v2_conformance.report.diff import diff_reports
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report
 from v2_conformance.suite.causes.kinds import AcceptedInvalidRequest, ConnectionRefused
 from v2_conformance.suite.requirements import Level

@@ -14,9 +14,9 @@ import pytest
 from support.reports import case as case_of
 from support.reports import expectation as entry
 from v2_conformance.errors import ExpectFileError
-from v2_conformance.report.causes.patterns import CausePattern
+from v2_conformance.report.cause_patterns import CausePattern
 from v2_conformance.report.document import CaseResult
-from v2_conformance.report.expectations.known import (
+from v2_conformance.report.expectations import (
     Expectation,
     Expectations,
     Judgement,

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from v2_conformance.errors import ExpectFileError
-from v2_conformance.report.causes.patterns import CausePattern, PatternError, read_pattern
+from v2_conformance.report.cause_patterns import CausePattern, PatternError, read_pattern
 from v2_conformance.report.document import CaseResult, ExpectedFailure
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.base import describe

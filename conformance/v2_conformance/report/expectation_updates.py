@@ -9,15 +9,15 @@ from typing import Any
 
 import yaml
 
-from v2_conformance.report.causes.patterns import lasting, pattern_of
-from v2_conformance.report.causes.root_causes import root_causes
+from v2_conformance.report.cause_patterns import lasting, pattern_of
 from v2_conformance.report.document import CaseResult
-from v2_conformance.report.expectations.known import (
+from v2_conformance.report.expectations import (
     UNWRITTEN,
     Expectation,
     Expectations,
     judge_expectations,
 )
+from v2_conformance.report.root_causes import root_causes
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.kinds import ExtensionLeftOut

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from v2_conformance.report.causes.root_causes import CauseGroup, caused_elsewhere, root_causes
+from v2_conformance.report.root_causes import CauseGroup, caused_elsewhere, root_causes
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import (
     Cause,

@@ -1,1 +1,0 @@
-"""The causes of failures: patterns, root causes, and words for them."""

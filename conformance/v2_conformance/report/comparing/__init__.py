@@ -1,1 +1,0 @@
-"""Two or more reports side by side."""
