@@ -26,10 +26,9 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import AskedModel
-from v2_conformance.report.files import REPORT, write_report
+from v2_conformance.report.files import REPORT, sealed, write_report
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.report.verdict.judged import failed_musts
 from v2_conformance.report.verdict.standing import claim, standing

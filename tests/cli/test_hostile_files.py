@@ -24,8 +24,7 @@ from support.commands import Cli
 from support.reports import case, exchange, report_of, saved
 from v2_conformance import bounded_files
 from v2_conformance.report.bodies import inline
-from v2_conformance.report.digest import document_digest
-from v2_conformance.report.files import as_json
+from v2_conformance.report.files import as_json, document_digest
 
 _MOST_S = 15.0
 _MOST_KB = 400 << 10  # of memory, beyond what the process had

@@ -21,9 +21,16 @@ from v2_conformance.formats.text.case import lines
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report import bodies, room
 from v2_conformance.report.bodies import Streams
-from v2_conformance.report.digest import document_digest, sealed
 from v2_conformance.report.document import Report
-from v2_conformance.report.files import RECORD, REPORT, load_report, read_report, write_report
+from v2_conformance.report.files import (
+    RECORD,
+    REPORT,
+    document_digest,
+    load_report,
+    read_report,
+    sealed,
+    write_report,
+)
 from v2_conformance.report.recorder import Record
 from v2_conformance.resources import schema
 from v2_conformance.runs.discovery import Server

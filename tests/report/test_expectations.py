@@ -240,7 +240,7 @@ expected:
         assert (second.line, second.requirements, second.outcome) == (11, ("H6",), "fail")
 
     def test_the_example_of_the_manual(self, tmp_path: Path) -> None:
-        manual = (Path(__file__).parents[3] / "docs" / "ci.md").read_text(encoding="utf-8")
+        manual = (Path(__file__).parents[2] / "docs" / "ci.md").read_text(encoding="utf-8")
         (example,) = re.findall(r"```yaml\n(seed:.*?)```", manual, re.DOTALL)
         entries = self.load(tmp_path, example).entries
         assert entries[0].cause == CausePattern("accepted_invalid_request", (("status", 200),))

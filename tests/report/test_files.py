@@ -13,7 +13,6 @@ import pytest
 
 from support.reports import case, document, exchange, report_of
 from v2_conformance.errors import ReportFileError
-from v2_conformance.report.digest import sealed
 from v2_conformance.report.document import RecordFooter, RecordHeader, RecordLine, Report
 from v2_conformance.report.files import (
     PACKED_REPORT,
@@ -23,6 +22,7 @@ from v2_conformance.report.files import (
     from_json,
     load_report,
     read_report,
+    sealed,
     write_report,
 )
 from v2_conformance.suite.causes.base import describe

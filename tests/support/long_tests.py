@@ -41,7 +41,7 @@ SAMPLED = {
     "tests/reference/test_faults.py": 8,
     "tests/reference/test_faults_without_datatypes.py": 3,
     "tests/reference/test_variants_over_sockets.py": 60,
-    "tests/report/": 4,
+    "tests/report/test_diff.py": 4,
     "tests/report/test_recorder.py": 2,
     "tests/report/verdict/test_verdict_by_omission.py": 8,
     "tests/runs/scheduling/test_side_by_side.py": 5,

@@ -18,7 +18,7 @@ from support.reports import Document, read_document
 from v2_conformance.conversations.result import Result
 from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.digest import document_digest
+from v2_conformance.report.files import document_digest
 from v2_conformance.report.recorder import Record
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.scheduling.deaths import Recovery

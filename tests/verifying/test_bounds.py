@@ -16,7 +16,7 @@ from v2_conformance.conversations.case import requests_of
 from v2_conformance.conversations.steps import Known
 from v2_conformance.errors import ReportFileError
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.digest import document_digest
+from v2_conformance.report.files import document_digest
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.verifying.verification import Verification, verify

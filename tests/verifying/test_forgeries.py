@@ -18,7 +18,7 @@ from support.reports import Document, case_of, read_document, reconcluded
 from support.small_suite import BAD, CUBE, GOOD, SMALL, small_run
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.text.verification import verification_lines
-from v2_conformance.report.digest import document_digest
+from v2_conformance.report.files import document_digest
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.verifying.verification import Verification, verify
 from v2_mutants.servers import MutantServer

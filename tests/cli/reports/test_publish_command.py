@@ -18,7 +18,7 @@ from support.reports import Document, read_document
 from support.responses import HOSTILE
 from support.sites import files_of, index_of, report_on, report_on_client
 from v2_conformance.cli.main import main
-from v2_conformance.report.digest import document_digest
+from v2_conformance.report.files import document_digest
 from v2_conformance.resources import schema
 
 

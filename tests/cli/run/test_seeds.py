@@ -10,8 +10,7 @@ import pytest
 from support.commands import Cli
 from support.reports import read_document
 from v2_conformance.certifying.resending import reported_target
-from v2_conformance.report.digest import document_digest
-from v2_conformance.report.files import load_report
+from v2_conformance.report.files import document_digest, load_report
 from v2_conformance.runs.targets.target import Target
 
 SOME = ("--case", "P2/*", "--case", "H6/*", "--case", "O1/*")
