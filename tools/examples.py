@@ -169,13 +169,13 @@ def _sources(example: JsonObject, kind: Kind) -> Iterator[JsonObject]:
 def _described(tensor: Mapping[str, Any], parts: Sequence[Part]) -> JsonObject:
     binary = "blob" in tensor
     data: bytes = tensor["blob" if binary else "bytes"]
-    found = next((p for p in parts if p.kind == "blob" and p.name == str(tensor["name"])), None)
+    result = next((p for p in parts if p.kind == "blob" and p.name == str(tensor["name"])), None)
     return {
         "name": tensor["name"],
         "datatype": tensor["datatype"],
         "shape": tensor["shape"],
         "form": "binary" if binary else "json",
-        "offset": found.start if found else None,
+        "offset": result.start if result else None,
         "size": len(data),
         "data": base64.b64encode(data).decode(),
         "values": to_values(tensor["datatype"], data),

@@ -56,16 +56,16 @@ def _of_the_version(root: Path, tag: str) -> Iterator[str]:
 
 def spelled_out(root: Path, text: str) -> list[str]:
     """Return the files that have `text`, among those where the address is spelled out."""
-    found = {path for places in _PLACES for path in root.glob(places) if path.is_file()}
-    having = [path for path in found if text in path.read_text("utf-8")]
+    results = {path for places in _PLACES for path in root.glob(places) if path.is_file()}
+    having = [path for path in results if text in path.read_text("utf-8")]
     return sorted(path.relative_to(root).as_posix() for path in having)
 
 
 def notes(root: Path, version: str) -> str:
     """Return the section of a version in CHANGELOG.md, "" if there is none, or nothing in it."""
     text = (root / "CHANGELOG.md").read_text("utf-8")
-    found = re.search(_SECTION.format(name=re.escape(version)), text)
-    return found[1].strip() if found else ""
+    match = re.search(_SECTION.format(name=re.escape(version)), text)
+    return match[1].strip() if match else ""
 
 
 def write_address(root: Path, repository: str) -> list[str]:
@@ -87,9 +87,9 @@ def main(arguments: Sequence[str]) -> int:
     root = Path.cwd()
     match list(arguments):
         case ["check", tag]:
-            found = problems(root, tag)
-            print(*(found or [f"{tag} may be released"]), sep="\n")
-            return bool(found)
+            result = problems(root, tag)
+            print(*(result or [f"{tag} may be released"]), sep="\n")
+            return bool(result)
         case ["notes", tag]:
             print(notes(root, tag.removeprefix("v")))
             return 0

@@ -70,8 +70,8 @@ def _body(kind: type) -> Any:
     """A message: itself, or its place in the streams."""
     if kind is not Body:
         raise NotImplementedError
-    (found,), _ = msgspec.json.schema_components((JsonBody,), ref_template=_REFERENCE)
-    return found
+    (result,), _ = msgspec.json.schema_components((JsonBody,), ref_template=_REFERENCE)
+    return result
 
 
 def printed(value: Any, indent: str = "", before: str = "") -> str:
@@ -97,10 +97,10 @@ def _tidied(value: Any, causes: Sequence[Any]) -> Any:
         return value
     if causes and value.get("anyOf") == causes:
         return {"$ref": _REFERENCE.format(name="Cause")}
-    found = {name: _tidied(item, causes) for name, item in value.items()}
-    if isinstance(found.get("description"), str):
-        found["description"] = " ".join(found["description"].split()).replace("None", "null")
-    return found
+    result = {name: _tidied(item, causes) for name, item in value.items()}
+    if isinstance(result.get("description"), str):
+        result["description"] = " ".join(result["description"].split()).replace("None", "null")
+    return result
 
 
 def main(folder: Path = ROOT / "schemas") -> None:

@@ -48,9 +48,9 @@ def lines(folder: Path) -> int:
 
 def rooms() -> Counter[str]:
     """Return the lines of each room of the core."""
-    found = Counter({path.name: lines(path) for path in CORE.iterdir() if path.is_dir()})
-    found["base"] = lines(CORE) - found.total()
-    return +found  # without folders that have no Python
+    result = Counter({path.name: lines(path) for path in CORE.iterdir() if path.is_dir()})
+    result["base"] = lines(CORE) - result.total()
+    return +result  # without folders that have no Python
 
 
 def main() -> None:

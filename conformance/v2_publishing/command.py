@@ -126,7 +126,7 @@ def _report_files(site: Path, given: Sequence[Path]) -> list[Path]:
 
     In the site itself, reports are in its folders: what a run left elsewhere in it is not meant.
     """
-    found: dict[Path, None] = {}
+    result: dict[Path, None] = {}
     for path in given:
         if path.is_dir():
             itself = os.path.realpath(path) == os.path.realpath(site)
@@ -134,12 +134,12 @@ def _report_files(site: Path, given: Sequence[Path]) -> list[Path]:
             inside = [one for one in _reports_in(path, levels) if not itself or one.parent != path]
             if not inside:
                 raise UsageError(f"{path} has no report.json or report.json.gz in it")
-            found.update(dict.fromkeys(inside))
+            result.update(dict.fromkeys(inside))
         else:
-            found[path] = None
-        if len(found) > _MOST:
+            result[path] = None
+        if len(result) > _MOST:
             raise UsageError(f"more than {_MOST} reports: make several sites")
-    return list(found)
+    return list(result)
 
 
 def _reports_in(folder: Path, levels: int) -> Iterator[Path]:

@@ -128,8 +128,8 @@ def tallies(found: Findings) -> list[LevelTally]:
 
 
 def _tally(level: Level, outcomes: Mapping[str, set[Outcome]]) -> LevelTally:
-    failing = {id for id, found in outcomes.items() if found & FAILED}
-    not_shown = {id for id, found in outcomes.items() if found & _NOT_SHOWN} - failing
+    failing = {id for id, result in outcomes.items() if result & FAILED}
+    not_shown = {id for id, result in outcomes.items() if result & _NOT_SHOWN} - failing
     return LevelTally(level, len(failing), len(not_shown), len(outcomes))
 
 

@@ -52,10 +52,10 @@ class Trace:
     @cached_property
     def templates(self) -> dict[str, list[Case]]:
         """The cases of each case template, by the template's id."""
-        found: dict[str, list[Case]] = {}
+        result: dict[str, list[Case]] = {}
         for case in self.cases:
-            found.setdefault(case.template, []).append(case)
-        return found
+            result.setdefault(case.template, []).append(case)
+        return result
 
     def templates_of(self, requirement: str) -> list[str]:
         """The ids of the case templates that test `requirement`."""

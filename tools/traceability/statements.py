@@ -61,12 +61,12 @@ class Erratum:
 @cache
 def sections() -> tuple[DocumentSection, ...]:
     """Return every section of the five documents."""
-    found: dict[tuple[str, str], list[Statement]] = {}
+    result: dict[tuple[str, str], list[Statement]] = {}
     listed: dict[tuple[str, str], Any] = {}
     for document, section, entry in statement_entries():
         place = document, section["key"]
         listed[place] = section
-        found.setdefault(place, []).append(
+        result.setdefault(place, []).append(
             Statement(
                 f"{document}/{section['key']}/{entry['at']}",
                 int(entry["at"].partition(".")[0]),
@@ -79,7 +79,11 @@ def sections() -> tuple[DocumentSection, ...]:
         )
     return tuple(
         DocumentSection(
-            place[0], section["section"], section["key"], section["paragraphs"], tuple(found[place])
+            place[0],
+            section["section"],
+            section["key"],
+            section["paragraphs"],
+            tuple(result[place]),
         )
         for place, section in listed.items()
     )

@@ -51,15 +51,15 @@ class VectorSet:
     def add(self, *kinds: Iterable[Message]) -> None:
         """Add the vectors of one case; if there is none of any kind, count why."""
         why: list[str] = []
-        found = False
+        result = False
         for vectors in kinds:
             try:
                 for vector in vectors:
-                    found = True
+                    result = True
                     self._add(vector)
             except NoVectorError as error:
                 why.append(str(error))
-        if not found:
+        if not result:
             self.left_out[why[0]] += 1
 
     def _add(self, vector: Message) -> None:

@@ -100,10 +100,10 @@ def common(
 
 def cited(requirement: str) -> Message:
     """Return a requirement in words, with a link to the sentence on which it rests."""
-    found = catalogue()[requirement]
-    url = link(found.cite[0], requirement) if found.cite else ""
-    statement = " ".join(found.statement.split())
-    return {"title": found.title, "statement": statement, "link": url}
+    row = catalogue()[requirement]
+    url = link(row.cite[0], requirement) if row.cite else ""
+    statement = " ".join(row.statement.split())
+    return {"title": row.title, "statement": statement, "link": url}
 
 
 def facts_of(case: Case) -> CaseFacts:
@@ -169,17 +169,17 @@ def flags_of(
     fields: Iterable[tuple[str, str]], datatypes: Iterable[str], size: int, *more: str
 ) -> tuple[str, ...]:
     """Return the flags that a message shows, and `more`."""
-    found = {name for name in more if name}
+    results = {name for name in more if name}
     named = [(name.lower(), value.strip().lower()) for name, value in fields]
-    found |= {"bf16"} & {name.lower() for name in datatypes}
+    results |= {"bf16"} & {name.lower() for name in datatypes}
     for name, value in named:
         if name == "content-encoding" and value != "identity":
             coding = value.removeprefix("x-")
-            found.add(coding if coding in FLAGS else "other-coding")
+            results.add(coding if coding in FLAGS else "other-coding")
         if name == "accept-encoding":
-            found.add("response-coding")
+            results.add("response-coding")
     if len({name for name, _ in named}) < len(named):
-        found.add("repeated-field")
+        results.add("repeated-field")
     if size > _LONG:
-        found.add("long")
-    return tuple(sorted(found))
+        results.add("long")
+    return tuple(sorted(results))

@@ -54,7 +54,7 @@ def _piece(data: bytes, times: int) -> dict[str, Any]:
 
 
 def _pieces(data: bytes) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     plain = at = 0
     while at < len(data) - _BEGINNING:
         period = data.find(data[at : at + _BEGINNING], at + 1, at + _LONGEST_PERIOD) - at
@@ -65,12 +65,12 @@ def _pieces(data: bytes) -> list[dict[str, Any]]:
                 raise NoVectorError("long")
             continue
         if plain < at:
-            found.append(_piece(data[plain:at], 1))
-        found.append(_piece(data[at : at + period], times))
+            results.append(_piece(data[plain:at], 1))
+        results.append(_piece(data[at : at + period], times))
         plain = at = at + times * period
     if plain < len(data):
-        found.append(_piece(data[plain:], 1))
-    return found
+        results.append(_piece(data[plain:], 1))
+    return results
 
 
 def _times(data: bytes, at: int, period: int) -> int:

@@ -70,12 +70,12 @@ def requests_of(cases: Sequence[Case]) -> Iterator[RequestCase]:
 
 def model_of(role: str) -> tuple[str, Message]:
     """Return the name of the model in a role, and what a server knows of it."""
-    found = contract()[role]
+    result = contract()[role]
     inputs, outputs = (
         [{"name": one.name, "datatype": one.datatype, "shape": one.dims} for one in specs]
-        for specs in (found.inputs, found.outputs)
+        for specs in (result.inputs, result.outputs)
     )
-    return found.model, {"inputs": inputs, "outputs": outputs, **told(batching=found.batching)}
+    return result.model, {"inputs": inputs, "outputs": outputs, **told(batching=result.batching)}
 
 
 class MadeRequest:
@@ -195,18 +195,18 @@ def _read(made: MadeRequest) -> list[Message] | None:
     if not made.prepared.expected or expect.get("compare") == "nothing":
         return None
     readings = expect.get("one_of", ())
-    found = []
+    results = []
     for tensor in made.inputs:
         try:
             check_tensor(tensor)
         except (CaseFileError, ElementError):
             return None
         if not readings:
-            found.append(tensor_of(tensor, truth=expect.get("compare") == "truth"))
+            results.append(tensor_of(tensor, truth=expect.get("compare") == "truth"))
             continue
         of = tuple(tuple(_element(tensor, value) for value in reading) for reading in readings)
-        found.append(tensor_of(tensor, one_of=of))
-    return found
+        results.append(tensor_of(tensor, one_of=of))
+    return results
 
 
 def _element(tensor: Tensor, value: object) -> str | None:

@@ -71,12 +71,12 @@ def _cut(writes: list[bytes], head: int, script: Mapping[str, Any]) -> tuple[byt
     else:
         left = head + sends
     left = min(left, total - script.get("lacks", 0))
-    found = []
+    results = []
     for data in writes:
         if left > 0:
-            found.append(data[:left])
+            results.append(data[:left])
         left -= len(data)
-    return tuple(found)
+    return tuple(results)
 
 
 def _interim(script: Mapping[str, Any]) -> bytes:

@@ -113,13 +113,13 @@ class Answer(msgspec.Struct, frozen=True):
 
     def checked(self, most: int) -> tuple[tuple[Line, ...], str | None]:
         """Return its lines, at most `most`, and what is wrong with the first bad one."""
-        found: list[Line] = []
+        results: list[Line] = []
         for line in map(bytes, self.lines[:most]):
             try:
-                found.append(checked_line(_decoded(line)))
+                results.append(checked_line(_decoded(line)))
             except (msgspec.DecodeError, ValueError, RecursionError) as error:
-                return tuple(found), f"{_invalid(line, error, ONE_OF)}, in {_shown(line)}"
-        return tuple(found), more_lines_than(most) if len(self.lines) > most else None
+                return tuple(results), f"{_invalid(line, error, ONE_OF)}, in {_shown(line)}"
+        return tuple(results), more_lines_than(most) if len(self.lines) > most else None
 
 
 _ANSWER = msgspec.json.Decoder(Answer)

@@ -74,8 +74,8 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 def _orphans(before: set[int]) -> list[int]:
     """Return the children of this process that no group has which has not ended."""
-    found = _children().items()
-    return [one for one, group in found if one not in before and group not in _groups]
+    result = _children().items()
+    return [one for one, group in result if one not in before and group not in _groups]
 
 
 def _adopts_orphans(adopts: bool) -> bool:
@@ -91,12 +91,12 @@ def _adopts_orphans(adopts: bool) -> bool:
 
 def _children() -> dict[int, int]:
     """Return the ids of this process's children, each with its process group."""
-    own, found = os.getpid(), {}
+    own, result = os.getpid(), {}
     for folder in _PROC.iterdir():
         if folder.name.isdigit():
             with suppress(OSError):  # it has ended
                 # "pid (name) state ppid pgrp …", where a name may have anything in it
                 after_name = (folder / "stat").read_bytes().rpartition(b")")[2].split()
                 if int(after_name[1]) == own:
-                    found[int(folder.name)] = int(after_name[2])
-    return found
+                    result[int(folder.name)] = int(after_name[2])
+    return result

@@ -117,9 +117,9 @@ class ClientRequest:
         body = self.decoded or b""
         length = self.header_length
         if length is not None and length < len(body):
-            found = json_object(body[: min(length, _MOST_JSON)])
-            if found is not None and not body[found[1] : length].strip(b" \t\r\n"):
-                return found[0], length
+            result = json_object(body[: min(length, _MOST_JSON)])
+            if result is not None and not body[result[1] : length].strip(b" \t\r\n"):
+                return result[0], length
         return json_object(body[:_MOST_JSON]) or ({}, 0)
 
 
@@ -220,8 +220,8 @@ def model_asked(request: ClientRequest) -> tuple[str, str | None] | None:
     """Return the model and the version that an inference request is for, None for any other
     request.
     """
-    found = _INFER.fullmatch(request.path)
-    if request.method != "POST" or found is None:
+    match = _INFER.fullmatch(request.path)
+    if request.method != "POST" or match is None:
         return None
-    version = found[2]
-    return unquote(found[1]), None if version is None else unquote(version)
+    version = match[2]
+    return unquote(match[1]), None if version is None else unquote(version)

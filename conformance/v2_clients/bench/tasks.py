@@ -55,18 +55,18 @@ def asked_of(case: ClientCase) -> tuple[Asked, ...]:
     since a client may keep something for each model. Raises CaseFileError, which names the
     scenario.
     """
-    found: list[Asked] = []
+    results: list[Asked] = []
     for number, request in enumerate(case.requests):
         try:
             one = _asked(request)
         except CaseFileError as error:
             raise CaseFileError(f"{case.id}: request {number}: {error}") from error
-        names = {asked.request.model for asked in found}
+        names = {asked.request.model for asked in results}
         if one.request.model in names and "called" not in request:
             own = msgspec.structs.replace(one.request, model=f"{one.request.model}_{number + 1}")
             one = replace(one, request=own)
-        found.append(one)
-    return tuple(found)
+        results.append(one)
+    return tuple(results)
 
 
 def task_of(
@@ -160,12 +160,12 @@ def _input(given: Mapping[str, Any], model: ModelContract, place: int) -> tuple[
 def _outputs(request: Mapping[str, Any], model: ModelContract) -> tuple[TaskOutput, ...] | None:
     if "outputs" not in request:
         return None
-    found = []
+    results = []
     for position, entry in enumerate(input_entries({"inputs": request["outputs"]})):
         place = entry.get("tensor", position)
         if place >= len(model.outputs):
             raise CaseFileError(f"`outputs[{position}]`: the model has no output {place}")
         name = entry.get("name", model.outputs[place].name)
         parameters = dict(entry.get("parameters", {}))
-        found.append(TaskOutput(name=name, form=entry.get("form"), parameters=parameters))
-    return tuple(found)
+        results.append(TaskOutput(name=name, form=entry.get("form"), parameters=parameters))
+    return tuple(results)

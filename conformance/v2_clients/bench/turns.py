@@ -39,18 +39,18 @@ class Turns:
 
     def needs_all(self, request: ClientRequest) -> bool:
         """Return True if only the whole request shows which one it is."""
-        found = model_asked(request)
-        return found is not None and self._models.count(found[0]) > 1
+        result = model_asked(request)
+        return result is not None and self._models.count(result[0]) > 1
 
     def next(self, request: ClientRequest) -> tuple[int, int] | None:
         """Return the number of the request in the task, and how often it came before.
 
         None for any other request, such as for metadata.
         """
-        found = model_asked(request)
-        if found is None:
+        result = model_asked(request)
+        if result is None:
             return None
-        same = [number for number, model in enumerate(self._models) if model == found[0]]
+        same = [number for number, model in enumerate(self._models) if model == result[0]]
         if not same:
             return None
         if len(same) > 1:

@@ -134,9 +134,9 @@ def _are_all(sent: Sent, listed: Collection[str]) -> bool:
 
 def _owners(task: TaskRequest) -> Mapping[tuple[str, str], Mapping[str, Value]]:
     """Return the caller's own parameters, by the kind and the name of what has them."""
-    found: dict[tuple[str, str], Mapping[str, Value]] = {("request", ""): task.parameters}
-    found |= {("input", one.name): one.parameters for one in task.inputs}
-    return found | {("output", one.name): one.parameters for one in task.outputs or ()}
+    result: dict[tuple[str, str], Mapping[str, Value]] = {("request", ""): task.parameters}
+    result |= {("input", one.name): one.parameters for one in task.inputs}
+    return result | {("output", one.name): one.parameters for one in task.outputs or ()}
 
 
 def _parameters(document: Mapping[str, Any], owner: tuple[str, str]) -> Mapping[str, Any]:
@@ -198,8 +198,8 @@ def check_no_stale_headers(sent: Sent) -> None:
 def check_no_stale_members(sent: Sent) -> None:
     """Check that what an earlier caller said, and this one does not, is not in the request."""
     request, asked = sent.request, sent.asked.request
-    found = model_asked(request)
-    version = None if found is None else found[1]
+    result = model_asked(request)
+    version = None if result is None else result[1]
     general = parameters_of(request.document).get(BINARY_DATA_OUTPUT)
     listed = list(by_name(request.document.get("outputs")))
     own = _owners(asked)
@@ -223,12 +223,12 @@ def check_no_stale_members(sent: Sent) -> None:
 
 def _own_defaults(sent: Sent) -> list[object]:
     """Return what the client has sent as binary_data_output before any caller gave it."""
-    found: list[object] = []
+    results: list[object] = []
     for asked, tries in zip(sent.before, sent.earlier, strict=True):
         if asked.request.binary_data_output is not None:
             break
-        found += [parameters_of(one.document).get(BINARY_DATA_OUTPUT) for one in tries]
-    return found
+        results += [parameters_of(one.document).get(BINARY_DATA_OUTPUT) for one in tries]
+    return results
 
 
 def check_accept_encoding(sent: Sent) -> None:

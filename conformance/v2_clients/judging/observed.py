@@ -55,7 +55,7 @@ def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Observ
     if any(one["expect"].get("reading") in _MAY_REFUSE for one in case.requests):
         return ()
     looks = [_Look(bytes(data)) for data in received if data]
-    found = []
+    results = []
     for what, check in _CHECKS.items():
         wrong: list[Cause] = []
         judged = 0
@@ -66,8 +66,8 @@ def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Observ
                 judged += 1
                 wrong.append(finding.cause)
         if judged:
-            found.append(Observation(what, case.id, judged, len(wrong), next(iter(wrong), None)))
-    return tuple(found)
+            results.append(Observation(what, case.id, judged, len(wrong), next(iter(wrong), None)))
+    return tuple(results)
 
 
 @dataclass(frozen=True)

@@ -70,14 +70,16 @@ class Call:
 def calls(task: Mapping[str, Any]) -> list[Call]:
     """The calls of a task, in order. A caller with equal headers passes the same dictionary."""
     dictionaries: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
-    found = []
+    results = []
     for request in task["requests"]:
         given = dict(request["headers"])
         headers = dictionaries.setdefault(tuple(sorted(given.items())), given)
         inputs, outputs = tuple(map(_input, request["inputs"])), request["outputs"]
         outputs = None if outputs is None else tuple(map(_output, outputs))
-        found.append(Call(**{**request, "headers": headers, "inputs": inputs, "outputs": outputs}))
-    return found
+        results.append(
+            Call(**{**request, "headers": headers, "inputs": inputs, "outputs": outputs})
+        )
+    return results
 
 
 def _output(entry: Mapping[str, Any]) -> CallerOutput:

@@ -74,9 +74,9 @@ class Column:
 
     def passing(self, level: str) -> tuple[int, int]:
         """Return how many requirements of a level pass with all their cases, out of how many."""
-        found = [row for row in self.by_level if row.level == level]
-        whole = [r for r in found if r.outcome is Outcome.PASS and not self.left.get(r.id)]
-        return len(whole), len(found)
+        results = [row for row in self.by_level if row.level == level]
+        whole = [r for r in results if r.outcome is Outcome.PASS and not self.left.get(r.id)]
+        return len(whole), len(results)
 
     def failing(self, level: str) -> tuple[str, ...]:
         """Return the requirements that fail at a level."""

@@ -42,21 +42,21 @@ def folds(requirements: Sequence[str], columns: Sequence[Column]) -> list[Fold]:
         failing = _failing(name, columns)
         if failing and all(name in columns[number].explained for number in failing):
             groups.setdefault(failing, []).append(name)
-    found = [_fold(names, failing, columns) for failing, names in groups.items()]
+    results = [_fold(names, failing, columns) for failing, names in groups.items()]
     return sorted(
-        (fold for fold in found if len(fold.requirements) >= LEAST),
+        (fold for fold in results if len(fold.requirements) >= LEAST),
         key=lambda fold: -len(fold.requirements),
     )
 
 
 def _failing(requirement: str, columns: Sequence[Column]) -> tuple[int, ...]:
     """The columns in which it fails."""
-    found = []
+    results = []
     for number, column in enumerate(columns):
         entry = column.requirements.get(requirement)
         if entry is not None and entry.outcome in FAILED:
-            found.append(number)
-    return tuple(found)
+            results.append(number)
+    return tuple(results)
 
 
 def _fold(names: Sequence[str], failing: Sequence[int], columns: Sequence[Column]) -> Fold:

@@ -84,13 +84,13 @@ def snippets(site: SiteReport, base_url: str | None) -> tuple[Snippet, ...]:
     """Return what to paste into a README or a page to show a badge that leads to its report."""
     places = [] if base_url is None else [("anywhere", f"{base_url}/")]
     places.append(("in a file beside index.html of this site", ""))
-    found = []
+    results = []
     for where, base in places:
         badge, page = base + site.badge, base + site.page
-        found.append(Snippet(f"Markdown, {where}", f"[![{ALTERNATIVE}]({badge})]({page})"))
+        results.append(Snippet(f"Markdown, {where}", f"[![{ALTERNATIVE}]({badge})]({page})"))
         html = f'<a href="{escape(page)}"><img src="{escape(badge)}" alt="{ALTERNATIVE}"></a>'
-        found.append(Snippet(f"HTML, {where}", html))
-    return tuple(found)
+        results.append(Snippet(f"HTML, {where}", html))
+    return tuple(results)
 
 
 def _image(svg: str) -> Markup:

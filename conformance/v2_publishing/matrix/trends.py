@@ -75,9 +75,9 @@ def trends(columns: Sequence[Column]) -> list[Trend]:
 
 def _trend(columns: Sequence[Column]) -> Trend:
     ordered = sorted(columns, key=lambda column: version_order(column.findings.version))
-    found = [column.findings for column in ordered]
-    labels = [short(one.version or "no version", _NAME) for one in found]
-    counted = [tallies(one) for one in found]
+    results = [column.findings for column in ordered]
+    labels = [short(one.version or "no version", _NAME) for one in results]
+    counted = [tallies(one) for one in results]
     most = max((tally.all for all_ in counted for tally in all_), default=1)
     bars = tuple(
         VersionBars(
@@ -93,7 +93,7 @@ def _trend(columns: Sequence[Column]) -> Trend:
     shown = tuple(
         ShownStep(before, after, step, column.page)
         for before, after, step, column in zip(
-            labels, labels[1:], steps(found), ordered[1:], strict=False
+            labels, labels[1:], steps(results), ordered[1:], strict=False
         )
     )
-    return Trend(short(found[0].name or "unnamed", _NAME), bars, shown)
+    return Trend(short(results[0].name or "unnamed", _NAME), bars, shown)

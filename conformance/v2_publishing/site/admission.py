@@ -54,28 +54,28 @@ def admit(copy: Path, cases: Sequence[Case], *, outdated: bool) -> Admitted:
     """Judge a staged report again. With `outdated`, one whose catalogue asks something else is
     taken if nothing in it is wrong. Raises RefusedError with the reason."""
     try:
-        found = verify(copy, cases)
+        result = verify(copy, cases)
     except ReportFileError as error:
         words = str(error).replace(f"{copy}:", "line ").replace(str(copy), "it")
         raise RefusedError(words, 2) from error
-    if found.unsealed:
+    if result.unsealed:
         raise RefusedError(
             "it is the record of a run, which has no digest: `v2-conformance report` makes a "
             "report.json of it",
             2,
         )
-    if found.exit_code == 1:
-        raise RefusedError(_what_is_wrong(found), 1)
-    if problem := _problem_with_start(found.report.started):
+    if result.exit_code == 1:
+        raise RefusedError(_what_is_wrong(result), 1)
+    if problem := _problem_with_start(result.report.started):
         raise RefusedError(problem, 1)
-    if found.foreign:
+    if result.foreign:
         if not outdated:
-            raise RefusedError(_other_suite(found), 2)
-        if len(found.report.requirements) > _MOST_REQUIREMENTS:
+            raise RefusedError(_other_suite(result), 2)
+        if len(result.report.requirements) > _MOST_REQUIREMENTS:
             raise RefusedError("it has more requirements than any version of the suite", 1)
-    elif found.exit_code != 0:
-        raise RefusedError(_what_is_open(found), 2)
-    return Admitted(found, not found.foreign)
+    elif result.exit_code != 0:
+        raise RefusedError(_what_is_open(result), 2)
+    return Admitted(result, not result.foreign)
 
 
 def _problem_with_start(started: str) -> str:

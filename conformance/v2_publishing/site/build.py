@@ -114,7 +114,7 @@ def _products(entries: Sequence[Entry]) -> list[tuple[SiteProduct, list[Entry]]]
     groups: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
         groups.setdefault((entry.kind, entry.site.name), []).append(entry)
-    found = []
+    results = []
     for kind, folder in _FOLDERS.items():
         names = [name for there, name in groups if there == kind]
         pages = free_slugs([(slug(name), name) for name in names])
@@ -122,8 +122,8 @@ def _products(entries: Sequence[Entry]) -> list[tuple[SiteProduct, list[Entry]]]
             group = groups[kind, name]
             ids = tuple(entry.site.id for entry in group)
             product = SiteProduct(group[0].site.kind, name, f"{folder}/{page}.html", ids)
-            found.append((product, group))
-    return found
+            results.append((product, group))
+    return results
 
 
 def _product_page(

@@ -51,15 +51,15 @@ def free_slugs(wanted: Sequence[tuple[str, object]], taken: Collection[str] = ()
     """
     counts = Counter(name for name, _ in wanted)
     used = {*taken, *counts}
-    found = []
+    results = []
     for name, apart in wanted:
         if counts[name] > 1 or name in taken:
             digest = hashlib.sha256(repr(apart).encode("utf-8", "surrogatepass")).hexdigest()
             digests = (digest[:size] for size in range(8, len(digest) + 1, 8))
             name = next(new for d in digests if (new := f"{name}-{d}") not in used)
             used.add(name)
-        found.append(name)
-    return found
+        results.append(name)
+    return results
 
 
 def is_folder_name(name: str) -> bool:
