@@ -54,7 +54,7 @@ def by_id(report: Report) -> dict[str, tuple[Outcome, Cause | None]]:
     return {case.id: (case.outcome, case.cause) for case in report.cases}
 
 
-def test_outcomes_are_the_same_for_any_number_of_jobs_and_however_long_a_client_lives(
+def test_outcomes_depend_on_neither_jobs_nor_the_life_of_a_client(
     tmp_path: Path,
 ) -> None:
     code = """

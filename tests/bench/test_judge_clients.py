@@ -277,7 +277,7 @@ def test_parameters_and_outputs_of_an_earlier_caller_are_stale(
 
 @pytest.mark.parametrize("asked", [True, False])
 @pytest.mark.parametrize("default", [None, True, False])
-def test_a_form_is_stale_only_if_the_client_did_not_send_it_before_a_caller_asked(
+def test_a_form_is_stale_only_if_it_was_not_sent_before(
     default: bool | None, asked: bool, tmp_path: Path
 ) -> None:
     plain = {"model": "two", "inputs": TWO["inputs"]}
@@ -329,7 +329,7 @@ def test_broken_json_is_named_and_not_the_blobs_behind_it(tmp_path: Path) -> Non
     assert "not UTF-8" not in verdict(tmp_path, "json", sent).message
 
 
-def test_of_several_requests_the_wrong_one_is_named_although_the_client_says_nothing(
+def test_of_several_requests_the_wrong_one_is_named(
     tmp_path: Path,
 ) -> None:
     made = scenario(tmp_path, requests=[TWO, TWO], expect={"request": ["id"]})

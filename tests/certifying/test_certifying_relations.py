@@ -186,7 +186,7 @@ def test_a_tolerance_with_which_zeros_pass_is_refused_and_never_consistent(
     assert any("zeros would pass" in edit for edit in said)
 
 
-def test_claim_says_how_near_blobs_must_be_to_what_a_server_writes_in_few_digits(
+def test_the_claim_states_the_tolerance_of_few_digits(
     tmp_path: Path,
 ) -> None:
     with MutantServer(variants=["six-digit-floats"]) as server:

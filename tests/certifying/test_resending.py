@@ -20,7 +20,7 @@ def _newly_failing(level: Level, *faults: str) -> list[str]:
     return [one.case_id for one in found if one.now is Now.NEWLY_FAILING]
 
 
-def test_a_case_that_showed_another_failure_is_told_of_if_it_fails_itself_and_that_counts() -> None:
+def test_a_case_that_showed_another_failure_counts_if_it_fails_itself() -> None:
     assert _newly_failing("MUST") == []
     assert _newly_failing("MUST", "request-blobs-off-by-one") == [GOOD]
     assert _newly_failing("MAY", "request-blobs-off-by-one") == []

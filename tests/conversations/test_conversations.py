@@ -206,7 +206,7 @@ def test_tensors_that_are_wrong_only_at_first_are_kept_as_what_was_wrong() -> No
         assert tuple(asked) == sent
 
 
-def test_a_form_that_is_refused_or_always_wrong_is_no_matter_of_the_first_answer() -> None:
+def test_a_form_that_is_always_refused_is_not_about_the_first_answer() -> None:
     ways = known_good(ROLE, ADDRESS, binding(ROLE))
     ones = exchange_of(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
     zeros = exchange_of(v2(document(sized()), bytes(12)))
@@ -241,7 +241,7 @@ def test_of_generated_requests_the_smallest_failure_counts() -> None:
     assert came.verdict == Verdict(Outcome.PASS, GeneratedRequests(3, None, None))
 
 
-def test_generated_requests_end_with_the_one_that_killed_what_the_next_one_needs() -> None:
+def test_generated_requests_end_with_the_one_that_killed_the_model() -> None:
     requests = _apart(3)
     kills = Result(
         make_case(), Verdict(Outcome.FAIL, NoResponse("closed", "")), exchanges=(WELL.exchange,)

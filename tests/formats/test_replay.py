@@ -243,7 +243,7 @@ def test_the_request_before_the_case_is_sent_before_its_own(tmp_path: Path) -> N
     assert answers(printed) == [http(b"fine")] * 2
 
 
-def test_where_the_server_did_not_survive_the_requests_after_it_are_sent_as_they_were(
+def test_requests_after_a_death_are_replayed_as_they_were_sent(
     tmp_path: Path,
 ) -> None:
     first, same, fresh = (posted(body) for body in (b"killer", b"same", b"fresh"))

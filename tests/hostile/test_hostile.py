@@ -54,7 +54,7 @@ def run(suite: Suite, name: str, folder: Path) -> tuple[Ended, dict[str, str]]:
     return ended, outcomes
 
 
-def test_there_are_more_than_a_hundred_kinds_and_0_is_without_failures_that_block() -> None:
+def test_there_are_over_a_hundred_kinds_and_0_blocks_nothing() -> None:
     assert len(KINDS) > 100
     assert {kind.code for kind in KINDS.values()} == {0, 1, 3, 4}
     harmless: tuple[dict[str, str], ...] = (

@@ -152,7 +152,7 @@ def test_any_non_finite_number_stands_for_none(data: object) -> None:
     assert not isinstance(found.cause, WrongValue)
 
 
-def test_bare_words_for_what_is_no_number_are_left_to_the_case_that_is_about_valid_json() -> None:
+def test_bare_words_such_as_nan_are_left_to_the_case_about_valid_json() -> None:
     body = dump_json(answer(entry(datatype="FP32", data=[1, 2, 3]))).replace(b"3", b"NaN")
     headed = http(body, 200, ("Inference-Header-Content-Length", str(len(body))))
     for received in (http(body), headed):
@@ -161,7 +161,7 @@ def test_bare_words_for_what_is_no_number_are_left_to_the_case_that_is_about_val
         assert verdict(received, anywhere).outcome is Outcome.FAIL
 
 
-def test_an_error_with_a_status_of_success_shows_nothing_of_which_error_status_it_has() -> None:
+def test_an_error_with_a_status_of_success_shows_no_error_status() -> None:
     found = verdict(http(ERROR_BODY), make_case({**REJECT, "checks": ["client_error"]}))
     assert (found.outcome, found.cause) == (Outcome.UNSUPPORTED, NoErrorToJudge(200))
 

@@ -208,7 +208,7 @@ def test_anything_else_is_no_rejection(received: bytes) -> None:
     assert failure(received, make_case(REJECT)) == cause
 
 
-def test_an_error_with_a_status_of_success_is_a_rejection_but_for_what_it_gets_wrong() -> None:
+def test_an_error_with_a_status_of_success_is_a_flawed_rejection() -> None:
     received = http(ERROR_BODY)
     assert verdict(received, make_case(REJECT)) == Verdict(Outcome.PASS, Rejected(200))
     either = make_case({"outcome": "either", "outputs": {"0": "binary"}})
@@ -313,7 +313,7 @@ def test_a_case_that_compares_nothing_takes_any_strict_json() -> None:
     assert isinstance(failure(http(b"oops"), case), BodyNotJson)
 
 
-def test_a_case_with_several_readings_passes_with_the_values_of_one_and_says_which() -> None:
+def test_a_case_with_several_readings_passes_with_those_of_one() -> None:
     expect = {"outcome": "either", "outputs": {"0": "binary"}}
     case = make_case(expect | {"one_of": [[1, 2, 3], [1, 9, None]]})
     assert isinstance(verdict(GOOD, case).cause, AnsweredWith)

@@ -198,7 +198,7 @@ def test_a_canary_follows_what_may_have_hurt(case: Case, outcome: Outcome, expec
     ],
 )
 @pytest.mark.parametrize(("same", "fresh"), [(OTHER, None), (None, SILENT), (OTHER, SILENT)])
-def test_any_canary_that_goes_wrong_is_a_failure_that_keeps_what_the_case_came_to(
+def test_a_failed_canary_keeps_the_verdict_of_the_case(
     verdict: Verdict, case_passed: bool, same: Cause | None, fresh: Cause | None
 ) -> None:
     found = survived(msgspec.structs.replace(verdict, sent="sent"), same, fresh)

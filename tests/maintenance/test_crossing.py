@@ -37,7 +37,7 @@ from v2_conformance.suite.outcomes import Outcome
 CASES = [c for c in every_case() if c.requirement == "X1" and isinstance(c, RequestCase)]
 
 
-def test_every_pair_that_can_come_together_does_even_without_what_a_server_may_lack() -> None:
+def test_every_possible_pair_occurs_even_for_servers_that_lack_something() -> None:
     rows = committed()
     for levels in stages():
         assert not list(uncovered(within(rows, levels), levels))
@@ -85,7 +85,7 @@ def test_rows_stay() -> None:
     assert extended(rows) == rows
 
 
-def test_rows_made_from_nothing_cover_every_pair_and_are_no_more_than_those_of_the_file() -> None:
+def test_rows_made_from_nothing_cover_every_pair_in_no_more_rows() -> None:
     rows = extended([])
     assert all(is_legal(row) for row in rows)
     assert len(rows) <= len(committed())

@@ -201,7 +201,7 @@ def test_what_is_dumped_is_read_again(document: dict[str, object]) -> None:
     assert json.loads(dump_json(document)) == document
 
 
-def test_a_member_that_is_there_twice_is_noted_in_a_long_array_and_beside_colons_in_texts() -> None:
+def test_a_repeated_member_is_noticed_in_long_arrays_and_between_texts() -> None:
     twice = b'{"x":1,"x":{}}'
     for data in (
         b'{"a":[' + b",".join([b"{}"] * 2000 + [twice]) + b"]}",

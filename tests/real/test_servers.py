@@ -74,7 +74,7 @@ def _count(starts: Path) -> int:
     return len(starts.read_text(encoding="utf-8").splitlines())
 
 
-def test_a_server_that_ends_before_it_is_ready_is_started_again_in_an_empty_folder(
+def test_a_server_that_ends_too_early_is_started_again(
     fake: Callable[[int], Serve],
     starts: Path,
     workdir: Path,

@@ -157,7 +157,7 @@ def test_a_corner_of_a_prerequisite_is_explained_by_what_fails_as_a_whole() -> N
     assert named(root_causes(cases)) == [("M2", 6)]
 
 
-def test_of_two_that_a_finding_is_about_the_one_that_the_other_needs_is_the_cause() -> None:
+def test_of_two_in_a_finding_the_prerequisite_is_the_cause() -> None:
     form = WrongForm("OUTPUT0", "binary", "json")
     for one, other, cause in (("O1", "M6", form), ("O1", "O3", form), ("P5", "P9", NOT_JSON)):
         assert other in catalogue()[one].prerequisite_of

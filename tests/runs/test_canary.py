@@ -101,7 +101,7 @@ def test_a_model_that_answers_no_form_at_all_is_silent_and_stays_so() -> None:
     assert not replies.replies
 
 
-def test_a_server_that_is_away_is_asked_again_since_that_says_nothing_about_the_model() -> None:
+def test_an_unavailable_server_is_asked_again_before_a_model_is_judged() -> None:
     canary, replies = new_canary(), FakeConnection(AWAY, AWAY, AWAY, EXACT)
     assert canary.calibrate(ROLE, replies) == "Connection refused"
     assert canary.calibrate(ROLE, replies) == ""

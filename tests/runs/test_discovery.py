@@ -277,7 +277,7 @@ def test_metadata_that_contradicts_the_role_makes_the_model_absent(
         {"outputs": [{"name": "OUTPUT0", "datatype": "INT32"}, {"name": "more"}]},
     ],
 )
-def test_metadata_that_says_nothing_of_the_tensors_says_nothing_against_the_model(
+def test_metadata_without_tensors_does_not_rule_out_a_model(
     metadata: object,
 ) -> None:
     server = discovered(v2_server(models={"identity_int32": metadata}))

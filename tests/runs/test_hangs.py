@@ -180,7 +180,7 @@ def test_a_run_that_waits_no_longer_says_so_and_holds(
     assert verify(tmp_path / REPORT, suite_cases()).exit_code == 0
 
 
-def test_a_server_that_answers_no_known_good_request_has_little_time_for_the_last(
+def test_after_unanswered_known_good_requests_the_last_gets_little_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("v2_conformance.runs.canary._HURRIED_S", 0.02)
@@ -199,7 +199,7 @@ def test_a_server_that_answers_no_known_good_request_has_little_time_for_the_las
 
 
 @pytest.mark.parametrize("gave_up", [b"", http(b"no", 504)], ids=["closes", "says so"])
-def test_a_server_or_gateway_that_gives_up_first_keeps_a_run_no_longer_than_a_hang(
+def test_giving_up_first_keeps_a_run_no_longer_than_a_hang(
     gave_up: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("v2_conformance.judging.availability._NO_REFUSAL_MS", SHORT_S * 1000)

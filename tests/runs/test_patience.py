@@ -34,7 +34,7 @@ class Server(FakeConnection):
         return self.patience.exchange(self, REQUEST, unasked=unasked)
 
 
-def test_a_gateway_that_lost_its_connection_is_asked_again_at_once_on_fresh_ones() -> None:
+def test_a_gateway_that_lost_its_connection_is_asked_again_at_once() -> None:
     server = Server(GATEWAY, GATEWAY, GATEWAY, GOOD)
     assert server.ask(unasked=False) == (GOOD, True)
     assert (server.fresh, server.pauses) == ([False, True, True, True], [])
@@ -70,7 +70,7 @@ def test_a_server_that_asks_to_wait_is_waited_for_within_bounds(
     assert server.pauses == pauses
 
 
-def test_however_often_a_server_asks_to_wait_one_answer_takes_no_longer_than_the_limit() -> None:
+def test_waiting_for_one_answer_takes_no_longer_than_the_limit() -> None:
     server = Server(busy("0"), limit_s=2.0)
     last, retried = server.ask()
     assert retried
@@ -114,7 +114,7 @@ def test_whoever_waits_is_told_when_trying_again_at_once_did_not_help() -> None:
     ("answers", "last"),
     [((GOOD,), GOOD), ((GATEWAY, GATEWAY, GOOD), GOOD), ((GATEWAY,), GATEWAY), ((GONE,), GONE)],
 )
-def test_whether_a_server_is_alive_is_asked_past_connections_that_a_gateway_lost(
+def test_liveness_is_asked_past_connections_that_a_gateway_lost(
     answers: tuple[Exchange, ...], last: Exchange
 ) -> None:
     server = Server(*answers)

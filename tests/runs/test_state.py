@@ -47,7 +47,7 @@ def test_the_first_request_goes_before_on_the_same_connection() -> None:
     assert before.open
 
 
-def test_the_first_request_goes_as_often_as_the_case_says_and_the_last_is_recorded() -> None:
+def test_the_first_request_is_repeated_and_the_last_try_recorded() -> None:
     (case,) = chosen("R3/refusals-in-a-row[five,input]")
     counted: list[int] = []
 

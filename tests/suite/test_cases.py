@@ -40,7 +40,7 @@ def test_a_dangerous_case_has_the_server_for_itself(case: Case) -> None:
     assert replace(case, dangerous=True).alone
 
 
-def test_what_any_answer_passes_or_what_is_made_smaller_has_the_server_for_itself() -> None:
+def test_cases_that_any_answer_passes_run_alone() -> None:
     assert replace(REQUEST, expect={"outcome": "disputed"}).alone
     assert generated_case().alone
 

@@ -82,7 +82,7 @@ class _ClosesLate(Behaviour):
         return b"" if closing else super().received(data)
 
 
-def test_a_close_that_crosses_the_known_good_request_is_recorded_and_held_against_the_server(
+def test_a_close_that_crosses_the_known_good_request_fails_the_case(
     tmp_path: Path, start: Start
 ) -> None:
     path = small_run(tmp_path, make_target(start(_ClosesLate).url, timeout=5))

@@ -42,7 +42,7 @@ def test_what_a_server_sent_before_it_closed_is_read_though_nothing_can_be_sent(
     client.close()
 
 
-def test_a_greeting_that_does_not_fit_into_the_connection_leaves_once_there_is_room() -> None:
+def test_a_long_greeting_leaves_once_there_is_room() -> None:
     authority = trustme.CA()
     context = ssl.create_default_context()
     authority.configure_trust(context)

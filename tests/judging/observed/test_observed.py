@@ -306,7 +306,7 @@ def test_a_close_right_after_a_response_is_one_that_was_not_announced() -> None:
     assert seen("announced_closes", died) is None
 
 
-def test_a_client_that_waits_for_100_continue_must_hear_something_before_its_body() -> None:
+def test_a_client_that_waits_for_100_continue_gets_something_first() -> None:
     request = REQUEST.replace(b"Host: h", b"Host: h\r\nExpect: 100-Continue")
     asked = replace(exchange(GOOD, request), pause_ms=1000.0, first_byte_ms=10.0)
     kept = Observation("continues", "D1/made-by-hand", 1, 0)

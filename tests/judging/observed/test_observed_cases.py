@@ -148,7 +148,7 @@ def test_only_plain_bodies_in_chunks_show_if_a_server_takes_them(
     assert (None if found is None else found.wrong) == wrong
 
 
-def test_a_refusal_another_form_and_cases_that_grade_values_say_nothing_of_others() -> None:
+def test_refusals_other_forms_and_graded_values_show_nothing_about_others() -> None:
     free = replace(MUST, level="MAY")
     assert "exact_values" not in seen(free, Outcome.PASS, Rejected(400))
     assert "exact_values" not in seen(free, Outcome.FAIL, WrongShape("OUTPUT0", (1,), (1, 1)))

@@ -71,7 +71,7 @@ def test_bytes_that_need_no_float_are_equal_to_the_last(python: str) -> None:
 
 
 @pytest.mark.parametrize("program", list(ANSWERS))
-def test_the_response_as_the_page_prints_it_has_no_model_name_which_the_client_needs(
+def test_the_documented_response_lacks_the_model_name_that_clients_need(
     program: str, python: str
 ) -> None:
     """If this fails, the client has learned to read it: take the erratum back."""

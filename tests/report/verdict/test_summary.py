@@ -239,7 +239,7 @@ def test_worst_outcome_is_the_requirements(outcomes: list[Outcome], worst: Outco
     assert (row.level, row.basis) == (TEXT.level, TEXT.basis)
 
 
-def test_a_generated_failure_whose_cause_another_case_has_blocks_nothing_of_its_own() -> None:
+def test_a_generated_failure_with_a_known_cause_blocks_nothing_itself() -> None:
     refused = WrongStatus("200", 500, "not UTF-8")
     failed = msgspec.structs.replace(case_of("B4/case", Outcome.FAIL), cause=refused)
     made = msgspec.structs.replace(

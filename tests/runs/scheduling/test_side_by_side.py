@@ -189,7 +189,7 @@ def test_what_kills_a_server_that_comes_back_is_found_out() -> None:
     assert cause.beside == ()
 
 
-def test_when_a_server_stays_dead_one_is_blamed_the_others_are_named_and_nothing_is_lost(
+def test_when_a_server_stays_dead_one_case_is_blamed_and_the_others_named(
     start: Start, tmp_path: Path
 ) -> None:
     cases = _deadly()
@@ -290,7 +290,7 @@ def test_a_server_that_turns_connections_away_is_not_shared_and_not_blamed() -> 
 
 
 @pytest.mark.parametrize("seats", [1, 3, _WORKERS])
-def test_a_far_server_with_few_connections_at_a_time_is_not_shared_and_not_blamed(
+def test_a_far_server_with_few_connections_is_neither_shared_nor_blamed(
     seats: int,
 ) -> None:
     """Python's HTTPServer has one, and servers with a thread for each connection have few."""

@@ -225,7 +225,7 @@ def test_what_is_no_cause_is_refused(text: bytes) -> None:
         ),
     ],
 )
-def test_what_is_different_and_whether_the_server_died_show_wherever_they_are_nested(
+def test_differences_and_deaths_show_at_any_depth(
     cause: Cause | None, difference: FirstDifference | None, dead: bool
 ) -> None:
     assert difference_in(cause) == difference

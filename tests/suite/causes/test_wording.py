@@ -19,7 +19,7 @@ def test_causes_in_words(snapshot: Snapshot) -> None:
     assert examples == set(CAUSES), "a cause has no example in tests/snapshots/causes.yaml"
 
 
-def test_text_that_a_report_made_up_is_escaped_and_what_is_left_out_stays_an_ellipsis() -> None:
+def test_made_up_text_is_escaped_and_an_ellipsis_stays() -> None:
     words = describe(NotHttp("\x1b[2J…\u202e"))
     assert words == "the response is not HTTP: \\x1b[2J…\\u202e"
 

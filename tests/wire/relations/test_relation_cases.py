@@ -60,7 +60,7 @@ def test_what_is_tampered_with_stays_as_far_from_the_truth() -> None:
     assert tampered["size"] == {"add": -4}
 
 
-def test_the_input_that_a_case_tampers_with_is_not_left_out_for_a_model_with_fewer() -> None:
+def test_a_tampered_input_is_not_left_out_for_a_model_with_fewer() -> None:
     pair = (TensorSpec("A", "FP32", (-1, 4)), TensorSpec("B", "FP32", (4, 2)))
     case = sent(
         "S11/size-left-out-behind-others", model("m", pair, (TensorSpec("C", "FP32", (-1, 2)),))
@@ -202,7 +202,7 @@ def of_shape(*dims: int, datatype: str = "INT32") -> ModelContract:
         ((2, 3), True),
     ],
 )
-def test_a_shape_that_is_wrong_for_a_case_is_not_sent_to_a_model_that_may_take_it(
+def test_a_wrong_shape_is_not_sent_to_a_model_that_may_take_it(
     dims: tuple[int, ...], *, is_sent: bool
 ) -> None:
     case = SUITE["J5/impossible-shape[minus_one]"]
@@ -355,7 +355,7 @@ def test_requests_to_several_models_at_once_go_to_several() -> None:
     assert alone.roles == ("model/matrix_product",)
 
 
-def test_requests_of_a_case_draw_the_same_so_that_it_knows_the_ids_of_the_others() -> None:
+def test_requests_of_a_case_draw_the_same_ids() -> None:
     made = relation_cases([SUITE["C7/id-does-not-stick"], SUITE["C6/unlike-ids"]], ALL)
     assert {case.model for case in made} == {known.role for known in ALL}
     for case in made:
