@@ -1,4 +1,12 @@
-"""One pytest session's run of the suite: its cases, its record and what it says at its end."""
+"""One pytest session's run of the suite: its cases, its record and what it prints at its end.
+
+pytest, not the suite's scheduler, says which cases run and in which order: -k, -m, --lf and plugins
+for retries work as they do for other tests. So each case is an item that runs by itself, in this
+process, with the same engine and record as `run`; what a run does between cases is done here: the
+order in which they are offered, what was observed of all exchanges last, whether the server left
+the extension out, and that a case which passes only when it is run again is flaky. xdist's workers
+only choose cases; their controller runs these.
+"""
 
 from __future__ import annotations
 
