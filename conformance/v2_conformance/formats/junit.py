@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from xml.etree import ElementTree
 
 from v2_conformance.formats.outcomes_shown import SKIPPED
@@ -21,19 +22,17 @@ def render(report: Report) -> bytes:
     What a server sent is escaped: characters that XML cannot have are written as escapes.
     """
     cases = report.cases
-    failures, errors, skipped = (
-        sum(_kind(case) == kind for case in cases) for kind in ("failure", "error", "skipped")
-    )
+    kinds = Counter(map(_kind, cases))
     counts = {
         "name": "v2-conformance",
         "tests": str(len(cases)),
-        "failures": str(failures),
-        "errors": str(errors),
+        "failures": str(kinds["failure"]),
+        "errors": str(kinds["error"]),
         "time": f"{report.duration_s:.3f}",
     }
     root = ElementTree.Element("testsuites", counts)
     # Only a suite may have the number of skipped tests, says Jenkins.
-    own = {**counts, "skipped": str(skipped), "timestamp": report.started}
+    own = {**counts, "skipped": str(kinds["skipped"]), "timestamp": report.started}
     suite = ElementTree.SubElement(root, "testsuite", own)
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in suite_properties(report).items():
