@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from support.reports import report_of
-from v2_conformance.cli.exit_codes import beside_expectations, of_report
+from v2_conformance.cli.exit_codes import with_expectations, of_report
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import Model, Selection
 from v2_conformance.report.verdict.gate import Gate
@@ -39,4 +39,4 @@ def test_selection_that_was_stopped_has_no_verdict() -> None:
 
 
 def test_expected_failures_of_a_stopped_run_say_nothing_of_what_did_not_run() -> None:
-    assert beside_expectations(stopped("P2", "fail"), Gate(), as_expected=True) == 3
+    assert with_expectations(stopped("P2", "fail"), Gate(), as_expected=True) == 3

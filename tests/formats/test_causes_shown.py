@@ -208,6 +208,13 @@ def test_the_terminal_says_what_relations_have_shown_and_what_they_could_not() -
     assert "the model mine returns its inputs: it plays the role identity/INT32" in said
 
 
+def test_each_disputed_requirement_is_named_with_its_readings() -> None:
+    cases = [case("O6/a", "disputed", "one reading"), case("J10/a", "disputed", "another")]
+    text = terminal(report_of(passes(*cases)))
+    assert "disputed O6: one reading" in text
+    assert "disputed J10: another" in text
+
+
 def test_values_of_inputs_without_elements_are_not_said_to_be_tested() -> None:
     empty, full = SampleValue((0, 4), Body()), SampleValue((1,), Body(bytes(4)))
 

@@ -35,7 +35,7 @@ def of_report(report: Report, gate: Gate) -> int:
     return int(not gate.is_open_for(report))
 
 
-def beside_expectations(report: Report, gate: Gate, *, as_expected: bool) -> int:
+def with_expectations(report: Report, gate: Gate, *, as_expected: bool) -> int:
     """Return the exit code if known failures are expected: only what is not `as_expected` counts,
     unless the report says nothing about the server at all.
     """

@@ -65,4 +65,4 @@ def print_comparison(
     judged = judge_expectations(known, report.cases, ids, today(), gate)
     for line in expectation_lines(known.name, judged, words=standing(report).words):
         print(line)
-    return exit_codes.beside_expectations(report, gate, as_expected=judged.good)
+    return exit_codes.with_expectations(report, gate, as_expected=judged.good)

@@ -1,4 +1,4 @@
-"""What a kit is, and the commands that its user is told to type."""
+"""What a kit is, and the command that tests the server that serves it."""
 
 from __future__ import annotations
 
