@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from support.reports import report_of
-from v2_conformance.cli.exit_codes import with_expectations, of_report
+from v2_conformance.cli.exit_codes import of_report, with_expectations
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import Model, Selection
 from v2_conformance.report.verdict.gate import Gate
