@@ -197,7 +197,7 @@ def resend(
     ready_within_s: float | None = None,
     workers: int = 1,
 ) -> Iterator[Again]:
-    """Send what `failed` to `target`, and yield what has become of each case as it comes.
+    """Send what `failed` to `target`, and yield for each case how it is now.
 
     The cases that showed an observed failure are yielded only if they fail although they had not.
     What cannot be sent comes last. If the failures are those `of` a report about relations, its

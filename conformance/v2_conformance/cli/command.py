@@ -101,7 +101,7 @@ class CommandGroup(Command, click.Group):
         return list(self._places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command, None if there is none of this name."""
+        """Load a command; None for an unknown name."""
         place = self._places.get(cmd_name)
         loaded_command: click.Command | None = None if place is None else loaded(place)
         return loaded_command

@@ -62,7 +62,7 @@ PARTS = {
         "selftest": "v2_mutants.selftest.command:selftest",
     },
 }
-"""Where each command is, by the titles of the sections in which help has them."""
+"""The place of each command, by the titles of the sections in which help has them."""
 
 program = CommandGroup(
     PROGRAM,

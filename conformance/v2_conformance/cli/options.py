@@ -55,7 +55,7 @@ class AccessOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SendingOptions(AccessOptions):
-    """How cases reach a server, and how one that has to be started or dies is handled."""
+    """Sending to a server that may have to be started, or restarted after it died."""
 
     headers: tuple[str, ...] = option(
         "--header",

@@ -106,7 +106,7 @@ def serve(port: int, faults: tuple[str, ...], variants: tuple[str, ...]) -> int:
         ) from error
     try:
         print(f"serving on {server.url} (Ctrl-C stops)", flush=True)
-        server.wait()  # a fault may end it, too
+        server.wait()  # a fault may also end it
     except KeyboardInterrupt:
         pass
     finally:

@@ -1,4 +1,4 @@
-"""How many requirements of each family hold at each level: the table that pages show as a map."""
+"""Requirements by family and level: the table that pages show as a map."""
 
 from __future__ import annotations
 

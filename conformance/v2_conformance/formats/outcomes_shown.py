@@ -1,4 +1,4 @@
-"""How outcomes look, for all formats: signs, words, colors, and which come first."""
+"""The looks of outcomes in all formats: signs, words, colors, and which come first."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 class Limits(NamedTuple):
-    """How many bytes of a section are shown, at its start and at its end.
+    """The number of bytes of a section that are shown, at its start and at its end.
 
     Heads and JSON are text, which takes less room, so `first_of_text` of their bytes are shown.
     """

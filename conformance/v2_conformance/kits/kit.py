@@ -1,4 +1,4 @@
-"""What a kit is, and the command that tests the server that serves it."""
+"""The type of a kit, with the command that tests a server of its models."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ class CaseItem(pytest.Item):
         return str(super().repr_failure(excinfo, style))
 
     def reportinfo(self) -> tuple[str, int | None, str]:
-        """Where the item comes from: the suite."""
+        """Return the suite as the place of the item."""
         return NODE, None, self.case.id
 
 

@@ -59,7 +59,7 @@ from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.kinds import OutOfTime
 
 _CHOSEN = "v2_conformance_chosen"
-"""What a worker of xdist hands back in `workeroutput`: names of the cases that it would run."""
+"""The key in `workeroutput` under which a worker of xdist names the cases that it would run."""
 
 
 class WorkerHooks:

@@ -198,7 +198,7 @@ def prepend(variables, name, *folders):
 
 
 def shared_memory_bytes():
-    """What each model's process takes of the shared memory; containers have little (64 MB).
+    """The shared memory for each model's process; containers have little (64 MB).
 
     Triton 2.36 and older need 4 MiB for a model to load.
     """
