@@ -17,11 +17,10 @@ from v2_conformance.formats.replay import replay_command, show_command
 from v2_conformance.formats.shown import WHOLE, Limits, Look, Part, Run, Shown, shown
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.words import lost_by
-from v2_conformance.suggestions import closest, question
+from v2_conformance.suggestions import did_you_mean
 from v2_conformance.terminal_safe_text import WIDTH, defused, matches, plain
 
 _MOST_MATCHES = 10
-_MOST_SIMILAR = 3
 _SHORT_ID = 300
 _LIMITS = Limits(256, 64, first_of_text=2048)
 _INDENT = "    "
@@ -47,11 +46,9 @@ def find(report: Report, wanted: str) -> CaseResult:
     if len(matching) == 1:
         return matching[0]
     if not matching:
-        known = dict.fromkeys(name for c in report.cases for name in (c.id, c.requirement))
-        containing = [name for name in known if wanted.casefold() in name.casefold()]
-        names = dict.fromkeys([*closest(wanted[:_SHORT_ID], known), *containing])
-        similar = [plain(name[:_SHORT_ID]) for name in names][:_MOST_SIMILAR]
-        hint = question(similar, "report.html lists its cases")
+        names = (name for case in report.cases for name in (case.id, case.requirement))
+        known = [plain(name[:_SHORT_ID]) for name in dict.fromkeys(names)]
+        hint = did_you_mean(wanted[:_SHORT_ID], known, "report.html lists its cases")
         raise UsageError(f"the report has no case {plain(wanted)}: {hint}")
     matching.sort(key=lambda case: WORST_FIRST.index(case.outcome))
     listed = [f"{plain(case.id[:_SHORT_ID])} ({case.outcome})" for case in matching[:_MOST_MATCHES]]
