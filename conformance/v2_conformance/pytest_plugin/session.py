@@ -95,7 +95,6 @@ class SessionHooks:
         self._watch: ExtensionWatch | None = None
         self.report: Report | None = None  # once the run has ended
         self._expected = NO_EXPECTATIONS
-        self._finished: dict[str, CaseResult] = {}  # without their exchanges
         self._observations = Observations()
         self._chosen: set[str] = set()  # by xdist's workers
         self._interrupted = False
@@ -220,7 +219,6 @@ class SessionHooks:
             self._out_of_time |= isinstance(case.cause, OutOfTime)
             self.started.record.calibrated(self.started.engine.calibrations())
             self.started.record.add_case(case)
-            self._finished[case.id] = replace(case, exchanges=())
         return report
 
     def pytest_keyboard_interrupt(self) -> None:
@@ -233,23 +231,24 @@ class SessionHooks:
         if self._started is None:
             return
         self._started.engine.close()
+        record = self._started.record
+        stopped = self._interrupted or self._out_of_time or session.shouldstop or session.shouldfail
+        self.report = record.finish(complete=not stopped)
         judged = self._judgement()
         wrong = self._out_of_time or (judged is not None and judged.problems)
         if wrong and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        record = self._started.record
-        stopped = self._interrupted or self._out_of_time or session.shouldstop or session.shouldfail
-        self.report = record.finish(complete=not stopped)
         if self._report_dir:
             write_formats(record.directory, self.report)
         add_suite_properties(self._config, self.report)
 
     def _judgement(self) -> Judgement | None:
-        if self._started is None or self._expected is NO_EXPECTATIONS:
+        if self.report is None or self._expected is NO_EXPECTATIONS:
             return None
-        ids = {case.id: case.requirement for case in self._started.plan.planned}
-        finished = list(self._finished.values())
-        return judge_expectations(self._expected, finished, ids, today(), Gate(strict=True))
+        ids = {case.id: case.requirement for case in self.started.plan.planned}
+        return judge_expectations(
+            self._expected, self.report.cases, ids, today(), Gate(strict=True)
+        )
 
     def pytest_unconfigure(self) -> None:
         """Leave the report folder, and remove the one that only this session needed."""

@@ -245,7 +245,4 @@ def _linked(text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
     return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
