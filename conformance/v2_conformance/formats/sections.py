@@ -86,22 +86,22 @@ def read_message(name: Name, data: bytes, answers: int = 1, *, bodiless: bool = 
     if at == len(data) or not (is_response if name == "response" else is_request):
         what = "no HTTP status line" if name == "response" else "no HTTP request head"
         return Message([*sections, *_section("raw", what, data, at, len(data))], [])
-    message = Message(sections, [])
+    notes: list[str] = []
+    cuts: tuple[int | None, int | None] = (None, None)
     for which in ("", *_FOLLOWING[: answers - 1]):
         if which and not begins_message(data, at):
             break
         head = read_head(data, at)
         label = f"head of the {which} {name}" if which else "head"
         sections += _section("head", label, data, at, head.end)
-        at = head.end
         if not bodiless:
             body = _read_body(name, data, head)
             sections += body.sections
-            message.notes.extend(body.notes)
-            at = max([at, *(section.end for section in body.sections)])
-            message = message if which else body._replace(sections=sections, notes=message.notes)
+            notes += body.notes
+            cuts = cuts if which else (body.header_cut, body.json_end)
+        at = sections[-1].end
     sections += _section("slack", f"after the end of the {name}", data, at, len(data))
-    return message
+    return Message(sections, notes, *cuts)
 
 
 def _section(kind: Kind, label: str, data: bytes, start: int, end: int) -> list[Section]:
