@@ -162,7 +162,7 @@ def pieces(report: Report, *, sort: bool = False) -> Iterator[str]:
             for item in document[name]:
                 yield between + _canonical(msgspec.to_builtins(item, enc_hook=streams.encoded))
                 between = ","
-            yield "]"
+            yield "]" if document[name] else "[]"
         else:
             yield _canonical(document[name])
         between = ","
