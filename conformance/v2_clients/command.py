@@ -21,7 +21,7 @@ from v2_conformance.cli.command import (
 )
 from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.options import ReportOptions
-from v2_conformance.runs.targets.numbers import whole_number
+from v2_conformance.runs.targets.numbers import number
 
 _EXAMPLES = {
     "v2-conformance client -- python my_client.py": "Give this command one task after the other.",
@@ -89,7 +89,7 @@ class ClientOptions(ReportOptions):
     jobs: int = option(
         "-n",
         "--jobs",
-        type=Checked("N", whole_number(least=1, most=64)),
+        type=Checked("N", number(int, 1, 64)),
         default=1,
         help="Number of scenarios to run at the same time, each with a server and a process of its "
         "own. The outcome and the order in the report are the same for every N.",

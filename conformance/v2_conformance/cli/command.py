@@ -14,7 +14,7 @@ import click
 from v2_conformance.elsewhere import loaded
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import LARGEST_SEED
-from v2_conformance.runs.targets.numbers import seconds, seconds_of_a_run, whole_number
+from v2_conformance.runs.targets.numbers import number, seconds, seconds_of_a_run
 from v2_conformance.suggestions import did_you_mean
 
 PROGRAM = "v2-conformance"
@@ -208,8 +208,8 @@ FILE = click.Path(path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 SECONDS = Checked("SECONDS", seconds)
 SECONDS_OF_A_RUN = Checked("SECONDS", seconds_of_a_run)
-SEED = Checked("N", whole_number(least=0, most=LARGEST_SEED))
-AT_LEAST_ONE = Checked("N", whole_number(least=1))
+SEED = Checked("N", number(int, 0, LARGEST_SEED))
+AT_LEAST_ONE = Checked("N", number(int, 1))
 
 
 def unknown(what: str, name: str, known: Iterable[str], otherwise: str = "") -> UsageError:

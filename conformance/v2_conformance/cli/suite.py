@@ -14,7 +14,7 @@ import click
 from v2_conformance.cli.command import FOLDER, Checked, command, unknown
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import UnreachableError
-from v2_conformance.runs.targets.numbers import whole_number
+from v2_conformance.runs.targets.numbers import number
 from v2_conformance.terminal_safe_text import for_people
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def kit(name: str, directory: Path) -> int:
 )
 @click.option(
     "--port",
-    type=Checked("PORT", whole_number(least=0, most=2**16 - 1)),
+    type=Checked("PORT", number(int, 0, 2**16 - 1)),
     default=8000,
     help="Listen on this port of 127.0.0.1; 0 chooses a free one.",
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from v2_conformance.protocol.names import LARGEST_SEED
-from v2_conformance.runs.targets.numbers import seconds, seconds_of_a_run, whole_number
+from v2_conformance.runs.targets.numbers import number, seconds, seconds_of_a_run
 
 if TYPE_CHECKING:
     import pytest
@@ -42,8 +42,8 @@ def add_options(add: Callable[..., object]) -> None:
     one("--v2-cert", "FILE", _path, "the client's certificate (PEM)")
     add("--v2-large", action="store_true", help="also send tensors of 64 MiB")
     drawn = "also send this many requests that are drawn from the seed"
-    one("--v2-generated", "N", whole_number(least=1), drawn)
-    seed = whole_number(least=0, most=LARGEST_SEED)
+    one("--v2-generated", "N", number(int, 1), drawn)
+    seed = number(int, 0, LARGEST_SEED)
     one("--v2-seed", "N", seed, "send the values and ids of the run that printed this seed")
     one("--v2-expect", "FILE", _path, "known failures, which then xfail")
     one("--v2-report-dir", "DIR", _path, "write the report files here")
