@@ -41,10 +41,12 @@ _NOT_CASES = (
 )
 
 Kind = Literal["case", "scenario"]
-Made = TypeVar("Made", bound=Case)
+Made = TypeVar("Made")
+MadeCase = TypeVar("MadeCase", bound=Case)
 Make = Callable[[str, Mapping[str, Any], str], Made]
 """Makes a case of a requirement, a filled entry, and the labels ("[…]", "" for none)."""
 
+Models = Mapping[str, ModelContract]  # by role
 _Axes = Mapping[str, Mapping[str, Any]]  # by name, then by label
 
 
@@ -53,24 +55,25 @@ def load_cases(path: Path) -> list[Case]:
 
     Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
     """
-    return _with_last(load_entries(path, "case", _case))
+    return _with_last(load_entries(path, "case", case_of))
 
 
 def own_cases() -> list[Case]:
     """Return every case of the suite's own files."""
     names = (name for name in own_names() if "/" not in name and name not in _NOT_CASES)
-    return _with_last(own_entries(names, "case", _case))
+    return _with_last(own_entries(names, "case", case_of))
 
 
 def make_case(entry: Mapping[str, Any]) -> Case:
     """Return the case of one entry without axes that is valid by its schema. Raises
     CaseFileError."""
-    (case,) = _expand(entry, "case", _case)
+    (case,) = expand(entry, "case", case_of)
     return case
 
 
-def vary(case: RequestCase, names: Sequence[str]) -> RequestCase:
-    """Return `case` in the variations `names`, applied in order; its id stays the same.
+def vary(case: RequestCase, names: Sequence[str], models: Models | None = None) -> RequestCase:
+    """Return `case`, whose model is one of `models` (by default of the contract), in the variations
+    `names`, applied in order; its id stays the same.
 
     Raises CaseFileError for an unknown variation, and for one that does not fit.
     """
@@ -85,7 +88,7 @@ def vary(case: RequestCase, names: Sequence[str]) -> RequestCase:
             expect = {**expect, "outcome": "either"}
         case = replace(
             case,
-            request=apply(given, case.request, contract()[case.model], before, traits),
+            request=apply(given, case.request, (models or contract())[case.model], before, traits),
             variations=(*case.variations, name),
             level=max(case.level, given.level, key=LEVELS.index),
             blocks=given.blocks or case.blocks,
@@ -101,10 +104,10 @@ def vary(case: RequestCase, names: Sequence[str]) -> RequestCase:
 def own_entries(names: Iterable[str], kind: Kind, make: Make[Made]) -> list[Made]:
     """Return the cases of all entries of the suite's own files of these names, in their order."""
     entries = (entry for name in names for entry in own_document(name)[f"{kind}s"])
-    return [case for entry in entries for case in _expand(entry, kind, make)]
+    return [case for entry in entries for case in expand(entry, kind, make)]
 
 
-def load_entries(path: Path, kind: Kind, make: Make[Made]) -> list[Made]:
+def load_entries(path: Path, kind: Kind, make: Make[MadeCase]) -> list[MadeCase]:
     """Return the cases of all entries of a file, or of those of a folder, in their order.
 
     Raises CaseFileError, with file and line, for whatever is not valid and unique.
@@ -116,14 +119,14 @@ def load_entries(path: Path, kind: Kind, make: Make[Made]) -> list[Made]:
     if not files:
         raise CaseFileError(f"{path}: it has no files of {kind}s (*.yaml)")
 
-    def checked(requirement: str, entry: Mapping[str, Any], labels: str) -> Made:
+    def checked(requirement: str, entry: Mapping[str, Any], labels: str) -> MadeCase:
         filled = {"family": entry["id"][0], f"{kind}s": [entry]}
         wrong = misfit(kind, filled, unnamed=2)
         if wrong is not None:
             raise CaseFileError(f"{entry['id']}{labels}: {wrong[1]}")
         return make(requirement, entry, labels)
 
-    found: dict[str, Made] = {}
+    found: dict[str, MadeCase] = {}
     for path in files:
         file = read_yaml(path, CaseFileError, path.name)
         check_yaml(file, kind, CaseFileError, unnamed=2)
@@ -131,7 +134,7 @@ def load_entries(path: Path, kind: Kind, make: Make[Made]) -> list[Made]:
             try:
                 if entry["id"][0] != file.document["family"]:
                     raise CaseFileError(f"{entry['id']} is not of this file's family")
-                for case in _expand(entry, kind, checked):
+                for case in expand(entry, kind, checked):
                     if case.id in found:
                         raise CaseFileError(f"the {kind} id {case.id} occurs twice")
                     found[case.id] = case
@@ -141,7 +144,9 @@ def load_entries(path: Path, kind: Kind, make: Make[Made]) -> list[Made]:
     return list(found.values())
 
 
-def _expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[Made]:
+def expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[Made]:
+    """Yield what `make` makes of an entry, once for each combination of its axes. Raises
+    CaseFileError."""
     requirement = entry["id"].split("/")[0]
     if requirement not in catalogue():
         raise CaseFileError(f"{entry['id']}: the catalogue has no requirement {requirement}")
@@ -247,12 +252,17 @@ def _with_last(cases: Sequence[Case]) -> list[Case]:
     ]
 
 
-def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
+def case_of(
+    requirement: str, entry: Mapping[str, Any], labels: str, models: Models | None = None
+) -> Case:
+    """Return the case of an entry whose axes are filled in, for one of `models` by role (default:
+    those of the contract). Raises CaseFileError."""
+    models = models or contract()
     known = catalogue()[requirement]
     model = entry.get("model")
     profile = entry.get("profile", known.profile)
     if model is not None:
-        own = _in_contract(entry["id"], model).profile
+        own = _in(models, entry["id"], model).profile
         profile = own if profile == "binary" else profile
     common: dict[str, Any] = {
         "id": entry["id"] + labels,
@@ -278,26 +288,24 @@ def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> Case:
         together=entry.get("together", 1),
         rounds=entry.get("rounds", ROUNDS),
     )
-    case = _with_others(case, entry)
+    case = _with_others(case, entry, models)
     names = entry.get("variations", [])
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise CaseFileError(f"{case.id}: `variations` must be a list of names")
     if case.next and "pipelined" not in names:
         raise CaseFileError(f"{case.id}: `next` requires the variation pipelined")
     try:
-        return vary(case, names)
+        return vary(case, names, models)
     except CaseFileError as error:
         raise CaseFileError(f"{case.id}: {error}") from error
 
 
-def _with_others(case: RequestCase, entry: Mapping[str, Any]) -> RequestCase:
+def _with_others(case: RequestCase, entry: Mapping[str, Any], models: Models) -> RequestCase:
     """Add the requests that go before it, alongside it or behind it."""
     if entry.keys().isdisjoint(("first", "members", "next")):
         return case
     first = entry.get("first")
-    before = _other(case, first, {"outcome": "survives"}) if first is not None else None
-    alongside = [_other(case, item, case.expect) for item in entry.get("members", [])]
-    behind = tuple(_other(case, item, _EXACT) for item in entry.get("next", []))
+    before = _other(case, first, {"outcome": "survives"}, models) if first is not None else None
+    alongside = [_other(case, item, case.expect, models) for item in entry.get("members", [])]
+    behind = tuple(_other(case, item, _EXACT, models) for item in entry.get("next", []))
     ids = [one.request.get("id") for one in (case, *([before] if before else []), *alongside)]
 
     def with_foreign_ids(one: RequestCase) -> RequestCase:
@@ -308,9 +316,11 @@ def _with_others(case: RequestCase, entry: Mapping[str, Any]) -> RequestCase:
     return replace(with_foreign_ids(case), first=before, members=members, next=behind)
 
 
-def _other(case: RequestCase, given: Mapping[str, Any], expect: Mapping[str, Any]) -> RequestCase:
+def _other(
+    case: RequestCase, given: Mapping[str, Any], expect: Mapping[str, Any], models: Models
+) -> RequestCase:
     role = given.get("model", case.model)
-    _in_contract(case.id, role)
+    _in(models, case.id, role)
     return RequestCase(
         id=case.id,
         requirement=case.requirement,
@@ -325,7 +335,7 @@ def _other(case: RequestCase, given: Mapping[str, Any], expect: Mapping[str, Any
     )
 
 
-def _in_contract(id: str, role: str) -> ModelContract:
-    if role not in contract():
+def _in(models: Models, id: str, role: str) -> ModelContract:
+    if role not in models:
         raise CaseFileError(f"{id}: the contract has no model role {role!r}")
-    return contract()[role]
+    return models[role]

@@ -62,7 +62,7 @@ def test_a_variation_writes_this_part_of_the_request(name: str, part: bytes) -> 
 
 
 def test_a_media_type_needs_one_to_vary() -> None:
-    with pytest.raises(CaseFileError, match="it needs a Content-Type"):
+    with pytest.raises(CaseFileError, match="it needs content-type"):
         made("media-type-upper-case", content_type=None)
 
 
