@@ -12,7 +12,7 @@ from v2_conformance.judging.messages.response import (
     HasFields,
     ReadMessage,
     codings_of,
-    data_and_size,
+    declared_sizes,
     read_document,
     validate,
 )
@@ -53,9 +53,9 @@ def check_binary_type(message: HasFields) -> None:
 
 def check_data_or_size(outputs: Iterable[Any]) -> None:
     """Raise Finding for an entry of `outputs` that has both data and a size (O11)."""
-    found = data_and_size(outputs)
-    if found is not None:
-        raise Finding(found)
+    for entry in outputs:
+        if declared_sizes([entry]) and entry.get("data"):
+            raise Finding(kinds.DataAndSize(printable(entry.get("name"), 60)))
 
 
 def _check_type(message: HasFields, expected: str, fits: Callable[[str, str], bool]) -> None:

@@ -177,14 +177,6 @@ def declared_sizes(outputs: Iterable[Any]) -> list[Any]:
     return [size for size in sizes if size is not None]
 
 
-def data_and_size(outputs: Iterable[Any]) -> kinds.DataAndSize | None:
-    """Return the first of a response's `outputs` that has both data and a size (O11)."""
-    for entry in outputs:
-        if declared_sizes([entry]) and entry.get("data"):
-            return kinds.DataAndSize(printable(entry.get("name"), 60))
-    return None
-
-
 def json_end(header_length: int | None, body: Buffer) -> int:
     """Return where the JSON ends, by the header length alone. Raises Finding if that is past the
     body.

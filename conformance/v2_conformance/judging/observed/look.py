@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
 from v2_conformance.judging.messages.errors import check_error_body
 from v2_conformance.judging.messages.request import ReadRequest, read_request
-from v2_conformance.judging.messages.response import decode_answer, read_header_length
+from v2_conformance.judging.messages.response import decode_answer, json_end, read_header_length
 from v2_conformance.judging.messages.response_json import parse_noting
 from v2_conformance.judging.observed.http_syntax import Syntax
 from v2_conformance.judging.verdict import Finding
@@ -37,10 +38,18 @@ class Look:
         self._bodiless = asks_for_no_body(exchange.request.start(5))
         self.response = response = None if self._bodiless else _decoded(exchange)
         self.error = response if response is not None and response.status >= 400 else None
-        self.json_end = end = None if response is None else _json_end(response)
-        self.json, self.repeated = (
-            (None, None) if response is None or end is None else _parsed(response, end)
-        )
+        self.json_end: int | None = None
+        self.json: dict[str, Any] | None = None
+        self.repeated: str | None = None
+        if response is not None and response.status == 200:
+            self._read(response)
+
+    def _read(self, response: Response) -> None:
+        with suppress(Finding, MessageError):
+            self.json_end = end = json_end(read_header_length(response), response.body)
+            document, repeated = parse_noting(response.body[:end])
+            if isinstance(document.get("outputs"), list):
+                self.json, self.repeated = document, repeated
 
     @cached_property
     def request(self) -> ReadRequest:
@@ -94,23 +103,3 @@ def _decoded(exchange: Exchange) -> Response | None:
         return None if response is None else decode_answer(response, bytes(exchange.request))
     except Finding:
         return None
-
-
-def _json_end(response: Response) -> int | None:
-    if response.status != 200:
-        return None
-    try:
-        length = read_header_length(response)
-    except Finding:
-        return None
-    end = len(response.body) if length is None else length
-    return end if end <= len(response.body) else None
-
-
-def _parsed(response: Response, end: int) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the JSON of an inference, None if it is none, and its first duplicate member."""
-    try:
-        document, repeated = parse_noting(response.body[:end])
-    except MessageError:
-        return None, None
-    return (document, repeated) if isinstance(document.get("outputs"), list) else (None, None)
