@@ -107,17 +107,24 @@ def apply(
     `traits` are "same-answer" and "one-connection", if the case has them. Raises CaseFileError if
     the variation does not fit.
     """
+    changes = dict(given.request)
+    if given.operation == "chunks" and _chunked(request):
+        changes.pop("delivery", None)  # it says already where to cut
+    taken = next((name for name in changes if request.get(name, "whole") != "whole"), None)
     problem = _misfit(given, {*_traits(request, model), *traits}, before)
-    if problem is None:
-        problem = next(_taken(given, request), None)
+    if problem is None and taken is not None:
+        problem = f"the request has `{taken}` already"
     if problem is not None:
         raise CaseFileError(f"the variation {given.name} does not fit: {problem}")
-    kept = ("delivery",) if given.operation == "chunks" and _chunked(request) else ()
-    changed = {**request, **{k: v for k, v in given.request.items() if k not in kept}}
+    changed = {**request, **changes}
     if given.operation == "nested_data":
-        return changed | {"inputs": _nested(changed["inputs"])}
+        inputs = _entries(changed["inputs"])
+        nested = [{**one, "form": "nested"} if one.get("form") == "json" else one for one in inputs]
+        return changed | {"inputs": nested}
     if given.operation == "size":
-        return changed | {"inputs": _sized(changed["inputs"], model, given.parameters)}
+        inputs = _entries(changed["inputs"])
+        sized = [{**one, "shape": [_count(one, model, given.parameters)]} for one in inputs]
+        return changed | {"inputs": sized}
     return changed
 
 
@@ -130,14 +137,6 @@ def _misfit(given: Variation, present: Collection[str], before: Sequence[Variati
         if same or given.operation in other.excludes or other.operation in given.excludes:
             return f"it cannot be combined with {other.name}"
     return None
-
-
-def _taken(given: Variation, request: Mapping[str, Any]) -> Iterator[str]:
-    for name in given.request:
-        free = name not in request or (name == "delivery" and request[name] == "whole")
-        kept = name == "delivery" and given.operation == "chunks" and _chunked(request)
-        if not free and not kept:
-            yield f"the request has `{name}` already"
 
 
 def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
@@ -161,7 +160,7 @@ def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
         "own-path": "path" not in request,
         "content-type": request.get("content_type", "") is not None,
         "content-length": not _chunked(request),
-        "one-write": "slices" not in _delivery(request),
+        "one-write": "slices" not in request.get("delivery", ""),
         "small": all(map(_is_small, inputs)) and len(inputs) <= _FEW,
     }
     return (name for name, there in checks.items() if there)
@@ -184,13 +183,8 @@ def _datatype(entry: Mapping[str, Any], model: ModelContract) -> str:
     return model.inputs[index].datatype if index in range(len(model.inputs)) else ""
 
 
-def _delivery(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    delivery = request.get("delivery")
-    return delivery if isinstance(delivery, dict) else {}
-
-
 def _chunked(request: Mapping[str, Any]) -> bool:
-    return "chunks" in _delivery(request)
+    return "chunks" in request.get("delivery", "")
 
 
 def _is_small(entry: Mapping[str, Any]) -> bool:
@@ -209,20 +203,6 @@ def _is_filled_vector(entry: Mapping[str, Any]) -> bool:
 def _shape(entry: Mapping[str, Any]) -> Sequence[Any]:
     shape = entry.get("shape")
     return shape if isinstance(shape, list) else ()
-
-
-def _nested(inputs: Any) -> list[dict[str, Any]]:
-    return [
-        {**entry, "form": "nested"} if entry.get("form") == "json" else entry
-        for entry in _entries(inputs)
-    ]
-
-
-def _sized(
-    inputs: Any, model: ModelContract, parameters: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """The inputs with as many elements, or as many bytes of them, as the parameters say."""
-    return [{**entry, "shape": [_count(entry, model, parameters)]} for entry in _entries(inputs)]
 
 
 def _count(entry: Mapping[str, Any], model: ModelContract, parameters: Mapping[str, Any]) -> int:
