@@ -135,6 +135,14 @@ def test_a_killed_run_has_the_messages_of_every_case_it_recorded(tmp_path: Path)
         zlib.decompress(base64.b64decode(stream))
 
 
+def test_a_line_that_was_cut_off_claims_no_place_in_a_stream(tmp_path: Path) -> None:
+    recorded(tmp_path, http(b"short"), http(NOISE))._file.close()
+    path = tmp_path / RECORD
+    path.write_bytes(path.read_bytes()[:-9])
+    (case,) = load_report(path).cases
+    assert bytes(case.exchanges[0].received) == http(b"short")
+
+
 def test_a_finished_record_and_its_report_have_the_same_streams(tmp_path: Path) -> None:
     report = recorded(tmp_path, http(NOISE), http(b"{}" * 30)).finish()
     assert load_report(tmp_path / RECORD) == report == load_report(tmp_path / REPORT)

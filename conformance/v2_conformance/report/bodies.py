@@ -111,6 +111,7 @@ class Streams:
         self._all: list[_Stream] = []
         self._open: _Stream | None = None  # the stream to which short messages are added
         self._known: dict[bytes, PlacedBody] = {}  # by digest
+        self._reading: list[Place] = []  # of a line that may turn out to be cut off
         self._claimed: dict[int, set[tuple[int, int]]] = {}  # by stream: the places that were read
         self._unpacked: dict[int, bytes] = {}
 
@@ -175,8 +176,8 @@ class Streams:
         return tuple(pieces)
 
     def add(self, pieces: Added) -> None:
-        """Take in pieces of streams that were read. Raises ReportFileError for a stream that does
-        not follow the others.
+        """Take in the pieces of streams, and the places in them, of a line or report that was read
+        whole. Raises ReportFileError for a stream that does not follow the others.
         """
         for number, piece in pieces:
             if number == len(self._all):
@@ -184,6 +185,9 @@ class Streams:
             if number >= len(self._all):
                 raise _damaged(f"stream {number} does not follow the others")
             self._all[number].packed += piece
+        for place in self._reading:
+            self._claimed.setdefault(place.stream, set()).add((place.start, place.length))
+        self._reading.clear()
 
     def end_read(self) -> None:
         """End the streams of a run that was killed, once `check` took in their places. Raises
@@ -199,11 +203,11 @@ class Streams:
         if isinstance(value, str):
             return Body(base64.b64decode(value, validate=True))
         place = msgspec.convert(value, Place)
-        stream, start, length, size, _ = place
+        _, start, length, size, _ = place
         longest = FULL if start else _LONGEST
         if start + length > longest or (size is not None and size < length):
             raise ValueError(str(_damaged(f"no stream has {length} bytes from byte {start} on")))
-        self._claimed.setdefault(stream, set()).add((start, length))
+        self._reading.append(place)
         return PlacedBody(self, place)
 
     def encoded(self, body: object) -> object:
