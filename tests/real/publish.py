@@ -40,7 +40,7 @@ from v2_conformance.cli.main import main as conformance
 from v2_conformance.kits.registry import write_kit
 from v2_conformance.report.document import Report, RequirementResult
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
-from v2_conformance.report.verdict.judged import judged
+from v2_conformance.report.verdict.judged import failed_musts, judged
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import FAILED, Outcome
 
@@ -204,8 +204,7 @@ def front_page(text: str, published: Published) -> str:
 
 def _row(expected: Expectation, report: Report) -> str:
     server = f"[{expected.server} {expected.version}](reports/{expected.name}/report.html)"
-    wrong = [row for row in judged(report) if not row.outcome.harmless]
-    names = [row.id for row in wrong if row.blocks == "conformant" and report.verdict.implemented]
+    names = [must.id for must in failed_musts(report) if must.blocks == "conformant"]
     return f"| {server} | {priced(report)} | {' '.join(names)} |\n"
 
 
