@@ -28,7 +28,7 @@ from v2_conformance.suite.causes.kinds import (
     WrongStatus,
 )
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
-from v2_conformance.suite.requirements import BLOCKS, GRADES, Requirement, catalogue
+from v2_conformance.suite.requirements import BLOCKS, GRADES, catalogue
 
 # Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
 _BROKEN = Fraction(1, 3)
@@ -154,7 +154,7 @@ class _Grouping(Generic[Case]):
         self._waiting = waiting
         self._total = total
         self._of_any_model = of_any_model
-        self._known = catalogue()
+        self._known = catalogue()  # a report of another version may have others
         self._place = {name: place for place, name in enumerate(self._known)}
         self._by_blobs = {
             what: [known.id for known in self._known.values() if known.blobs == what]
@@ -192,7 +192,7 @@ class _Grouping(Generic[Case]):
         by_finding: dict[str, list[_Key]] = {}
         pairs = []
         for key in self._own:
-            if self._requirement(key.requirement) is None:  # nothing is known about it
+            if self._known.get(key.requirement) is None:  # nothing is known about it
                 pairs.append((key, self._group(key, [key])))
             else:
                 by_finding.setdefault(self._grouped_as(key), []).append(key)
@@ -260,7 +260,7 @@ class _Grouping(Generic[Case]):
         others explains (`explained` are those that one does)."""
         about = self._is_about(key)
         varied = (key.requirement[:1] in _VARYING) + self._combines(key.requirement)
-        known = self._requirement(key.requirement)
+        known = self._known.get(key.requirement)
         # With any model, blobs are at odd offsets only if inputs are listed in another order.
         varied += known is not None and known.blobs == "reordered"
         other = not about and known is not None and bool(known.findings)  # it is about others
@@ -273,7 +273,7 @@ class _Grouping(Generic[Case]):
     def _is_misread(self, key: _Key) -> bool:
         """Return True if elements are misread: all blobs give wrong values, or those of BYTES an
         error, wherever they are, whatever the type of the request, and not if there is no blob."""
-        known = self._requirement(key.requirement)
+        known = self._known.get(key.requirement)
         if known is None or known.blobs != "elements" or self._share[key] < 1:
             return False
         everywhere = [name for name in self._by_blobs["everywhere"] if self._total[name]]
@@ -300,16 +300,12 @@ class _Grouping(Generic[Case]):
                 return min(shown, key=HARMS.index)
         return None
 
-    def _requirement(self, name: str) -> Requirement | None:
-        return self._known.get(name)  # a report of another version may have others
-
     def _is_about(self, key: _Key) -> bool:
-        known = self._requirement(key.requirement)
+        known = self._known.get(key.requirement)
         return known is not None and key.finding in known.findings
 
     def _combines(self, name: str) -> bool:
-        known = self._requirement(name)
-        return known is not None and known.combines
+        return name in self._known and self._known[name].combines
 
     def _is_foreign(self, key: _Key) -> bool:
         """Return True if the finding is not about the requirement."""
@@ -318,7 +314,7 @@ class _Grouping(Generic[Case]):
     def _would_fail(self, key: _Key, total: Counter[str]) -> frozenset[str]:
         """Return the requirements that fail if that of `key` is the cause."""
         would = {key.requirement}
-        known = self._requirement(key.requirement)
+        known = self._known.get(key.requirement)
         if known is not None and self._share[key] > _BROKEN:
             would.update(name for name in known.prerequisite_of if total[name])
         if not self._combines(key.requirement):
@@ -330,7 +326,7 @@ class _Grouping(Generic[Case]):
         if self._combines(key.requirement) and self._is_graver_and_else(key, root):
             return False
         # What the root needs fails there, too, where it happens to use what is broken.
-        known = self._requirement(key.requirement)
+        known = self._known.get(key.requirement)
         needed = known is not None and root.requirement in known.prerequisite_of
         return self._is_foreign(key) or key.requirement in self._would[root] or needed
 
