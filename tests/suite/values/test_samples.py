@@ -33,6 +33,12 @@ def test_inputs_of_one_kind_have_unlike_values(datatype: str) -> None:
         assert len({sample.blob for sample in values}) == 2
 
 
+def test_no_input_begins_with_the_values_of_another() -> None:
+    inputs = [TensorSpec("A", "FP32", (-1, 4)), TensorSpec("B", "FP32", (4, 2))]
+    for long, short in make_samples(inputs, Choice(), 3):
+        assert not long.blob.startswith(short.blob)
+
+
 def test_inputs_with_a_single_value_are_alike() -> None:
     inputs = [TensorSpec(name, "INT64", (-1,)) for name in "AB"]
     ranges = Choice(ranges={"A": (1, 1), "B": (1, 1)})

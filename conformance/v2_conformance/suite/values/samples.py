@@ -9,7 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, isfinite, prod
 
-from v2_conformance.protocol.datatypes import ElementError, Shape, from_values, to_values
+from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.datatypes import (
+    DATATYPES,
+    ElementError,
+    Shape,
+    decode_bytes,
+    encode_bytes,
+    from_values,
+    to_values,
+)
 from v2_conformance.suite.models import Sample, TensorSpec
 
 SIZES = (3, 1, 2)
@@ -85,20 +94,21 @@ def make_samples(
 def _set(
     inputs: Sequence[TensorSpec], choice: Choice, variable: int, number: int
 ) -> tuple[Sample, ...]:
-    """Return set `number`. Inputs of one datatype and shape get unlike values, if there are any: a
+    """Return set `number`. No input begins with the bytes of another, if there are other values: a
     server that takes one for the other gives itself away by nothing else."""
-    found: list[Sample] = []
+    made: list[Sample] = []
     for spec in inputs:
         own = choice.tensors.get(spec.name)
         if own is not None:
-            found.append(Sample(own.shape, own.blob))
+            made.append(Sample(own.shape, own.blob))
             continue
         for turn in range(_STEPS):
             sample = _sample(spec, choice, variable, 5 * number + turn)
-            if sample not in found:
+            pairs = [sorted((sample.blob, one.blob), key=len) for one in made]
+            if not any(long.startswith(short) for short, long in pairs):
                 break
-        found.append(sample)
-    return tuple(found)
+        made.append(sample)
+    return tuple(made)
 
 
 def _check(spec: TensorSpec, choice: Choice) -> None:
@@ -173,3 +183,17 @@ def _between(low: float, high: float, part: float) -> float:
 
 def _is_float(spec: TensorSpec) -> bool:
     return spec.datatype in _FLOATS
+
+
+def repeated(blob: bytes, datatype: str, count: int) -> bytes:
+    """Return so many elements of a tensor, from the start again if it has fewer. Raises
+    CaseFileError if it has none."""
+    if not count:
+        return b""
+    if not blob:
+        raise CaseFileError("there are no elements to repeat")
+    size = DATATYPES[datatype].size
+    if size is None:
+        elements = decode_bytes(blob)
+        return encode_bytes([elements[i % len(elements)] for i in range(count)])
+    return (blob * (count * size // len(blob) + 1))[: count * size]
