@@ -45,7 +45,7 @@ def test_names_are_unique() -> None:
     documents = {name: own_document(f"{name}.yaml") for name in ("relations", "variations")}
     assert len(relations()) == len(documents["relations"]["relations"])
     assert len(variations()) == len(documents["variations"]["variations"])
-    shown = [name for one in relations().values() for name in one.requirements]
-    assert len(set(shown)) == len(shown)
+    entries = [case["id"] for one in relations().values() for case in one.cases]
+    assert len(set(entries)) == len(entries)
     statements = [one.name for section in sections() for one in section.statements]
     assert len(set(statements)) == len(statements)

@@ -219,7 +219,7 @@ def test_value_wrong_beside_others_is_the_servers(start: Start, tmp_path: Path) 
 
 def test_rare_difference_beside_another_is_the_models(start: Start, tmp_path: Path) -> None:
     models = ("matrix_product", "widener")
-    report = run(start(MoreRarely), tmp_path, *models, patterns=["C6/unlike-models*"])
+    report = run(start(MoreRarely), tmp_path, *models, patterns=["C6/models-at-once*"])
     assert report.cases
     assert {type(case.cause) for case in report.cases} == {AnswersDiffer}
     assert {case.outcome for case in report.cases} <= {Outcome.INCONCLUSIVE, Outcome.NOT_RUN}
@@ -415,25 +415,15 @@ class EmptyLeftOut(Behaviour):
 def test_an_output_without_elements_that_is_left_out_is_a_failure(
     start: Start, tmp_path: Path
 ) -> None:
-    report = run(start(EmptyLeftOut), tmp_path, "reverser", patterns=["E1", "B1"])
+    report = run(start(EmptyLeftOut), tmp_path, "reverser", patterns=["E1", "B2"])
     assert {case.requirement for case in report.of(Outcome.FAIL)} == {"E1"}
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 
 def test_malformed_answer_to_special_values_is_a_failure(start: Start, tmp_path: Path) -> None:
-    report = run(start(EmptyWithBytes), tmp_path, "reverser", patterns=["E1", "B1"])
+    report = run(start(EmptyWithBytes), tmp_path, "reverser", patterns=["E1", "B2"])
     failed = {case.requirement for case in report.of(Outcome.FAIL)}
     assert failed == {"E1"}
-    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
-
-
-def test_an_identity_gets_what_its_role_has_no_case_for(tmp_path: Path) -> None:
-    with ReferenceServer() as server:
-        report = run(server, tmp_path, "matrix_int32", patterns=["D10/row-major*", "H6"])
-    passed = {case.id for case in report.of(Outcome.PASS)}
-    assert "D10/row-major[INT32,2x3,in]" in passed  # as an identity, and not twice
-    assert "H6/not-a-number[letters]@matrix_int32" in passed
-    assert "D10/row-major[INT32,2x3,in]@matrix_int32" not in {case.id for case in report.cases}
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 
@@ -442,8 +432,8 @@ def test_special_values_that_were_left_out_are_found(tmp_path: Path) -> None:
     with ReferenceServer() as server:
         report = run(server, tmp_path, "reverser", patterns=["E1", "B4", "J3"])
     passed = {case.id for case in report.of(Outcome.PASS)}
-    assert "B4/any-byte-value[all_bytes]@reverser" in passed
-    assert "E1/zero-elements-accepted[INT32]@reverser" in passed
+    assert "B4/any-bytes[all-bytes]@reverser" in passed
+    assert "E1/zero-elements[json,json]@reverser" in passed
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
     model = the_model(report)
     plain = len(model.learned) - len(model.special)

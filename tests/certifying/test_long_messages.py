@@ -101,24 +101,16 @@ def test_a_run_longer_than_its_report_ends_with_a_report(
     assert not [case.problem for case in found.cases if case.problem]
 
 
-def test_variable_dimensions_are_one_where_three_would_not_fit(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(room, "UNPACKED", 2 << 20)
-    run = started(start(Images).url, tmp_path)
-    assert batches(run.finish()) == [1]
-    (note,) = run.notes
-    assert note.startswith("one is sent 1 for variable dimensions, since a report has no room")
-    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
-    run = started(start(Images).url, tmp_path, choice=THREE)
-    assert (batches(run.finish()), run.notes) == ([3], ())
+def test_long_samples_have_one_in_variable_dimensions(start: Start, tmp_path: Path) -> None:
+    assert batches(started(start(Images).url, tmp_path).finish()) == [1]
+    assert batches(started(start(Images).url, tmp_path, choice=THREE).finish()) == [3]
 
 
 def test_models_share_the_room_of_a_report(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = start(Images)
-    monkeypatch.setattr(learning, "_LEARNED", 3 << 19)
+    monkeypatch.setattr(learning, "_ROOM", 3 << 19)
     run = started(server.url, tmp_path, "one", "two", choice=THREE)
     assert batches(run.finish()) == [3]
-    assert "its plain requests take more than" in run.engine.server.absent[ROLE + "two"]
+    assert "its messages take more than" in run.engine.server.absent[ROLE + "two"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Collection
 
 import numpy as np
 import pytest
@@ -12,25 +12,17 @@ from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.runs.learning import LearnedModel, SpecialSets, learn_models
+from v2_conformance.runs.learning import LearnedModel, learn_models
 from v2_conformance.runs.targets.making import make_target
-from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
+from v2_conformance.suite.relations import value_sets
 from v2_conformance.suite.values.samples import Choice
-from v2_conformance.wire.relations.cases import special_sets
-
-INFINITY = "P9/infinity-is-not-json[FP32,extremes]"
+from v2_conformance.wire.relations.values import values_of
 
 
-def no_sets(model: ModelContract, free: frozenset[str]) -> tuple[()]:
-    return ()
-
-
-def learned(
-    start: Start, behaviour: type[Behaviour], name: str, special: SpecialSets = no_sets
-) -> LearnedModel:
+def learned(start: Start, behaviour: type[Behaviour], name: str) -> LearnedModel:
     target = make_target(start(behaviour).url)
-    (found,) = learn_models(target, [name], Choice(), None, special).models
+    (found,) = learn_models(target, [name], Choice(), None).models
     return found
 
 
@@ -47,6 +39,10 @@ def test_only_inputs_that_json_can_hold_are_sent_as_json(
 
     learned(start, Listening, name)
     assert set(asked) == {in_json}
+
+
+def of_infinities(model: ModelContract, free: Collection[str]) -> tuple[tuple[Sample, ...], ...]:
+    return (values_of(value_sets()["singles"], model),)
 
 
 class Refusing(Behaviour):
@@ -70,11 +66,11 @@ class Spoiling(Refusing):
 
 @pytest.mark.parametrize(("behaviour", "special"), [(Behaviour, 1), (Refusing, 0), (Spoiling, 1)])
 def test_what_a_model_refuses_is_not_sent_again_and_what_it_spoils_is(
-    start: Start, behaviour: type[Behaviour], special: int
+    start: Start, monkeypatch: pytest.MonkeyPatch, behaviour: type[Behaviour], special: int
 ) -> None:
-    sets = partial(special_sets, [case for case in suite_cases() if case.id == INFINITY])
-    found = learned(start, behaviour, "identity_fp32", sets)
-    known = found.learned.binding.known
+    monkeypatch.setattr("v2_conformance.runs.learning.special_sets", of_infinities)
+    found = learned(start, behaviour, "identity_fp32")
+    known = found.learned.known
     assert len(found.asked.special) == 1
     assert known is not None
     assert len(known.model.special) == len(known.special) == special

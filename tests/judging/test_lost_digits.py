@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from v2_conformance.judging.relations.learning import lost_digits
+from v2_conformance.judging.learning import lost_digits
 from v2_conformance.protocol.datatypes import from_values
 from v2_conformance.protocol.message import Tensor
 

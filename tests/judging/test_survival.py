@@ -10,7 +10,7 @@ import pytest
 
 from support.cases import REJECT, binding, make_case, make_get
 from support.responses import exchange_of, http
-from v2_conformance.judging.relations.learning import unknown_model
+from v2_conformance.judging.learning import unknown_model
 from v2_conformance.judging.survival import (
     Claims,
     answers_differ,

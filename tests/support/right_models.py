@@ -443,7 +443,7 @@ RIGHT_MODELS: dict[str, RightModel] = {
         {"x": ("FP32", 1, 4)},
         {"y": ("FP32", 1, 2)},
         _slow,
-        patterns=("P2", "H6", "C4", "C6/unlike-shapes*", "C8/client-leaves*", "R3"),
+        patterns=("P2", "H6", "C4", "C6/ids-at-once*", "C8/client-leaves*", "R3"),
     ),
 }
 """By name. None may fail a case or get a warning."""

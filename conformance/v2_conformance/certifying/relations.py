@@ -8,16 +8,12 @@ report = started.finish()
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, StartedRun, begin
-from v2_conformance.errors import NothingRanError
-from v2_conformance.judging.relations.learning import Learned
-from v2_conformance.judging.relations.plan import relation_plan
+from v2_conformance.judging.learning import json_rtol
 from v2_conformance.redaction import Mask
-from v2_conformance.report import room
 from v2_conformance.report.evidence import AskedInput, AskedModel, Relations, SampleValue
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import recorded_exchange
@@ -26,14 +22,13 @@ from v2_conformance.runs.learning import LearnedModel, learn_models
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims
-from v2_conformance.suite.cases import Case
 from v2_conformance.suite.choosing import select
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import Sample
 from v2_conformance.suite.values.samples import Choice
 from v2_conformance.wire.encode.deployment import Tolerance
 from v2_conformance.wire.exchange import Body
-from v2_conformance.wire.relations.cases import special_sets
+from v2_conformance.wire.relations.cases import relation_plan
 
 
 @dataclass(frozen=True)
@@ -68,72 +63,41 @@ def start_relations(
     cases = suite_cases()
     check_claims(target)
     wait_until_ready(target, ready_within_s)
-    special = partial(special_sets, cases)
-    found = learn_models(
-        target,
-        asked.names,
-        asked.choice,
-        asked.tolerance,
-        special,
-        partial(_too_long, cases, patterns),
-        most=asked.most,
-    )
-    planned = relation_plan([one.learned for one in found.models], cases)
-    chosen = select(planned, patterns)
+    learned = learn_models(target, asked.names, asked.choice, asked.tolerance, most=asked.most)
+    planned = relation_plan([one.learned.contract for one in learned.models], cases)
     tolerance = asked.tolerance or Tolerance()
     relations = Relations(
-        models=tuple(_asked_model(one, target.mask, asked.tolerance) for one in found.models),
+        models=tuple(_asked_model(one, target.mask, asked) for one in learned.models),
         rtol=tolerance.rtol,
         atol=tolerance.atol,
     )
-    started = begin(
+    return begin(
         target,
-        Plan(planned, chosen, selection=Selection(tuple(patterns))),
-        found.server,
+        Plan(planned, select(planned, patterns), selection=Selection(tuple(patterns))),
+        learned.server,
         directory,
         relations=relations,
         recovery=recovery,
         expectations=expectations,
         outdated=outdated,
     )
-    return replace(started, notes=tuple(_reduced(one) for one in found.models if one.reduced))
 
 
-def _too_long(
-    cases: Sequence[Case], patterns: Sequence[str], model: Learned, length: int, models: int
-) -> bool:
-    """Return True if a report has no room for the cases of so many such models, with `length` bytes
-    in each.
-    """
-    try:
-        chosen = select(relation_plan([model], cases), patterns)
-    except NothingRanError:
-        return False
-    return len(chosen) * length * models > room.UNPACKED
-
-
-def _reduced(model: LearnedModel) -> str:
-    return (
-        f"{model.asked.model} is sent 1 for variable dimensions, since a report has no room for "
-        "longer requests in all cases (--shape chooses otherwise, --case sends fewer cases)"
-    )
-
-
-def _asked_model(found: LearnedModel, mask: Mask, given: Tolerance | None) -> AskedModel:
+def _asked_model(model: LearnedModel, mask: Mask, asked: Asked) -> AskedModel:
     return AskedModel(
-        role=found.asked.role,
+        role=model.asked.role,
         inputs=tuple(
-            AskedInput(s.name, s.datatype, s.dims, s.name not in found.free)
-            for s in found.asked.inputs
+            AskedInput(spec.name, spec.datatype, spec.dims, spec.name in asked.choice.names)
+            for spec in model.asked.inputs
         ),
-        samples=_kept(found.asked.samples),
-        special=_kept(found.asked.special),
-        learned=tuple(recorded_exchange(exchange, mask) for exchange in found.exchanges),
-        json_rtol=found.learned.json_rtol(given),
+        samples=_recorded(model.asked.samples),
+        special=_recorded(model.asked.special),
+        learned=tuple(recorded_exchange(exchange, mask) for exchange in model.exchanges),
+        json_rtol=json_rtol(model.learned, asked.tolerance),
     )
 
 
-def _kept(sets: tuple[tuple[Sample, ...], ...]) -> tuple[tuple[SampleValue, ...], ...]:
+def _recorded(sets: Sequence[Sequence[Sample]]) -> tuple[tuple[SampleValue, ...], ...]:
     return tuple(
         tuple(SampleValue(value.shape, Body(value.blob)) for value in values) for values in sets
     )

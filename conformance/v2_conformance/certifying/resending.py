@@ -15,7 +15,6 @@ from enum import Enum
 
 from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ReportFileError, UsageError
-from v2_conformance.judging.relations.plan import relation_plan
 from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.evidence import Relations
@@ -39,6 +38,7 @@ from v2_conformance.verifying.record import RecordedError, setting_of
 from v2_conformance.verifying.rejudge import rejudge
 from v2_conformance.verifying.verification import plan_of
 from v2_conformance.wire.encode.deployment import DeployedModel
+from v2_conformance.wire.relations.cases import relation_plan
 
 _HIDDEN = "*" * 6
 _OF_EVERY_REQUEST = {"user-agent": "v2-conformance", "accept": "*/*"}
@@ -240,7 +240,7 @@ def _learned_again(target: Target, relations: Relations) -> LearnedServer:
 
 def _plan_of(learned: LearnedServer, report: Report) -> dict[str, Case]:
     suite = [case for case in every_case() if not case.of_clients]
-    models = [one.learned for one in learned.models]
+    models = [one.learned.contract for one in learned.models]
     wanted = asked_for(suite, large=report.selection.large)
     return {case.id: case for case in relation_plan(models, wanted)}
 

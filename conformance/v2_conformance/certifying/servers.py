@@ -82,14 +82,12 @@ class StartedRun:
     """A run whose server was found and whose record is open; `finish` runs its cases.
 
     It may take `limit_s` seconds. Then the rest of the cases is not sent, and it is incomplete.
-    `notes` are sentences about what was decided before it.
     """
 
     engine: Engine
     plan: Plan
     record: Record
     limit_s: float
-    notes: tuple[str, ...] = ()
 
     @property
     def usual_workers(self) -> int:

@@ -33,14 +33,14 @@ from v2_conformance.judging.asking import describe_request
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.known_good import Form, own_form
-from v2_conformance.judging.relations.rounding import only_rounded
+from v2_conformance.judging.rounding import with_rounding
 from v2_conformance.judging.survival import (
     hang_of,
     needs_canary,
     survived,
 )
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.cases import GetCase, RelationCase, RequestCase
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause, SeveralWrong
 from v2_conformance.suite.causes.kinds import NoKnownGoodAnswer, RoundedBesideOthers, TimedOut
@@ -188,7 +188,9 @@ def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
 
 def _judged_together(case: RequestCase, prepared: Prepared, exchange: Exchange) -> Verdict:
     verdict = judge(case, prepared, exchange)
-    if verdict.outcome.harmless or not only_rounded(case, prepared, exchange):
+    if verdict.outcome.harmless or not isinstance(case, RelationCase):
+        return verdict
+    if not judge(case, with_rounding(prepared), exchange).outcome.harmless:
         return verdict
     return replace(verdict, outcome=Outcome.UNSUPPORTED, cause=RoundedBesideOthers(case.model))
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from v2_conformance.judging.availability import asks_to_wait, kept_waiting, plea
 from v2_conformance.judging.judge import canary_problem
-from v2_conformance.judging.relations.rounding import with_rounding
+from v2_conformance.judging.rounding import with_rounding
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import Cause

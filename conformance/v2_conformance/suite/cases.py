@@ -324,14 +324,12 @@ def _digest(sample: Sample) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RelationCase(RequestCase):
-    """A case of the suite for a model whose answers nobody knows (`wire.relations.cases`).
+    """A case for a model whose answers nobody knows (`wire.relations.cases`).
 
-    What must come back is what the model `of` answered to its plain request. `relation` is a name
-    of cases/relations.yaml: what has to hold between the two answers.
+    What must come back is what the model `of` answered to its plain request.
     """
 
     of: ModelContract
-    relation: str
 
     @property
     def datatypes(self) -> frozenset[str]:

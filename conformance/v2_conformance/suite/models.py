@@ -41,8 +41,8 @@ class ModelContract:
 
     `does` is "identity" (OUTPUTi = INPUTi), "first_three" (the first three elements of INPUT0 as
     [3, 1], and their negation), or "unknown" for a model that is in no role of the contract: then
-    `samples` has a value of each input, or several such sets (see `wire.relations.cases`), and
-    `special` has the sets of cases about special values (see `wire.relations.own_tensors`);
+    `samples` has a value of each input, or several such sets, and `special` has the sets of
+    cases/relations.yaml that were asked about (see `wire.relations.values`);
     `not_in_json` says which outputs no JSON can hold: the number of the special set, None for the
     samples, and the place of the output. `profile`
     names the opt-in profile that alone needs the model. Without an `optional` model, a server can

@@ -5,7 +5,7 @@ models, and their first answers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from v2_conformance.conversations.calibration import calibration
@@ -14,19 +14,19 @@ from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import CaseFileError, ReportFileError
 from v2_conformance.judging.known_good import known_good
-from v2_conformance.judging.observed.cases import observe_first_answer
-from v2_conformance.judging.observed.exchanges import Observation
-from v2_conformance.judging.relations.learning import (
-    Learned,
+from v2_conformance.judging.learning import (
+    UntestableError,
     beyond_tolerance,
     described,
+    json_rtol,
     unknown_model,
 )
+from v2_conformance.judging.observed.cases import observe_first_answer
+from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.report.evidence import AskedModel, Calibration, Relations
-from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.kinds import AnswersDiffer
@@ -36,9 +36,10 @@ from v2_conformance.verifying.record import Record, RecordedError, Setting, Unco
 from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance, model_path
 from v2_conformance.wire.encode.requests import Prepared, get_request
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.relations.cases import special_sets
+from v2_conformance.wire.relations.values import special_sets
 from v2_conformance.wire.response import Response
 
+_UNLEARNABLE = (CaseFileError, ElementError, RecordedError, ReportFileError, UntestableError)
 _MODEL = re.compile(
     rb"GET [!-~]*?/v2/models/(?P<name>[!-~]+?)(?:/versions/(?P<version>[!-~]+))? "
     rb"HTTP/1\.1\r\n"
@@ -135,29 +136,26 @@ def _wrong_first(one: Calibration, setting: Setting) -> Cause | None:
 
 
 def learned_models(
-    setting: Setting, edits: list[str], unconfirmed: list[str], cases: Sequence[Case]
-) -> tuple[Learned, ...]:
+    setting: Setting, edits: list[str], unconfirmed: list[str]
+) -> tuple[DeployedModel, ...]:
     """Learn the models of a report again. Why no run can have learned one is added to `edits`, what
-    the report lacks for it to `unconfirmed`. `cases` are those that the run began with. Never
-    raises for a report's content.
+    the report lacks for it to `unconfirmed`. Never raises for a report's content.
     """
     relations = setting.report.relations
-    models: list[Learned] = []
+    models: list[DeployedModel] = []
     for asked in () if relations is None else relations.models:
         what = f"how {printable(asked.role, 80)} was learned"
         try:
             assert relations is not None
-            models.append(_learned(asked, relations, setting, cases))
-        except (CaseFileError, ElementError, RecordedError, ReportFileError) as error:
+            models.append(_learned(asked, relations, setting))
+        except _UNLEARNABLE as error:
             edits.append(f"the record of {what}: {error}")
         except UnconfirmedError as error:
             unconfirmed.append(f"{what}: {error}")
     return tuple(models)
 
 
-def _learned(
-    asked: AskedModel, relations: Relations, setting: Setting, cases: Sequence[Case]
-) -> Learned:
+def _learned(asked: AskedModel, relations: Relations, setting: Setting) -> DeployedModel:
     model = asked_model(asked)
     record = Record(asked.learned, setting)
 
@@ -166,21 +164,19 @@ def _learned(
 
     metadata = Prepared(get_request(setting.address, model_path(model.model)))
     response = ask(metadata, Purpose.DISCOVERY).response
-    said = "nothing was answered" if response is None else described(response, model.model)
-    if isinstance(said, str):
-        raise RecordedError(said)
+    if response is None:
+        raise RecordedError("nothing was answered")
+    said = described(response, model.model)
     if said.inputs and said.inputs != model.inputs:
         raise RecordedError("its inputs are not those of its recorded metadata")
     model = replace(model, outputs=said.outputs)
     free = {one.name for one in asked.inputs if not one.chosen}
-    if model.special != special_sets(cases, replace(model, special=()), free):
+    if model.special != special_sets(replace(model, special=()), free):
         raise RecordedError("its special values are not those of the suite's cases")
     given = tolerance_of(relations)
     learned = play(learn(model, said.version, setting.address, given), ask)
-    if learned.problem is not None:
-        raise RecordedError(f"it does not answer its plain request: {learned.problem}")
     record.end()
-    compared = learned.json_rtol(given)
+    compared = json_rtol(learned, given)
     if asked.json_rtol != compared:
         raise RecordedError(f"its floats were compared within rtol {compared:g}")
     too_wide = beyond_tolerance(learned)

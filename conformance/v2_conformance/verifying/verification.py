@@ -25,7 +25,6 @@ import msgspec
 
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import CaseFileError, NothingRanError, UsageError
-from v2_conformance.judging.relations.plan import bindings_of, relation_plan
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import (
     CONFORMANT,
@@ -48,6 +47,7 @@ from v2_conformance.verifying.facts import discovery_edits, learned_models
 from v2_conformance.verifying.record import Setting, UnconfirmedError, setting_of
 from v2_conformance.verifying.rejudge import Rejudged, rejudge
 from v2_conformance.wire.encode.stand_ins import stood_in
+from v2_conformance.wire.relations.cases import relation_plan
 
 _GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT})
 """What every build means by these words."""
@@ -162,10 +162,10 @@ def plan_of(setting: Setting, cases: Sequence[Case], edits: list[str], open_: li
     begun = asked_for(begun, large=report.selection.large)
     if report.relations is not None:
         wrong: list[str] = []
-        models = learned_models(setting, wrong, open_, begun)
-        begun = relation_plan(models, begun)
+        models = learned_models(setting, wrong, open_)
+        begun = relation_plan([model.contract for model in models], begun)
         stated = {role: model.model for role, model in report.target.models.items()}
-        bound = bindings_of(models)
+        bound = {model.role: model for model in models}
         learned = {role: one.model for role, one in bound.items()}
         if not (wrong or open_) and stated != learned:
             wrong.append("the models of the target are not those that were learned")

@@ -23,10 +23,10 @@ from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RelationCase
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.models import ModelContract, Sample
+from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.values.samples import Choice
-from v2_conformance.wire.relations.cases import AT, relation_cases, special_sets
+from v2_conformance.wire.relations.cases import AT, relation_cases
 from v2_mutants.faults import FAULTS
 from v2_mutants.selftest.servers import SLOW_REQUIREMENTS, SLOW_TIMEOUT_S, TIMEOUT_S
 from v2_mutants.servers import MutantServer
@@ -84,13 +84,13 @@ def try_relation_fault(name: str) -> RelationTrial:
 def noticed_by(target: Target, requirement: str) -> str | None:
     """Return what notices a fault of the `requirement` in a target: see `RelationTrial`."""
     try:
-        learned = learn_models(target, list(ORDINARY_MODELS), Choice(), None, _special)
+        learned = learn_models(target, list(ORDINARY_MODELS), Choice(), None)
     except ConformanceError as error:
         return str(error)
-    different = [one.learned for one in learned.models if one.learned.differing is not None]
-    if different or learned.server.absent:
+    known = [one.learned.known for one in learned.models]
+    if learned.server.absent or any(one and one.differing for one in known):
         return "a model that does not repeat its answers"
-    models = tuple(one.learned.model for one in learned.models)
+    models = tuple(one.learned.contract for one in learned.models)
     cases = relation_sample(_cases(models), requirement)
     for event in run(Engine(target, learned.server), cases):
         if event.result.outcome is Outcome.FAIL:
@@ -99,14 +99,9 @@ def noticed_by(target: Target, requirement: str) -> str | None:
 
 
 @cache
-def _special(model: ModelContract, free: frozenset[str]) -> tuple[tuple[Sample, ...], ...]:
-    return special_sets(suite_cases(), model, free)
-
-
-@cache
 def _cases(models: tuple[ModelContract, ...]) -> Sequence[RelationCase]:
     # The same for nearly every fault: a server answers its plain requests before it fails.
-    return relation_cases(suite_cases(), models)
+    return relation_cases(models)
 
 
 def relation_sample(cases: Sequence[RelationCase], requirement: str) -> list[Case]:

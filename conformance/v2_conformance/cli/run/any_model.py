@@ -81,7 +81,7 @@ def _tolerance(options: RunOptions, target: Target) -> Tolerance | None:
 
 
 def announced(asked: Asked, server: Server, target: Target) -> list[str]:
-    """Return what is said before a run with models that nobody named, in lines."""
+    """Return the lines to print before a run with models that nobody named."""
     listed = ", ".join(asked.names[:_INSTEAD])
     more = f" and {len(asked.names) - _INSTEAD} more" if len(asked.names) > _INSTEAD else ""
     return wrapped(
@@ -94,7 +94,7 @@ def announced(asked: Asked, server: Server, target: Target) -> list[str]:
 
 
 def what_next(report: Report, target: Target) -> list[str]:
-    """Return advice after the summary of a run that found no model at all, in lines."""
+    """Return the lines of advice to print after a run that had no model to test."""
     return [
         "",
         *wrapped(
@@ -119,12 +119,12 @@ def _named(text: str, option: str, example: str) -> tuple[str, str]:
 
 
 def _by_input(option: str, given: Iterable[tuple[str, _Value]]) -> dict[str, _Value]:
-    found: dict[str, _Value] = {}
+    by_input: dict[str, _Value] = {}
     for name, value in given:
-        if name in found:
+        if name in by_input:
             raise UsageError(f"{option} has the input {name[:60]!a} twice: remove one of them")
-        found[name] = value
-    return found
+        by_input[name] = value
+    return by_input
 
 
 def _shape(text: str) -> tuple[str, tuple[int, ...]]:

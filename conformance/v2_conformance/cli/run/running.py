@@ -27,7 +27,7 @@ from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RelationCase
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.terminal_safe_text import defused, wrapped
+from v2_conformance.terminal_safe_text import defused
 
 
 def run_server(options: RunOptions) -> int:
@@ -136,8 +136,6 @@ def _finish(options: RunOptions, started: StartedRun) -> Report:
         for role, why in server.absent.items():
             if role in target.models:
                 print(target.mask.text(defused(f"no model for {role}: {why}")), file=sys.stderr)
-        for note in started.notes:
-            print("\n".join(wrapped(target.mask.text(defused(note)), "  ")), file=sys.stderr)
         gc.freeze()  # all that was read stays to the end, so no collection need examine it again
         show = (lambda event: None) if reporter is None else reporter.show
         return started.finish(workers=count, on_case=show)

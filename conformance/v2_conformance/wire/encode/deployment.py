@@ -68,6 +68,14 @@ class DeployedModel:
     pinned: bool = False
     known: KnownModel | None = None
 
+    @classmethod
+    def unknown(cls, model: ModelContract, version: str | None = None) -> DeployedModel:
+        """Return a model that is in no role of the contract, of which no answer is known yet."""
+        inputs, outputs = (
+            tuple(spec.name for spec in specs) for specs in (model.inputs, model.outputs)
+        )
+        return cls(model.role, model.model, inputs, outputs, version, known=KnownModel(model))
+
     @property
     def path(self) -> str:
         """The path of the model below the target's prefix: that of its metadata."""

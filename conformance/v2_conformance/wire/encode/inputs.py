@@ -23,9 +23,10 @@ from v2_conformance.protocol.datatypes import (
 )
 from v2_conformance.protocol.message import Tensor, dump_json
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
-from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
+from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.values.draws import Draw
 from v2_conformance.suite.values.patterns import value_pattern
+from v2_conformance.suite.values.samples import repeated
 from v2_conformance.wire.encode import from_hex
 from v2_conformance.wire.encode.json_data import JsonData, json_data
 
@@ -223,18 +224,13 @@ def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: i
     """Return the model's sample of an input, special or ordinary, with its elements repeated to the
     requested number.
     """
+    sets, number = model.samples, skip % len(model.samples)
     if "special" in given:
-        chosen: Sample = model.special[given["special"]][index]
-        return chosen.blob
-    blob = model.samples[skip % len(model.samples)][index].blob
+        sets, number = model.special, given["special"]
+    blob = sets[number][index].blob
     if "elements" not in given:
         return blob
-    count: int = given["elements"]
-    size = DATATYPES[model.inputs[index].datatype].size
-    if size is None:
-        elements = decode_bytes(blob)
-        return encode_bytes([elements[i % len(elements)] for i in range(count)])
-    return (blob * (count * size // len(blob) + 1))[: count * size]
+    return repeated(blob, model.inputs[index].datatype, given["elements"])
 
 
 def _is_shape(shape: Sequence[Any]) -> bool:

@@ -1,1 +1,0 @@
-"""Cases of the suite for models with unknown answers."""

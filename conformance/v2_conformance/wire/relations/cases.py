@@ -1,224 +1,240 @@
-"""Adapts cases of the suite to a model with unknown answers.
+"""The cases of cases/relations.yaml as they are sent to models with unknown answers.
 
-Whatever a model computes, its answers have to agree with each other: the same tensor as JSON and as
-a blob, with or without listed outputs, in chunks and in any spelling. So a case of the suite is
-sent to such a model with the model's own sample in place of the case's values, and must get the
-model's answer to its plain request with that sample. What a case tampers with stays tampered with.
+Nobody knows what an arbitrary model computes, so no answer is right by itself. But the extension
+only says how tensors travel: the same values in another form, order, delivery or spelling must get
+the answer that the model gave to its plain request with these values. So an entry has no tensors,
+only how they are sent (`inputs: json`), and is filled in for each model with its sample or a set of
+`values` that it answered. That notices whatever depends on the way; what a server does to every
+answer alike, only models with known answers show.
 
-A case about special values, sizes or shapes goes with its own tensors instead, if the model has an
-input that takes them and answered a plain request with them (`own_tensors`). A case is left out if
-its malformed request might happen to be valid for this model. No others are left out.
+What is malformed must be so for every model. It follows from the values (`facts`: one element more
+than the shape has), or it concerns the message alone. A case is left out if the model lacks what it
+is about, or if its malformed request could be valid.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
 
 from v2_conformance.errors import CaseFileError
-from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.suite.cases import Case, RelationCase, RequestCase
-from v2_conformance.suite.models import ROLE, ModelContract, Sample, contract
-from v2_conformance.suite.relations import Relation, relation_of
-from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel
-from v2_conformance.wire.encode.inputs import input_entries
+from v2_conformance.suite.case_files import case_of
+from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RelationCase, RequestCase
+from v2_conformance.suite.models import ROLE, ModelContract, Sample
+from v2_conformance.suite.relations import AnyModelCase, any_model_cases, value_sets
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.inputs import IN_JSON, SAMPLE
 from v2_conformance.wire.encode.requests import prepare
-from v2_conformance.wire.relations.fit import (
-    input_datatypes,
-)
-from v2_conformance.wire.relations.own_tensors import own_tensors
-from v2_conformance.wire.relations.requests import request_to
-from v2_conformance.wire.relations.sizes import (
-    MOST_BYTES,
-    batch_of_one,
-    grown_samples,
-    large_samples,
-)
-from v2_conformance.wire.relations.unfit import UnfitError
+from v2_conformance.wire.relations.facts import filled
+from v2_conformance.wire.relations.values import UnfitError, need, values_of
 
 AT = "@"
 """Between the id of a case and the model that it is sent to."""
 
-_MOST_SETS = 128
+_NO_JSON = frozenset({"FP16", "BF16"})  # they need not have a JSON form
+_SMALL = 8 * 1024  # bytes of a sample; a case in many pieces is not sent beyond this
+_MOST_CHUNKS = 2048  # a server must accept as many (C3)
 _ANYWHERE = Address("host")
+_ANY: Mapping[str, Any] = {"outcome": "survives"}
+# Forms of inputs and of outputs, in turn, by the word of an entry. An output has its flag, too.
+_INPUTS: Mapping[str, Sequence[str]] = {
+    "mixed": ("binary", "json"),
+    "json-binary": ("json", "binary"),
+    "nested-binary": ("nested", "binary"),
+}
+_OUTPUTS: Mapping[str, Sequence[tuple[bool | None, str]]] = {
+    "binary": ((True, "binary"),),
+    "json": ((False, "json"),),
+    "unflagged": ((None, "json"),),
+    "any": ((None, "any"),),
+    "mixed": ((True, "binary"), (False, "json")),
+    "json-binary": ((False, "json"), (True, "binary")),
+    "unflagged-binary": ((None, "json"), (True, "binary")),
+}
+_UNLISTED = "unlisted-"
 
 
-def special_sets(
-    cases: Sequence[Case], model: ModelContract, free: Collection[str]
-) -> tuple[tuple[Sample, ...], ...]:
-    """Return sets of values for the model's inputs that cases with their own values need: few and
-    small.
-
-    Only inputs that are `free` get other values than their sample: the user specified the others.
-    """
-    found: dict[tuple[Sample, ...], None] = {}
-    room = MOST_BYTES
-    grown: dict[int, None] = {}
-    asked: list[RequestCase] = []
-    for case in cases:
-        if not isinstance(case, RequestCase) or _is_long(case):
-            continue
-        relation = relation_of(case)
-        if relation is None:
-            continue
-        asked.append(case)
-        grown |= dict.fromkeys(_sizes_in_company(case).values())
-        if not (relation.own_tensors or transposed(case, model) is None):
-            continue
-        for one in (case, *case.others):
-            try:
-                values = own_tensors(one, model).values
-            except (UnfitError, CaseFileError):
-                continue
-            size = sum(len(value.blob) for value in values)
-            if values in found or not _changed(model, values) <= set(free):
-                continue
-            if size <= room and len(found) < _MOST_SETS:
-                found[values] = None
-                room -= size
-    sizes: list[Callable[[ModelContract], tuple[Sample, ...]]]
-    sizes = [partial(grown_samples, by=by) for by in sorted(grown)]
-    if any(case.request.get("raw") for case in asked):
-        sizes.append(batch_of_one)
-    if any(case.expect.get("about_size") for case in asked) and room > MOST_BYTES // 2:
-        sizes.append(large_samples)  # for no case about size has tensors of its own
-    for of_size in sizes:
-        with contextlib.suppress(UnfitError):
-            values = of_size(model)
-            if _changed(model, values) <= set(free):
-                found[values] = None
-    return tuple(found)
+def relation_plan(models: Sequence[ModelContract], cases: Sequence[Case]) -> list[Case]:
+    """Return the cases of a run about `models`: those for any model, and of the suite's `cases`
+    those about the server alone, and about all exchanges."""
+    about_server = [case for case in cases if isinstance(case, GetCase)]
+    observed = [case for case in cases if isinstance(case, ObservedCase)]
+    return [*about_server, *relation_cases(models), *observed]
 
 
-def _is_long(case: RequestCase) -> bool:
-    """Return True if the case is about messages longer than those of most models can be."""
-    return case.large or "unread_ms" in case.request
-
-
-def _sizes_in_company(case: RequestCase) -> dict[str, int]:
-    """Return, for each list of shapes of the case's successful requests, as text, how much larger
-    to make the model's sample: requests of different sizes have to stay different. The case's own
-    is the sample unchanged.
-    """
-    together = [one for one in (case, *case.others) if one.expects == "success"]
-    shapes = dict.fromkeys(_shapes(one) for one in (case, *together))
-    return {shape: by for by, shape in enumerate(shapes)}
-
-
-def _shapes(case: RequestCase) -> str:
-    return repr([entry.get("shape") for entry in input_entries(case.request)])
-
-
-def _changed(model: ModelContract, values: Sequence[Sample]) -> set[str]:
-    """Return the inputs whose values differ from the model's first sample."""
-    pairs = zip(model.inputs, model.samples[0], values, strict=True)
-    return {spec.name for spec, old, new in pairs if old != new}
-
-
-def relation_cases(cases: Sequence[Case], models: Sequence[ModelContract]) -> list[RelationCase]:
-    """Return every case that can be sent to one of `models`, under the id CASE@MODEL.
-
-    Each model gets a case once, however many of the suite's datatypes it covers.
-    """
-    found: dict[str, RelationCase] = {}
-    order = {id(case): number for number, case in enumerate(cases)}
-    place: dict[str, int] = {}
-    for number, model in enumerate(models):
-        beside = [*models[number + 1 :], *models[:number]]
-        same: set[tuple[str, bytes]] = set()
-        for case in sorted(cases, key=lambda case: not _is_for(case, model)):
-            made = transposed(case, model, beside)
-            if made is None:
-                continue
-            told = {"request": made.request, "expect": made.expect, "with": made.variations}
-            others = [(one.model, one.request) for one in made.others]
-            key = (case.template, repr((told, others)).encode())
-            if key not in same:
-                same.add(key)
-                if made.id not in found:
-                    found[made.id], place[made.id] = made, order[id(case)]
-    last: dict[tuple[str, str], str] = {}
-    ordered = sorted(found.values(), key=lambda made: place[made.id])
-    for made in ordered:
-        if made.negative and not made.dangerous:
-            last[made.requirement, made.model] = made.id
+def relation_cases(models: Sequence[ModelContract]) -> list[RelationCase]:
+    """Return every case that can be sent to one of `models`, under the id CASE@MODEL."""
+    made = []
+    for case in any_model_cases():
+        for number, model in enumerate(models):
+            with contextlib.suppress(UnfitError, CaseFileError):
+                made.append(related(case, model, models[(number + 1) % len(models)]))
+    last = {
+        (one.requirement, one.model): one.id for one in made if one.negative and not one.dangerous
+    }
     return [
-        replace(made, last_negative=last.get((made.requirement, made.model), made.id) == made.id)
-        for made in ordered
+        replace(one, last_negative=last.get((one.requirement, one.model), one.id) == one.id)
+        for one in made
     ]
 
 
-def transposed(
-    case: Case, model: ModelContract, beside: Sequence[ModelContract] = ()
-) -> RelationCase | None:
-    """Return `case` as it is sent to `model`, None if it cannot be.
+def related(case: AnyModelCase, model: ModelContract, other: ModelContract) -> RelationCase:
+    """Return a case as it is sent to `model`, and in part to an `other`. Raises UnfitError and
+    CaseFileError if it cannot be sent to it."""
+    models = {"own": model, "other": other}
+    given = case.entry
+    entry = {**given, "model": model.role, **_sent(given, given.get("expect", {}), model)}
+    for name, expect in (("first", _ANY), ("members", given.get("expect", {})), ("next", {})):
+        listed = given.get(name, [])
+        made = []
+        for one in [listed] if isinstance(listed, dict) else listed:
+            to = models[one.get("model", "own")]
+            made.append({**one, "model": to.role, **_sent(one, one.get("expect", expect), to)})
+        if made:
+            entry[name] = made[0] if isinstance(listed, dict) else made
+    labels = f"{case.labels}{AT}{model.role.removeprefix(ROLE)}"
+    by_role = {one.role: one for one in models.values()}
+    plain = case_of(case.requirement, entry, labels, by_role)
+    assert isinstance(plain, RequestCase)
+    return _as_relation(plain, by_role)
 
-    What it sends to other models goes to those `beside`, if they can get it, or else to `model`.
-    """
-    if not isinstance(case, RequestCase) or isinstance(case, RelationCase):
-        return None
-    relation = relation_of(case)
-    if relation is None or _is_long(case):
-        return None
-    several = len(case.roles) > 1 and beside
-    for others in (beside, ()) if several else ((),):
-        with contextlib.suppress(UnfitError, CaseFileError):
-            return _in_company(case, model, others, relation)
-    return None
 
-
-def _in_company(
-    case: RequestCase, model: ModelContract, beside: Sequence[ModelContract], relation: Relation
-) -> RelationCase:
-    """Return `case` with all its requests, as they are sent to `model` and those beside it."""
-    sizes = _sizes_in_company(case)
-    foreign = [role for role in case.roles if role != case.model]
-    models = {case.model: model} | {
-        role: beside[number % len(beside)] if beside else model
-        for number, role in enumerate(foreign)
-    }
-
-    # Of all requests of a case: what a run draws for them depends on it.
-    named = f"{_renamed(case.id, model)}{AT}{model.role.removeprefix(ROLE)}"
-
-    def moved(one: RequestCase) -> RelationCase:
-        to = models[one.model]
-        made = request_to(one, to, relation, sizes.get(_shapes(one), 0))
-        return replace(made, id=named)
-
-    first = None if case.first is None else moved(case.first)
-    members, behind = (tuple(map(moved, more)) for more in (case.members, case.next))
-    made = replace(moved(case), first=first, members=members, next=behind)
-    for one in (made, *made.others):
-        # A place in the body may not be there.
-        to = one.of if isinstance(one, RelationCase) else model
-        prepare(one, _ANYWHERE, _unbound(to))
+def _as_relation(case: RequestCase, models: Mapping[str, ModelContract]) -> RelationCase:
+    """Return the case with its other requests, each with the model that it is for. Raises
+    CaseFileError if one of them cannot be made."""
+    members = {field.name: getattr(case, field.name) for field in fields(case)}
+    for name in ("members", "next"):
+        members[name] = tuple(_as_relation(one, models) for one in members[name])
+    if case.first is not None:
+        members["first"] = _as_relation(case.first, models)
+    model = models[case.model]
+    made = RelationCase(**members, of=model)
+    # A place in the body may not be there.
+    prepare(made, _ANYWHERE, DeployedModel.unknown(model, version="1"))
     return made
 
 
-def _renamed(id: str, model: ModelContract) -> str:
-    """Return the id of a case, with the model's datatype in place of the case's among
-    its labels.
-    """
-    entry, bracket, labels = id.partition("[")
-    own = input_datatypes(model)
-    said = [
-        own[0] if label in DATATYPES and label not in own else label
-        for label in labels.removesuffix("]").split(",")
-    ]
-    return f"{entry}[{','.join(said)}]" if bracket else id
+def _sent(
+    given: Mapping[str, Any], expect: Mapping[str, Any], model: ModelContract
+) -> dict[str, Any]:
+    """Return `request` and `expect` of an entry, or of another request in it, for a model."""
+    values, special = _values(given.get("values", SAMPLE), model)
+    request = filled(given.get("request", {}), model, values)
+    expect = {"outcome": "success", **expect}
+    answered = expect["outcome"] not in ("reject", "survives")
+    need(answered or any(value.blob for value in values))  # of no elements nothing can be missing
+    needs = given.get("needs", ())
+    specs = model.inputs
+    fitting = {
+        "small": sum(len(value.blob) for value in values) <= _SMALL,
+        "halves": any(spec.datatype in _NO_JSON for spec in (*specs, *model.outputs)),
+        "beyond-json": any(number == special for number, _ in model.not_in_json),
+        "two-inputs": len(specs) > 1,
+        "open-shape": len(specs) == 1 and specs[0].dims.count(-1) > 1,
+    }
+    need(all(fitting[name] for name in needs))
+    strict = answered and "halves" not in needs
+    if request.get("raw") and {"two-inputs", "open-shape"}.isdisjoint(needs):
+        need(len(specs) == 1 and specs[0].datatype != "BYTES" and specs[0].dims.count(-1) <= 1)
+        need(specs[0].dims[:1] != (-1,) or values[0].shape[0] == 1)  # it may be the batch
+    inputs = request.get("inputs", "binary")
+    if not isinstance(inputs, list):
+        request["inputs"] = _inputs(inputs, model, values, special, strict=strict)
+    listed, forms = _outputs(request.pop("outputs", "binary"), model, strict=strict)
+    if listed is not None and not request.get("raw"):
+        request["outputs"] = listed
+    if "delivery" in request:
+        request["delivery"] = _delivery(request["delivery"], values)
+    if not answered and "exact" not in expect:
+        return {"request": request, "expect": expect}
+    form = expect.get("outputs")
+    forms = forms if form is None else dict.fromkeys(forms, form)
+    in_json = [place for place, form in forms.items() if form != "binary"]
+    beyond = [place for place in in_json if (special, place) in model.not_in_json]
+    need(bool(beyond) is (expect.get("compare") == "nothing"))
+    expect["outputs"] = {str(place): form for place, form in forms.items()}
+    return {"request": request, "expect": expect}
 
 
-def _unbound(model: ModelContract) -> DeployedModel:
-    inputs, outputs = (tuple(s.name for s in specs) for specs in (model.inputs, model.outputs))
-    known = KnownModel(model)
-    return DeployedModel(model.role, model.model, inputs, outputs, version="1", known=known)
+def _values(name: str, model: ModelContract) -> tuple[Sequence[Sample], int | None]:
+    """Return the values of a set and its number, None for the sample's. Raises
+    UnfitError if the model did not answer them."""
+    if name == SAMPLE:
+        return model.samples[0], None
+    values = values_of(value_sets()[name], model)
+    if values == model.samples[0]:
+        return values, None
+    need(values in model.special)
+    return values, model.special.index(values)
 
 
-def _is_for(case: Case, model: ModelContract) -> bool:
-    """Return True if the case is sent to a model of the same datatype, so that it is preferred."""
-    if not isinstance(case, RequestCase):
-        return False
-    return contract()[case.model].inputs[0].datatype in input_datatypes(model)
+def _inputs(
+    given: str | Mapping[str, Any],
+    model: ModelContract,
+    values: Sequence[Sample],
+    special: int | None,
+    *,
+    strict: bool,
+) -> list[dict[str, Any]]:
+    """Return the entries of all inputs: all in one form, or `each` with exceptions by place. What
+    need not have a JSON form is binary in a `strict` request."""
+    spec: Mapping[str, Any] = {"each": {"form": given}} if isinstance(given, str) else given
+    each = spec.get("each", {})
+    places = list(range(len(model.inputs)))
+    if spec.get("order") == "reversed":
+        need(len(places) > 1)
+        places.reverse()
+    word = each.get("form", "binary")
+    forms = _INPUTS.get(word, (word,))
+    made = []
+    for number, place in enumerate(places):
+        own = {**each, "form": forms[number % len(forms)], **spec.get(str(place), {})}
+        if strict and own["form"] in IN_JSON and model.inputs[place].datatype in _NO_JSON:
+            need(len(forms) > 1)
+            own["form"] = "binary"
+        shape = {"tensor": place, "shape": list(values[place].shape), "values": SAMPLE}
+        number_of_set = {} if special is None else {"special": special}
+        made.append({**shape, **number_of_set, **own})
+    need(len(forms) == 1 or len({one["form"] for one in made}) > 1)
+    return made
+
+
+def _outputs(
+    given: str | Mapping[str, Any], model: ModelContract, *, strict: bool
+) -> tuple[Sequence[dict[str, Any]] | None, dict[int, str]]:
+    """Return the entries of requested outputs, None for no list, and the form of each."""
+    spec: Mapping[str, Any] = {"form": given} if isinstance(given, str) else given
+    word: str = spec["form"]
+    places = list(range(len(model.outputs)))
+    chosen = {"reversed": places[::-1], "first": places[:1], "last": places[-1:]}
+    way = str(spec.get("order", spec.get("only")))
+    if way in chosen:
+        need(len(places) > 1)
+        places = chosen[way]
+    lacking = [place for place in places if model.outputs[place].datatype in _NO_JSON]
+    if word.startswith(_UNLISTED):
+        form = word.removeprefix(_UNLISTED)
+        need(form == "binary" or not (lacking and strict))
+        return spec.get("extra"), dict.fromkeys(places, form)
+    ways = _OUTPUTS[word]
+    need(len(ways) == 1 or len(places) > 1)
+    listed, forms = [], {}
+    for number, place in enumerate(places):
+        flag, forms[place] = ways[number % len(ways)]
+        if strict and place in lacking and forms[place] != "binary":
+            need(len(ways) > 1)
+            flag, forms[place] = True, "binary"
+        flagged = {} if flag is None else {"binary_data": flag}
+        listed.append({"tensor": place, **flagged, **spec.get("each", {})})
+    return [*listed, *spec.get("extra", ())], forms
+
+
+def _delivery(given: Any, values: Sequence[Sample]) -> Any:
+    """Return a delivery with chunks so long that the values take no more of them than servers
+    accept."""
+    if not isinstance(given, dict) or not isinstance(given.get("chunks"), int):
+        return given
+    size = sum(len(value.blob) for value in values)
+    return {"chunks": max(given["chunks"], size // _MOST_CHUNKS)}

@@ -1,0 +1,193 @@
+"""What the metadata of an arbitrary model and its answers to plain requests show.
+
+Which requests it gets depends on its answers: see conversations.learning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from v2_conformance.judging.compare import compare_tensors, is_close_to_zeros
+from v2_conformance.judging.messages.response import ReadOutput
+from v2_conformance.judging.metadata import model_metadata, single_version, status_words
+from v2_conformance.judging.verdict import Finding
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_array, to_json
+from v2_conformance.protocol.message import MessageError, Tensor
+from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
+from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance
+from v2_conformance.wire.response import Response
+
+NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
+"""The names of models that can be tested: they are part of ids and file names."""
+
+_MOST_TENSORS = 64
+_MOST_DIMENSIONS = 32
+# With fewer a server does not write all that a number of the datatype may need.
+_ALL_DIGITS = {"FP32": 8, "FP64": 16}
+_MOST_NUMBERS = 2000
+_FEW_DIGITS = 6  # what every server writes (D11)
+
+
+class UntestableError(Exception):
+    """A model cannot be tested; the message says why."""
+
+
+@dataclass(frozen=True)
+class Described:
+    """A model's metadata: its tensors, none if it names none, and its only version."""
+
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    version: str | None
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """Why a plain request has no outputs, in `words`; `malformed` if the model answered it, but in
+    a way that no client can rely on."""
+
+    words: str
+    malformed: bool = False
+
+
+def described(response: Response, name: str) -> Described:
+    """Return the content of the answer to GET /v2/models/NAME. Raises UntestableError."""
+    if response.status != 200:
+        raise UntestableError(f"GET /v2/models/{name} answered with {status_words(response)}")
+    try:
+        document = model_metadata(response)
+        inputs, outputs = (_specs(document.get(key)) for key in ("inputs", "outputs"))
+    except (Finding, MessageError) as error:
+        raise UntestableError(f"the metadata of {name} cannot be read: {error}") from error
+    return Described(inputs, outputs, single_version(document.get("versions")))
+
+
+def _specs(entries: object) -> tuple[TensorSpec, ...]:
+    listed = entries if isinstance(entries, list) else []
+    if len(listed) > _MOST_TENSORS:
+        raise MessageError(f"it has more than {_MOST_TENSORS} tensors")
+    return tuple(_spec(entry if isinstance(entry, dict) else {}) for entry in listed)
+
+
+def _spec(entry: Mapping[str, Any]) -> TensorSpec:
+    name, datatype, shape = (entry.get(key) for key in ("name", "datatype", "shape"))
+    if not isinstance(name, str):
+        raise MessageError("it has a tensor without a name")
+    if not isinstance(datatype, str) or datatype not in DATATYPES:
+        raise MessageError(f"it has the datatype {ascii(datatype)[:40]} for {printable(name, 60)}")
+    sizes = [_size(size) for size in shape] if isinstance(shape, list) else [None]
+    dims = tuple(size for size in sizes if size is not None)
+    if len(dims) < len(sizes) or len(dims) > _MOST_DIMENSIONS:
+        raise MessageError(f"it has the shape {ascii(shape)[:60]} for {printable(name, 60)}")
+    return TensorSpec(name, datatype, dims)
+
+
+def _size(size: object) -> int | None:
+    """Return a dimension; some servers write numbers as text, and null for a variable one."""
+    if size is None:
+        return -1
+    if isinstance(size, str) and re.fullmatch(r"-?[0-9]{1,18}", size):
+        size = int(size)
+    return size if type(size) is int and -1 <= size < 1 << 31 else None
+
+
+def unknown_model(
+    name: str,
+    inputs: Sequence[TensorSpec],
+    outputs: Sequence[TensorSpec],
+    samples: tuple[tuple[Sample, ...], ...],
+) -> ModelContract:
+    """Return the contract of a model called `name` about which nothing else is known."""
+    return ModelContract(
+        role=ROLE + name,
+        model=name,
+        does="unknown",
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        profile="binary",
+        batching=False,
+        optional=False,
+        samples=samples,
+    )
+
+
+def not_in_json(
+    model: ModelContract,
+    answers: Sequence[Sequence[Tensor]],
+    special: Sequence[Sequence[Tensor] | None],
+) -> Iterator[tuple[int | None, int]]:
+    """Yield the outputs with infinities, NaN or BYTES that are no text (see `not_in_json`), and
+    those that might have them: in a malformed answer."""
+    sets: list[tuple[int | None, Sequence[Tensor] | None]] = [(None, one) for one in answers]
+    for number, outputs in (*sets, *enumerate(special)):
+        if outputs is None:
+            yield from ((number, place) for place in range(len(model.outputs)))
+            continue
+        for place, tensor in enumerate(outputs):
+            try:
+                to_json(tensor.datatype, tensor.shape, tensor.blob)
+            except ElementError:
+                yield number, place
+
+
+def differing_output(
+    first: Sequence[Tensor], again: Sequence[ReadOutput] | Unanswered, tolerance: Tolerance | None
+) -> str | None:
+    """Return the output that differed between two answers to the same request, None if none did."""
+    if isinstance(again, Unanswered):
+        return again.words
+    by_name = {one.tensor.name: one for one in again}
+    for tensor in first:
+        if tensor.name not in by_name:
+            return printable(tensor.name, 60)
+        try:
+            compare_tensors(tensor, by_name[tensor.name], tolerance=tolerance)
+        except Finding:
+            return printable(tensor.name, 60)
+    return None
+
+
+def lost_digits(written: Iterable[Tensor]) -> Tolerance | None:
+    """Return how much floats that a server `written` in JSON may differ from those of its blobs,
+    None if they have all digits that the datatype needs. Few are enough for JSON (D11).
+    """
+    most = dict.fromkeys(_ALL_DIGITS, 0)
+    for tensor in written:
+        if tensor.datatype in _ALL_DIGITS:
+            numbers = to_array(tensor.datatype, tensor.blob)[:_MOST_NUMBERS]
+            texts = map(np.format_float_scientific, numbers[np.isfinite(numbers)])
+            digits = [len(text.partition("e")[0].strip("-.").replace(".", "")) for text in texts]
+            most[tensor.datatype] = max([most[tensor.datatype], *digits])
+    lacking = [most[name] for name, all_ in _ALL_DIGITS.items() if 0 < most[name] < all_]
+    return Tolerance(rtol=10.0 ** (1 - max(min(lacking), _FEW_DIGITS))) if lacking else None
+
+
+def json_rtol(model: DeployedModel, given: Tolerance | None) -> float:
+    """Return how far two floats of a model's answers may differ, relatively, as their JSON has few
+    digits: not at all if the user has `given` a tolerance.
+    """
+    learned = None if given or model.known is None else model.known.tolerance
+    return 0.0 if learned is None else learned.rtol
+
+
+def beyond_tolerance(model: DeployedModel) -> str | None:
+    """Return why a model's answers show nothing with its tolerance, None if they do: zeros would
+    pass for one of its outputs.
+    """
+    known = model.known
+    if known is None or known.tolerance is None:
+        return None
+    tolerance = known.tolerance
+    for outputs in zip(*(known.answers or ()), strict=True):
+        if is_close_to_zeros(outputs, tolerance):
+            return (
+                f"zeros would pass for the output {printable(outputs[0].name, 60)} of "
+                f"{model.model} with rtol {tolerance.rtol:g} and atol {tolerance.atol:g}"
+            )
+    return None

@@ -1,1 +1,0 @@
-"""Models with unknown answers: learned from their own answers, then compared with them."""
