@@ -84,7 +84,7 @@ def _compact(
         if item.data is None:
             pieces.append(text_of_input)
         else:
-            pieces += (text_of_input[:-1], b',"data":', *item.data.text, b"}")
+            pieces += (text_of_input[:-1], b',"data":', item.data.text, b"}")
     pieces.append(b"]")
     if described is not None:
         pieces.append(b',"outputs":[%b]' % b",".join([output.write() for output in described]))

@@ -1,99 +1,47 @@
 """A tensor's `data` in JSON: its values, and the text that they become.
 
-Hundreds of cases send the same few short tensors, and the long ones repeat after some elements. So
-short data is cached, and repeating data is made once and joined.
+Hundreds of cases send the same few short tensors, and those about an arbitrary model its long
+sample. So short data is cached, and the last few samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from v2_conformance.protocol.datatypes import DATATYPES, Buffer, ElementError, Shape, to_json
+from v2_conformance.protocol.datatypes import DATATYPES, Buffer, Shape, to_json
 from v2_conformance.protocol.message import dump_json
 
-_SHORT = 4096
-"""Bytes of the blobs whose data is kept, and beyond which it is looked at whether they repeat."""
-_BEGINNING = 64  # bytes by which a blob is seen to begin again
+_SHORT = 4096  # bytes of a blob
 
 
-@dataclass(frozen=True, eq=False)
-class JsonData:
-    """Data that is `once`, repeated `times`, and then `rest`; `text` is its compact JSON, in
-    pieces.
+class JsonData(NamedTuple):
+    """Data as values, which are not to be changed, and as compact JSON."""
 
-    Nested data is there once, and has no rest.
-    """
-
-    once: Any
-    text: Sequence[bytes]
-    times: int = 1
-    rest: Sequence[Any] = ()
-
-    @property
-    def values(self) -> Any:
-        """The values, as `to_json` makes them. They are not to be changed."""
-        if self.times == 1:
-            return self.once
-        values = self.once * self.times
-        values += self.rest
-        return values
+    values: Any
+    text: bytes
 
 
 def json_data(
     datatype: str, shape: Shape, blob: Buffer, *, nested: bool, shared: bool = False
 ) -> JsonData:
-    """Return the data of a tensor, nested by `shape` if requested.
-
-    It is cached if it is short or, among the last few, `shared`. Raises ElementError for what JSON
-    cannot express.
+    """Return the data of a tensor, nested by `shape` if requested. It is cached if it is short or
+    `shared`. Raises ElementError for what JSON cannot express.
     """
     shape = shape if nested else ()  # so that tensors of other shapes share it
     if len(blob) <= _SHORT:
-        return _kept(datatype, shape, bytes(blob), nested=nested)
-    return (_kept_long if shared else _made)(datatype, shape, bytes(blob), nested=nested)
+        return _short(datatype, shape, bytes(blob), nested=nested)
+    return (_long if shared else _made)(datatype, shape, bytes(blob), nested=nested)
 
 
 def _made(datatype: str, shape: Shape, blob: bytes, *, nested: bool) -> JsonData:
-    if not nested and len(blob) > _SHORT:
-        repeated = _repeated(datatype, blob)
-        if repeated is not None:
-            return repeated
     values = to_json(datatype, shape, blob, nested=nested)
-    return JsonData(values, (_written(datatype, values),))
+    # msgspec is faster, but no two JSON libraries agree on floats.
+    write = dump_json if DATATYPES[datatype].kind == "float" else msgspec.json.encode
+    return JsonData(values, write(values))
 
 
-_kept = lru_cache(maxsize=256)(_made)
-_kept_long = lru_cache(maxsize=4)(_made)
-
-
-def _repeated(datatype: str, blob: bytes) -> JsonData | None:
-    """Return the flat data of a blob that repeats from its start, None if it does not
-    or is broken.
-    """
-    size = blob.find(blob[:_BEGINNING], 1)
-    if size < 0 or size % (DATATYPES[datatype].size or 1) or not blob.startswith(blob[size:]):
-        return None
-    whole = len(blob) // size
-    if whole == 1:
-        return None
-    try:
-        once, rest = (to_json(datatype, (), b) for b in (blob[:size], blob[whole * size :]))
-    except ElementError:
-        return None  # an element may have such bytes within, and an error needs its true index
-    texts = [b"," + _written(datatype, once)[1:-1]] * whole
-    texts += [b"," + _written(datatype, rest)[1:-1]] if rest else []
-    return JsonData(once, (b"[", texts[0][1:], *texts[1:], b"]"), whole, rest)
-
-
-def _written(datatype: str, values: Any) -> bytes:
-    """Return the values as `dump_json` writes them, only faster; no two JSON libraries agree on
-    floats.
-    """
-    if DATATYPES[datatype].kind == "float":
-        return dump_json(values)
-    return msgspec.json.encode(values)
+_short = lru_cache(maxsize=256)(_made)
+_long = lru_cache(maxsize=4)(_made)
