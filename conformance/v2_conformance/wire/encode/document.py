@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
@@ -11,7 +10,7 @@ from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import BINARY_DATA
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.variations import variation
-from v2_conformance.wire.encode.inputs import Described, EncodedInput
+from v2_conformance.wire.encode.inputs import EncodedInput
 from v2_conformance.wire.encode.json_changes import change_json
 from v2_conformance.wire.spelling.json import write_spelled
 
@@ -59,19 +58,14 @@ def _document(
     document = {name: request[name] for name in _FIRST if name in request}
     document["inputs"] = [item.entry for item in inputs]
     if "outputs" in request:
-        document["outputs"] = [output.entry for output in _outputs(request["outputs"], outputs)]
+        document["outputs"] = _outputs(request["outputs"], outputs)
     return document
 
 
 def _compact(
     request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
 ) -> bytes:
-    """Return the document as `dump_json` writes it, with texts cached that other
-    requests share.
-    """
-    described = None
-    if "outputs" in request:
-        described = _outputs(request["outputs"], outputs)
+    """Return the document as `dump_json` writes it, with the text of data that is known already."""
     pieces = [b"{"]
     for name in _FIRST:
         if name in request:
@@ -80,38 +74,24 @@ def _compact(
     for position, item in enumerate(inputs):
         if position:
             pieces.append(b",")
-        text_of_input = item.described.write()
-        if item.data is None:
-            pieces.append(text_of_input)
-        else:
-            pieces += (text_of_input[:-1], b',"data":', item.data.text, b"}")
+        head = dump_json(item.head)
+        pieces += [head] if item.data is None else [head[:-1], b',"data":', item.data.text, b"}"]
     pieces.append(b"]")
-    if described is not None:
-        pieces.append(b',"outputs":[%b]' % b",".join([output.write() for output in described]))
+    if "outputs" in request:
+        pieces.append(b',"outputs":' + dump_json(_outputs(request["outputs"], outputs)))
     pieces.append(b"}")
     return b"".join(pieces)
 
 
-def _outputs(given: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[Described]:
+def _outputs(given: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[dict[str, Any]]:
     outputs = []
     for entry in given:
         if "tensor" in entry and entry["tensor"] >= len(names):
             raise CaseFileError(f"`outputs`: the model has no output {entry['tensor']}")
-        name = entry["name"] if "name" in entry else names[entry["tensor"]]
-        if "parameters" not in entry and type(entry.get("binary_data")) is bool:
-            outputs.append(_usual(name, binary=entry["binary_data"]))
-            continue
-        output = {"name": name}
+        output = {"name": entry["name"] if "name" in entry else names[entry["tensor"]]}
         flag = {BINARY_DATA: entry[BINARY_DATA]} if BINARY_DATA in entry else {}
         parameters = {**entry.get("parameters", {}), **flag}
         if parameters or "parameters" in entry:
             output["parameters"] = parameters
-        outputs.append(Described(output))
+        outputs.append(output)
     return outputs
-
-
-@lru_cache(maxsize=256)
-def _usual(name: str, *, binary: bool) -> Described:
-    """Return the parts that hundreds of cases of a run share."""
-    entry = {"name": name, "parameters": {"binary_data": binary}}
-    return Described(entry, dump_json(entry))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -13,7 +12,6 @@ from v2_conformance.protocol.datatypes import (
     DATATYPES,
     Buffer,
     ElementError,
-    Shape,
     blob_size,
     check_blob,
     decode_bytes,
@@ -21,7 +19,7 @@ from v2_conformance.protocol.datatypes import (
     encode_bytes,
     from_json,
 )
-from v2_conformance.protocol.message import Tensor, dump_json
+from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.values.draws import Draw
@@ -34,34 +32,22 @@ IN_JSON = frozenset({"json", "nested", "both"})
 """The forms of inputs whose `data` the JSON has."""
 
 _APART = 7
-_FEW = 16  # dimensions
 SAMPLE = "sample"
 """In place of a value pattern: what the model's samples have for the input."""
 # More than any case needs. Beyond it a typo in a shape would only exhaust the memory.
 _MOST_ELEMENTS = 1 << 28
 
 
-class Described(msgspec.Struct, frozen=True):
-    """The JSON of a tensor without its data, and its text if that is already known."""
-
-    entry: Mapping[str, Any]
-    text: bytes | None = None
-
-    def write(self) -> bytes:
-        """Return the text, as `dump_json` writes it. Raises CaseFileError."""
-        return dump_json(self.entry) if self.text is None else self.text
-
-
 class EncodedInput(msgspec.Struct, frozen=True):  # made faster than a frozen dataclass
     """One input of a request.
 
-    `described` is its JSON without `data`, `tensor` its true value, `index` its place among the
+    `head` is its JSON without `data`, `tensor` its true value, `index` its place among the
     model's inputs, and `blob` what is sent for it in binary form, None in any other. `filled` says
     that a pattern fills the shape, so that the value is known to fit it. `data` is the last member
     of its JSON, None if it has none.
     """
 
-    described: Described
+    head: Mapping[str, Any]
     tensor: Tensor
     index: int
     blob: Buffer | None
@@ -71,8 +57,7 @@ class EncodedInput(msgspec.Struct, frozen=True):  # made faster than a frozen da
     @property
     def entry(self) -> Mapping[str, Any]:
         """Its JSON."""
-        entry = self.described.entry
-        return entry if self.data is None else {**entry, "data": self.data.values}
+        return self.head if self.data is None else {**self.head, "data": self.data.values}
 
 
 def input_entries(request: Mapping[str, Any]) -> Sequence[Any]:
@@ -159,11 +144,12 @@ def _encode(
     sent: Buffer | None = None
     if form in ("binary", "both"):
         sent = from_hex(given["blob"]) if "blob" in given else blob
-    usual = "parameters" not in given and "size" not in given and len(shape) <= _FEW
-    if usual and _is_shape(shape):
-        described = _usual(tensor.name, tensor.shape, datatype, None if sent is None else len(sent))
-    else:
-        described = _described(given, tensor, shape, sent)
+    parameters = dict(given.get("parameters", {}))
+    if sent is not None:
+        parameters[BINARY_DATA_SIZE] = declared_size(given.get("size", {"add": 0}), len(sent))
+    head: dict[str, Any] = {"name": tensor.name, "shape": shape, "datatype": datatype}
+    if parameters or "parameters" in given:
+        head["parameters"] = parameters
     data = None
     if form in IN_JSON:
         nested = form == "nested"
@@ -172,29 +158,7 @@ def _encode(
         data = json_data(true_datatype, tensor.shape, blob, nested=nested, shared=sampled)
     pattern_given = isinstance(given.get("values", ""), str) and "elements" not in given
     filled = pattern_given and datatype == true_datatype
-    return EncodedInput(described, tensor, index, sent, filled, data)
-
-
-def _described(
-    given: Mapping[str, Any], tensor: Tensor, shape: Sequence[Any], sent: Buffer | None
-) -> Described:
-    entry: dict[str, Any] = {"name": tensor.name, "shape": shape, "datatype": tensor.datatype}
-    parameters = dict(given.get("parameters", {}))
-    if sent is not None:
-        size = declared_size(given.get("size", {"add": 0}), len(sent))
-        parameters[BINARY_DATA_SIZE] = size
-    if parameters or "parameters" in given:
-        entry["parameters"] = parameters
-    return Described(entry)
-
-
-@lru_cache(maxsize=1024)
-def _usual(name: str, shape: Shape, datatype: str, size: int | None) -> Described:
-    """Return the parts that hundreds of cases of a run share."""
-    entry: dict[str, Any] = {"name": name, "shape": list(shape), "datatype": datatype}
-    if size is not None:
-        entry["parameters"] = {BINARY_DATA_SIZE: size}
-    return Described(entry, dump_json(entry))
+    return EncodedInput(head, tensor, index, sent, filled, data)
 
 
 def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], chosen: Values) -> bytes:
