@@ -29,7 +29,6 @@ _ONE_ANSWER_S = 5.0
 # The server lacks this endpoint, or does not let us ask: discovery reports whatever is wrong.
 _SAY_NOTHING = frozenset({401, 403, 404, 405, 410, 501})
 _SHOWN = 200
-_LONGEST_URL = 300
 _REDIRECTIONS = frozenset({301, 302, 303, 307, 308})
 _CREDENTIALS = "--bearer-env, --header or `auth` in a target file"
 # How HTTPS servers answer plain HTTP: all send 400, nginx also 497 in its log.
@@ -140,7 +139,10 @@ def of_status(where: str, response: Response, target: Target) -> str:
     status = response.status
     got = f"{where} answered with status {status}"
     if status in _REDIRECTIONS and response.value("location"):
-        return f"{where} answered with {status_words(response)}; {_redirected(response, target)}"
+        return (
+            f"{where} answered with {status_words(response)}; a run follows no redirect: use the "
+            f"URL of the server itself, or give credentials with {_CREDENTIALS}"
+        )
     if status == 401:
         wanted = response.value("www-authenticate")
         scheme = f" ({printable(wanted, 80)})" if wanted else ""
@@ -170,30 +172,3 @@ def of_status(where: str, response: Response, target: Target) -> str:
 
 def _has_credentials(target: Target) -> bool:
     return any(name.lower() == "authorization" for name, _ in target.address.headers)
-
-
-def _redirected(response: Response, target: Target) -> str:
-    """Return advice for a redirection, which a run does not follow."""
-    base = _base_of(response.value("location") or "", target)
-    if base is not None:
-        return f"a run follows no redirect: use the URL {base}"
-    credentials = "" if _has_credentials(target) else f", or give credentials with {_CREDENTIALS}"
-    return f"a run follows no redirect: use the URL of the server itself{credentials}"
-
-
-def _base_of(location: str, target: Target) -> str | None:
-    """Return the base URL of a target whose /v2 is at `location`, None if that is
-    something else.
-    """
-    if not (location.isascii() and location.isprintable()) or len(location) > _LONGEST_URL:
-        return None
-    try:
-        there, here = urlsplit(location), urlsplit(target.public_url)
-        path = there.path.rstrip("/")
-        if there.query or there.username is not None or not path.endswith("/v2"):
-            return None
-        scheme, host = there.scheme or here.scheme, there.netloc or here.netloc
-    except ValueError:
-        return None
-    base = f"{scheme}://{host}{path.removesuffix('/v2')}"
-    return base if scheme in ("http", "https") and base != target.public_url.rstrip("/") else None
