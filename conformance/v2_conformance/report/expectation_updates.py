@@ -17,7 +17,6 @@ from v2_conformance.report.expectations import (
     Expectations,
     judge_expectations,
 )
-from v2_conformance.report.root_causes import root_causes
 from v2_conformance.report.verdict.gate import Gate
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.kinds import ExtensionLeftOut
@@ -118,14 +117,12 @@ def _entry(case: CaseResult, old: Expectations) -> Expectation:
 def _grouped(
     missing: Sequence[Expectation], cases: Sequence[CaseResult], known: Mapping[str, str]
 ) -> Iterator[Expectation]:
-    """One entry for all cases that a root cause fails alike if they are of many slugs, else those
-    of `_of_slugs`."""
-    causes = root_causes(cases)
-    root = {case.id: number for number, group in enumerate(causes) for case in group.cases}
+    """One entry for all cases that fail alike if they are of many slugs, else those of
+    `_of_slugs`."""
     requirement = {case.id: case.requirement for case in cases}
     groups: dict[object, list[Expectation]] = {}
     for entry in missing:
-        groups.setdefault((root.get(entry.case), _kind(entry)), []).append(entry)
+        groups.setdefault(_kind(entry), []).append(entry)
     single: list[Expectation] = []
     for entries in groups.values():
         names = tuple(dict.fromkeys(requirement[entry.case] for entry in entries))

@@ -129,7 +129,11 @@ class Record:
             exchanges = tuple(map(self._room.fitted, case.exchanges))  # cut once they are judged
             self._write(RecordLine(case=replace(case, exchanges=exchanges)))
         except LeakError as error:
-            self._write(RecordLine(case=withheld(case, str(error))))
+            # Nothing from the server is in the case that the suite failed in.
+            cause = SuiteError("LeakError", str(error))
+            verdict = Verdict(Outcome.ERROR, cause)
+            case = replace(case, outcome=verdict.outcome, cause=cause, message=verdict.message)
+            self._write(RecordLine(case=replace(case, exchanges=())))
 
     def calibrated(self, calibrations: Iterable[Calibrated]) -> None:
         """Append the first answers to known-good requests."""
@@ -292,13 +296,4 @@ def recorded_exchange(exchange: Exchange, mask: Mask, *, of_client: bool = False
         request=Body(sent.data),
         received=Body(received.data),
         detail=mask.text(exchange.detail),
-    )
-
-
-def withheld(case: CaseResult, why: str) -> CaseResult:
-    """Return the case as one in which the suite failed, without anything from the server."""
-    cause = SuiteError("LeakError", why)
-    verdict = Verdict(Outcome.ERROR, cause)
-    return replace(
-        case, outcome=verdict.outcome, cause=cause, message=verdict.message, exchanges=()
     )
