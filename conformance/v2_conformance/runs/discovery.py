@@ -76,17 +76,6 @@ def discover(target: Target, *, without_models: bool = False) -> Server:
         raise type(error)(target.mask.text(str(error))) from None
 
 
-def discover_server(target: Target) -> str:
-    """Return the name and the version that the server gives itself. Raises UnreachableError as
-    `discover` does."""
-    try:
-        with closing(MetadataClient(target)) as session:
-            named = server_name_of(target, session.get(SERVER))
-    except ConformanceError as error:
-        raise type(error)(target.mask.text(str(error))) from None
-    return f"{named.name} {named.version}"
-
-
 def no_models(target: Target, server: Server) -> str:
     """Return an error that the server has none of the contract's models, with the reason for one of
     them: one that the target maps, if it maps any.
