@@ -6,7 +6,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import (
+    BINARY_DATA,
+    BINARY_DATA_OUTPUT,
+    HEADER_LENGTH,
+)
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import counted, printable_words
 from v2_conformance.suite.models import ROLE
@@ -15,10 +19,7 @@ from v2_conformance.wire.encode.inputs import declared_size, input_entries
 from v2_conformance.wire.encode.json_changes import change_words
 from v2_conformance.wire.encode.requests import Prepared
 
-# What a plain request and its inputs lack; shown as the case file has it.
-_ODD = ("json", "body", "path", "headers", "content_type", "unread_ms", "client")
-_ODD_IF_NEGATIVE = ("outputs", "parameters")
-_ODD_OF_INPUTS = ("name", "datatype", "elements", "blob")
+_GIVEN = {"both": "both data and a blob", "neither": "neither data nor a blob"}
 
 
 def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> tuple[str, str]:
@@ -42,22 +43,17 @@ def _oddities(
     entries: Sequence[Mapping[str, Any]],
     blobs: Sequence[int],
 ) -> Iterator[str]:
-    request = dict(case.request)
+    """Yield in words what makes the request another than a plain one."""
+    request = case.request
     if "header_length" in request:
-        fields = prepared.request.head.fields
-        sent = [f"{n}: {v}" for n, v in fields if n.lower().startswith(HEADER_LENGTH.lower())]
-        yield printable_words(" and ".join(sent), 200) or f"no {HEADER_LENGTH}"
-    binary = [entry for entry in entries if entry.get("form", "binary") in ("binary", "both")]
-    for entry, true in zip(binary, blobs, strict=False):
-        if "size" in entry:
-            declared = _shown(declared_size(entry["size"], true))
-            yield f"binary_data_size {declared} for a blob of {counted(true, 'byte')}"
-    for entry in entries:
-        for name in _ODD_OF_INPUTS:
-            if name in entry:
-                yield f"an input with {name} {_shown(entry[name])}"
-    if "change" in request.get("json", {}):
-        yield printable_words(change_words(request.pop("json")["change"]), 300)
+        yield _header_line(prepared)
+    yield from _sizes(entries, blobs)
+    if case.negative:
+        yield from _misnamed(request, entries, blobs)
+    yield from _tampered(request)
+    change = request.get("json", {}).get("change")
+    if change:
+        yield printable_words(change_words(change), 300)
     if "encoding" in request:
         yield f"Content-Encoding {request['encoding']}"
     if case.variations:
@@ -66,10 +62,83 @@ def _oddities(
         words = delivery_words(request["delivery"], prepared.request.body)
         if words:
             yield words
-    for name in (*_ODD, *(_ODD_IF_NEGATIVE if case.negative else ())):
-        if name in request:
-            yield f"{name} {_shown(request[name])}"
+    if "unread_ms" in request:
+        yield f"read only after {request['unread_ms']} ms"
+    if "client" in request:
+        yield f"a client that breaks off: {_shown_client(request['client'])}"
 
 
-def _shown(value: object) -> str:
-    return printable_words(json.dumps(value), 100)
+def _sizes(entries: Sequence[Mapping[str, Any]], blobs: Sequence[int]) -> Iterator[str]:
+    """Yield what is wrong with the sizes and counts that the inputs declare."""
+    binary = [entry for entry in entries if entry.get("form", "binary") in ("binary", "both")]
+    for entry, true in zip(binary, blobs, strict=False):
+        if "size" in entry:
+            declared = printable_words(json.dumps(declared_size(entry["size"], true)), 60)
+            yield f"binary_data_size {declared} for a blob of {counted(true, 'byte')}"
+    for entry in entries:
+        if "elements" in entry:
+            yield f"{counted(entry['elements'], 'element')} for the shape {entry['shape']}"
+
+
+def _misnamed(
+    request: Mapping[str, Any], entries: Sequence[Mapping[str, Any]], blobs: Sequence[int]
+) -> Iterator[str]:
+    """Yield what is wrong with what a malformed request declares, gives and asks for."""
+    sizes = iter(blobs)
+    for entry in entries:
+        form = entry.get("form", "binary")
+        size = next(sizes, 0) if form in ("binary", "both") else 0
+        for member in ("name", "datatype"):
+            if member in entry:
+                yield f"an input with the {member} {_quoted(entry[member])}"
+        if form in _GIVEN and "change" not in request.get("json", {}):
+            yield f"an input with {_GIVEN[form]}"
+        elif "blob" in entry and "size" not in entry:
+            yield f"a blob of {counted(size, 'byte')} for the shape {entry['shape']}"
+    outputs = request.get("outputs") or ()
+    for output in outputs if isinstance(outputs, Sequence) else ():
+        if "name" in output:
+            yield f"an output with the name {_quoted(output['name'])}"
+        if not isinstance(output.get(BINARY_DATA, True), bool):
+            yield f"binary_data {_quoted(output['binary_data'])}"
+    of_all = request.get("parameters", {}).get(BINARY_DATA_OUTPUT, True)
+    if not isinstance(of_all, bool):
+        yield f"binary_data_output {_quoted(of_all)}"
+    for where, words in (("before", "before the JSON"), ("after", "behind the JSON")):
+        if where in request.get("json", {}):
+            yield f"{_quoted(request['json'][where])} {words}"
+    if "text" in request.get("json", {}):
+        yield f"the body {_quoted(request['json']['text'])}"
+
+
+def _quoted(value: object) -> str:
+    return printable_words(json.dumps(value), 60)
+
+
+def _tampered(request: Mapping[str, Any]) -> Iterator[str]:
+    """Yield in what the HTTP message is another than one that fits its JSON."""
+    body = request.get("body", {})
+    if body.get("drop"):
+        yield f"{counted(body['drop'], 'byte')} of the body left out"
+    if "append" in body:
+        added = body["append"]
+        number = added if isinstance(added, int) else len(added) // 2
+        yield f"{counted(number, 'byte')} behind the last blob"
+    if "path" in request:
+        yield printable_words(request["path"], 100)
+    for name, value in request.get("headers", {}).items():
+        yield printable_words(f"{name}: {value}", 100)
+    if "content_type" in request:
+        yield printable_words(f"Content-Type {request['content_type'] or 'left out'}", 100)
+
+
+def _shown_client(client: Mapping[str, Any]) -> str:
+    return ascii(", ".join(f"{name} {value}" for name, value in client.items()))[1:-1]
+
+
+def _header_line(prepared: Prepared) -> str:
+    """Return the header length as sent, if it was sent at all."""
+    name = HEADER_LENGTH.lower()
+    fields = prepared.request.head.fields
+    lines = [ascii(f"{n}: {v}")[1:-1] for n, v in fields if n.lower().startswith(name)]
+    return " and ".join(lines) or f"no {HEADER_LENGTH}"

@@ -192,7 +192,6 @@ def test_what_a_request_says_is_sent_or_refused(said: Entry) -> None:
     [
         {"inputs": [{"shape": [1], "form": "json", "blob": "00"}]},
         {"inputs": [{"shape": [1], "form": "json", "size": {"add": 1}}]},
-        {"inputs": [{"shape": [1], "values": [1], "elements": 2}]},
         {"inputs": [], "raw": True, "id": "1"},
         {"inputs": [], "encoded": {"drop": 1}},
         {"inputs": [], "path": "/x", "version": "1"},

@@ -165,6 +165,8 @@ def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], chosen:
     """Return the tensor's true value."""
     values = given.get("values", "counting")
     if isinstance(values, list):
+        if given.get("elements", len(values)) != len(values):
+            raise CaseFileError(f"`elements`: `values` has {len(values)}")
         return from_json(datatype, (len(values),), values)
     if isinstance(values, dict) and "then" not in values:
         return from_hex(values["hex"])
