@@ -6,7 +6,7 @@ codec of vectors/runners for their language, which a wheel has beside them.
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from v2_conformance.kits.kit import Kit
@@ -32,9 +32,9 @@ NAMES = (
 )
 
 
-def write(directory: Path) -> list[Path]:
-    """Write the adapters."""
-    return [Path(shutil.copyfile(_source(name), directory / name)) for name in NAMES]
+def files() -> Iterator[tuple[str, bytes]]:
+    """Yield the adapters."""
+    return ((name, _source(name).read_bytes()) for name in NAMES)
 
 
 def _source(name: str) -> Path:
@@ -43,4 +43,4 @@ def _source(name: str) -> Path:
     return found if found.exists() else next(_RUNNERS.glob(f"*/{name}"))
 
 
-KIT = Kit(Path(__file__).parent / "files", write, "v2-conformance client -- python plain.py")
+KIT = Kit(Path(__file__).parent / "files", files, "v2-conformance client -- python plain.py")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,14 +12,13 @@ from pathlib import Path
 class Kit:
     """One kit.
 
-    `files` is the folder that has its README.md. `write` writes all other files to an empty folder
-    and returns their paths. `command` tests what the kit is for, once it runs as README.md says.
-    `requires` names the package, and the extra of v2-conformance, without which `write` cannot
-    work.
+    `folder` has its README.md. `files` makes all other files, each with its path in the kit.
+    `command` tests what the kit is for, once it runs as README.md says. `requires` names the
+    package, and the extra of v2-conformance, without which `files` cannot work.
     """
 
-    files: Path
-    write: Callable[[Path], list[Path]]
+    folder: Path
+    files: Callable[[], Iterable[tuple[str, bytes]]]
     command: str
     requires: str | None = None
 
@@ -28,3 +28,8 @@ def run_command(port: int, *profiles: str, more: str = "") -> str:
     `more` options."""
     claims = "".join(f" --profile {profile}" for profile in profiles)
     return f"v2-conformance run http://127.0.0.1:{port}{claims}{more and ' '}{more}"
+
+
+def json_file(document: object) -> bytes:
+    """Return the content of a file with this JSON."""
+    return (json.dumps(document, indent=1) + "\n").encode()

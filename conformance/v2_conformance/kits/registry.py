@@ -43,12 +43,13 @@ def write_kit(name: str, directory: Path) -> list[Path]:
         directory.mkdir(parents=True, exist_ok=True)
         if any(directory.iterdir()):
             raise UsageError(f"{directory} is not empty: choose a new or empty folder for the kit")
-        files = kit.write(directory)
-        readme = directory / "README.md"
-        text = (kit.files / "README.md").read_text(encoding="utf-8")
-        text = text.replace("{command}", kit.command)
-        readme.write_text(text, encoding="utf-8", newline="\n")
-        return [readme, *files]
+        readme = (kit.folder / "README.md").read_bytes()
+        files = dict(kit.files())
+        files["README.md"] = readme.replace(b"{command}", kit.command.encode())
+        for path, content in files.items():
+            (directory / path).parent.mkdir(parents=True, exist_ok=True)
+            (directory / path).write_bytes(content)
+        return [directory / path for path in files]
     except OSError as error:
         raise UsageError(
             f"cannot write the kit to {directory}: {error.strerror or error}"

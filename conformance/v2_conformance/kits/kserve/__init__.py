@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from v2_conformance.kits.kit import Kit, run_command
+from v2_conformance.kits.kit import Kit, json_file, run_command
 from v2_conformance.suite.models import ModelContract, contract
 
 _FILES = Path(__file__).resolve().parent / "files"
 
 
-def write(directory: Path) -> list[Path]:
-    """Write server.py and the models.json that it reads."""
-    server = directory / "server.py"
-    models = directory / "models.json"
-    shutil.copyfile(_FILES / "server.py", server)
-    specs = [_model_spec(model) for model in contract().values()]
-    models.write_text(json.dumps(specs, indent=1) + "\n", encoding="utf-8", newline="\n")
-    return [server, models]
+def files() -> Iterator[tuple[str, bytes]]:
+    """Yield server.py and the models.json that it reads."""
+    yield "server.py", (_FILES / "server.py").read_bytes()
+    yield "models.json", json_file([_model_spec(model) for model in contract().values()])
 
 
 def _model_spec(model: ModelContract) -> dict[str, Any]:
@@ -32,4 +27,4 @@ def _model_spec(model: ModelContract) -> dict[str, Any]:
     }
 
 
-KIT = Kit(_FILES, write, run_command(8080))
+KIT = Kit(_FILES, files, run_command(8080))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from v2_conformance.kits.kit import Kit, run_command
+from v2_conformance.kits.kit import Kit, json_file, run_command
 from v2_conformance.suite.models import ModelContract, contract
 
 _FILES = Path(__file__).resolve().parent / "files"
@@ -15,21 +14,13 @@ _FILES = Path(__file__).resolve().parent / "files"
 _UNSUPPORTED_DATATYPE = "BF16"
 
 
-def write(directory: Path) -> list[Path]:
-    """Write settings.json, contract_model.py and NAME/model-settings.json for each model."""
-    written = []
+def files() -> Iterator[tuple[str, bytes]]:
+    """Yield settings.json, contract_model.py and NAME/model-settings.json for each model."""
     for name in ("settings.json", "contract_model.py"):
-        shutil.copyfile(_FILES / name, directory / name)
-        written.append(directory / name)
+        yield name, (_FILES / name).read_bytes()
     for model in contract().values():
-        if any(tensor.datatype == _UNSUPPORTED_DATATYPE for tensor in model.inputs):
-            continue
-        settings = directory / model.model / "model-settings.json"
-        settings.parent.mkdir()
-        text = json.dumps(_settings(model), indent=1) + "\n"
-        settings.write_text(text, encoding="utf-8", newline="\n")
-        written.append(settings)
-    return written
+        if _UNSUPPORTED_DATATYPE not in model.datatypes:
+            yield f"{model.model}/model-settings.json", json_file(_settings(model))
 
 
 def _settings(model: ModelContract) -> dict[str, Any]:
@@ -42,4 +33,4 @@ def _settings(model: ModelContract) -> dict[str, Any]:
     }
 
 
-KIT = Kit(_FILES, write, run_command(8080))
+KIT = Kit(_FILES, files, run_command(8080))

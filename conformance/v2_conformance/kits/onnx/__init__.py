@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +13,13 @@ from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 # Old ones that every runtime reads: the first in which Identity takes BF16, and its file format.
 _OPSET = 13
 _IR_VERSION = 7
-_BACKEND = "onnxruntime"
 
 
-def write(directory: Path) -> list[Path]:
-    """Write NAME/config.pbtxt and NAME/1/model.onnx for each model of the contract.
-
-    Needs the package onnx.
-    """
-    written: list[Path] = []
+def files() -> Iterator[tuple[str, bytes]]:
+    """Yield NAME/config.pbtxt and NAME/1/model.onnx for each model. Needs the package onnx."""
     for model in contract().values():
-        config = directory / model.model / "config.pbtxt"
-        graph = directory / model.model / "1" / "model.onnx"
-        graph.parent.mkdir(parents=True)
-        config.write_text(triton.config_pbtxt(model, _BACKEND), encoding="utf-8", newline="\n")
-        graph.write_bytes(onnx_model(model))
-        written += [config, graph]
-    return written
+        yield f"{model.model}/config.pbtxt", triton.config_pbtxt(model, "onnxruntime").encode()
+        yield f"{model.model}/1/model.onnx", onnx_model(model)
 
 
 def onnx_model(model: ModelContract) -> bytes:
@@ -91,4 +82,4 @@ def _first_three() -> tuple[list[Any], list[Any]]:
     return nodes, [constant("start", [0]), constant("end", [3]), constant("shape", [3, 1])]
 
 
-KIT = Kit(Path(__file__).parent / "files", write, run_command(8000, "raw"), requires="onnx")
+KIT = Kit(Path(__file__).parent / "files", files, run_command(8000, "raw"), requires="onnx")

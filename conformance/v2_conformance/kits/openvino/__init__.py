@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from string import Template
 from xml.etree import ElementTree
 
-from v2_conformance.kits.kit import Kit, run_command
+from v2_conformance.kits.kit import Kit, json_file, run_command
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 
 # OpenVINO has bfloat16, but the model server has no V2 datatype for it.
@@ -26,37 +26,27 @@ _BOUNDS = (0, 3, 1)  # start, end and step of the slice
 _SHAPE = (3, 1)
 
 
-def write(directory: Path) -> list[Path]:
-    """Write config.json and, for each model, NAME/1/model.xml, model.bin and mapping_config.json.
+def files() -> Iterator[tuple[str, bytes]]:
+    """Yield config.json and, for each model, NAME/1/model.xml, model.bin and mapping_config.json.
 
     The mapping gives the outputs of identity models their names, see `network_xml`.
     """
-    written: list[Path] = []
     models = [
         model for model in contract().values() if _UNSUPPORTED_DATATYPE not in model.datatypes
     ]
     for model in models:
-        folder = directory / model.model / "1"
-        folder.mkdir(parents=True)
-        files = {"model.xml": network_xml(model), "model.bin": constants(model)}
+        folder = f"{model.model}/1"
+        yield f"{folder}/model.xml", network_xml(model)
+        yield f"{folder}/model.bin", constants(model)
         if model.does == "identity":
             names = {
                 source.name: result.name
                 for source, result in zip(model.inputs, model.outputs, strict=True)
             }
-            files["mapping_config.json"] = _json_bytes({"outputs": names})
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-            written.append(folder / name)
-    config = directory / "config.json"
+            yield f"{folder}/mapping_config.json", json_file({"outputs": names})
     # A relative path is relative to this file.
     served = [{"config": {"name": each.model, "base_path": each.model}} for each in models]
-    config.write_bytes(_json_bytes({"model_config_list": served}))
-    return [config, *written]
-
-
-def _json_bytes(document: object) -> bytes:
-    return (json.dumps(document, indent=1) + "\n").encode()
+    yield "config.json", json_file({"model_config_list": served})
 
 
 def network_xml(model: ModelContract) -> bytes:
@@ -107,4 +97,4 @@ def constants(model: ModelContract) -> bytes:
     return struct.pack("<5q", *_BOUNDS, *_SHAPE)
 
 
-KIT = Kit(_FILES, write, run_command(8000))
+KIT = Kit(_FILES, files, run_command(8000))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from v2_conformance.kits.kit import Kit, run_command
@@ -12,17 +12,12 @@ _FILES = Path(__file__).resolve().parent / "files"
 _MAX_BATCH_SIZE = 8
 
 
-def write(directory: Path) -> list[Path]:
-    """Write serve_wheel.py, and NAME/config.pbtxt and NAME/1/model.py for each model."""
-    written = [Path(shutil.copyfile(_FILES / "serve_wheel.py", directory / "serve_wheel.py"))]
+def files() -> Iterator[tuple[str, bytes]]:
+    """Yield serve_wheel.py, and NAME/config.pbtxt and NAME/1/model.py for each model."""
+    yield "serve_wheel.py", (_FILES / "serve_wheel.py").read_bytes()
     for model in contract().values():
-        config = directory / model.model / "config.pbtxt"
-        code = directory / model.model / "1" / "model.py"
-        code.parent.mkdir(parents=True)
-        config.write_text(config_pbtxt(model), encoding="utf-8", newline="\n")
-        shutil.copyfile(_FILES / "model.py", code)
-        written += [config, code]
-    return written
+        yield f"{model.model}/config.pbtxt", config_pbtxt(model).encode()
+        yield f"{model.model}/1/model.py", (_FILES / "model.py").read_bytes()
 
 
 def config_pbtxt(model: ModelContract, backend: str = "python") -> str:
@@ -50,7 +45,7 @@ def _tensor(field: str, model: ModelContract, tensor: TensorSpec) -> str:
 
 KIT = Kit(
     _FILES,
-    write,
+    files,
     run_command(
         8000,
         *("raw", "bf16", "compression", "compression-responses"),
