@@ -10,8 +10,6 @@ import click
 
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.command import (
-    FILE,
-    SECONDS,
     SECONDS_OF_A_RUN,
     Checked,
     argument,
@@ -52,60 +50,47 @@ class ClientOptions(ReportOptions):
         "JSON file with the task, the base URL and the scenario's id.",
     )
     patterns: tuple[str, ...] = option(
-        "--scenario",
-        metavar="PATTERN",
-        multiple=True,
-        help="Run only the scenarios of this requirement, such as K3, or whose id matches this "
+        "--scenario PATTERN...",
+        "Run only the scenarios of this requirement, such as K3, or whose id matches this "
         "pattern, such as 'K3/*'. A run that leaves scenarios out is never conformant. Repeatable.",
     )
     profiles: tuple[str, ...] = option(
-        "--profile",
-        metavar="NAME",
-        multiple=True,
-        help="Claim a profile besides client: bf16. Repeatable.",
+        "--profile NAME...",
+        "Claim a profile besides client: bf16. Repeatable.",
     )
     lacks: tuple[str, ...] = option(
-        "--lacks",
-        metavar="FEATURE",
-        multiple=True,
-        help="A feature that the client does not have, such as column-major or FP64, so that no "
+        "--lacks FEATURE...",
+        "A feature that the client does not have, such as column-major or FP64, so that no "
         "scenario runs that needs it. The report names it. docs/clients.md lists the features. "
         "Repeatable.",
     )
     files: Path | None = option(
-        "--scenarios",
-        metavar="FILE|DIR",
-        type=FILE,
-        help="Run the scenarios in this file or folder instead of the suite's own. Such a run is "
+        "--scenarios FILE|DIR",
+        "Run the scenarios in this file or folder instead of the suite's own. Such a run is "
         "never conformant.",
     )
     timeout: float = option(
-        "--timeout",
-        type=SECONDS,
+        "--timeout SECONDS",
+        "Time limit of the client for each request. The command as a whole has 20 seconds more.",
         default=10,
-        help="Time limit of the client for each request. The command as a whole has 20 seconds "
-        "more.",
     )
     jobs: int = option(
-        "-n",
-        "--jobs",
+        "-n, --jobs N",
+        "Number of scenarios to run at the same time, each with a server and a process of its "
+        "own. The outcome and the order in the report are the same for every N.",
         type=Checked("N", number(int, 1, 64)),
         default=1,
-        help="Number of scenarios to run at the same time, each with a server and a process of its "
-        "own. The outcome and the order in the report are the same for every N.",
     )
     max_time: float | None = option(
-        "--max-time",
-        type=SECONDS_OF_A_RUN,
-        help="Time limit for the whole run. The scenarios that are left then do not run, and the "
+        "--max-time SECONDS",
+        "Time limit for the whole run. The scenarios that are left then do not run, and the "
         "run is incomplete. The same happens if the client hangs in 8 scenarios in a row.  "
         "[default: 3 seconds for each scenario and 10 minutes more, with the usual --timeout]",
+        type=SECONDS_OF_A_RUN,
     )
     secret_env: tuple[str, ...] = option(
-        "--secret-env",
-        metavar="NAME",
-        multiple=True,
-        help="A value to hide in every report, in this environment variable. Repeatable.",
+        "--secret-env NAME...",
+        "A value to hide in every report, in this environment variable. Repeatable.",
     )
 
 

@@ -7,11 +7,11 @@ report = started.finish()
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, StartedRun, begin
+from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, StartedRun, start
 from v2_conformance.judging.learning import json_rtol
 from v2_conformance.redaction import Mask
 from v2_conformance.report.evidence import AskedInput, AskedModel, Relations, SampleValue
@@ -53,7 +53,6 @@ def start_relations(
     patterns: Sequence[str] = (),
     recovery: Recovery | None = None,
     expectations: Expectations = NO_EXPECTATIONS,
-    outdated: Collection[str] = (),
     ready_within_s: float | None = None,
 ) -> StartedRun:
     """Learn the models and begin the record of a run, as `certifying.start` does.
@@ -71,15 +70,14 @@ def start_relations(
         rtol=tolerance.rtol,
         atol=tolerance.atol,
     )
-    return begin(
+    return start(
         target,
         Plan(planned, select(planned, patterns), selection=Selection(tuple(patterns))),
-        learned.server,
         directory,
+        server=learned.server,
         relations=relations,
         recovery=recovery,
         expectations=expectations,
-        outdated=outdated,
     )
 
 

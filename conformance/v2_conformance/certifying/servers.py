@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
@@ -126,54 +126,20 @@ def start(
     plan: Plan,
     directory: Path,
     *,
-    recovery: Recovery | None = None,
-    expectations: Expectations = NO_EXPECTATIONS,
-    outdated: Collection[str] = (),
-    ready_within_s: float | None = None,
-) -> StartedRun:
-    """Find the server and begin the record of a run in `directory`, replacing an older one.
-
-    `ready_within_s` is how long it may take to become ready (see `wait_until_ready`). Files of an
-    older run that `outdated` names are removed with its report. Cases that fail as `expectations`
-    say are marked as expected in the report; the verdict is the same without them.
-    Raises UsageError, UnreachableError and NothingRanError; no case was sent then, and an older
-    report is still there unless its folder is what is wrong.
-    """
-    return begin(
-        target,
-        plan,
-        find(target, plan, ready_within_s),
-        directory,
-        recovery=recovery,
-        expectations=expectations,
-        outdated=outdated,
-    )
-
-
-def find(target: Target, plan: Plan, ready_within_s: float | None) -> Server:
-    """Return the server that a run of `plan` is about. Raises as `start` does."""
-    if plan.own:
-        check_claims(target)
-    wait_until_ready(target, ready_within_s)
-    return discover(target, without_models=plan.own)
-
-
-def begin(
-    target: Target,
-    plan: Plan,
-    server: Server,
-    directory: Path,
-    *,
+    server: Server | None = None,
     relations: Relations | None = None,
     recovery: Recovery | None = None,
     expectations: Expectations = NO_EXPECTATIONS,
-    outdated: Collection[str] = (),
 ) -> StartedRun:
-    """Begin the record of a run on a `server` that was found. See `start`."""
+    """Begin the record of a run in `directory`, in place of an older one, after finding the server
+    if it is not given.
+
+    Cases that fail as `expectations` say are marked as expected in the report; the verdict is the
+    same without them. Raises UsageError, UnreachableError and NothingRanError; no case was sent
+    then, and an older report is still there unless its folder is what is wrong.
+    """
+    server = server or find(target, plan, None)
     limit_s = target.max_time_s or default_limit_s(len(plan.chosen), target.limits.exchange_s)
-    budget = Budget(limit_s)
-    engine = Engine(target, server, recovery=recovery, budget=budget)
-    noted = partial(expectations.noted, today=today())
     record = Record(
         directory,
         target,
@@ -182,11 +148,22 @@ def begin(
         own=plan.own,
         selection=plan.selection,
         relations=relations,
-        outdated=outdated,
-        noted=noted,
+        outdated=file_names(),
+        noted=partial(expectations.noted, today=today()),
         restart_command=recovery is not None and recovery.command is not None,
     )
+    engine = Engine(target, server, recovery=recovery, budget=Budget(limit_s))
     return StartedRun(engine, plan, record, limit_s)
+
+
+def find(target: Target, plan: Plan, ready_within_s: float | None) -> Server:
+    """Return the server that a run of `plan` is about, which may take `ready_within_s` seconds to
+    become ready (see `wait_until_ready`). Raises as `start` does.
+    """
+    if plan.own:
+        check_claims(target)
+    wait_until_ready(target, ready_within_s)
+    return discover(target, without_models=plan.own)
 
 
 def today() -> date:
@@ -226,7 +203,7 @@ def certify_into(
     with ExitStack() as stack:
         folder = directory or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(sole_run(folder))
-        started = start(tested, plan, folder, outdated=file_names())
+        started = start(tested, plan, folder)
         report = started.finish(workers=workers, on_case=on_case or (lambda event: None))
         if directory is not None:
             write_formats(directory, report)

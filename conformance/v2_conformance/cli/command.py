@@ -162,17 +162,25 @@ def takes(options: type[_Options]) -> Callable[[Callable[[_Options], int]], Call
     return decorated
 
 
-def option(*names: str, default: Any = None, **attributes: Any) -> Any:
-    """Return a member that is an option: `attributes` are those of click.option."""
-    if attributes.get("multiple"):
-        default = ()
-    elif attributes.get("is_flag"):
-        default = False
+def option(declared: str, words: str, *, default: Any = None, **attributes: Any) -> Any:
+    """Return a member that is an option, `declared` like "-n, --workers N", with its help.
+
+    Without a name for its value it is a flag; with "..." behind the name it is repeatable. Other
+    `attributes` are those of click.option.
+    """
+    *others, last = declared.split(", ")
+    name, _, value = last.partition(" ")
+    metavar = value.removesuffix("...")
+    if not value:
+        default, attributes["is_flag"] = False, True
+    elif value != metavar:
+        default, attributes["multiple"] = (), True
     else:
-        attributes["default"] = default
+        attributes = {"type": _TYPES.get(metavar), "default": default, **attributes}
+    attributes |= {"metavar": metavar or None, "help": words}
     return field(
         default=default,
-        metadata={"click": lambda member: click.option(*names, member, **attributes)},
+        metadata={"click": lambda member: click.option(*others, name, member, **attributes)},
     )
 
 
@@ -210,6 +218,7 @@ SECONDS = Checked("SECONDS", seconds)
 SECONDS_OF_A_RUN = Checked("SECONDS", seconds_of_a_run)
 SEED = Checked("N", number(int, 0, LARGEST_SEED))
 AT_LEAST_ONE = Checked("N", number(int, 1))
+_TYPES = {"FILE": FILE, "FILE|DIR": FILE, "DIR": FOLDER, "SECONDS": SECONDS, "N": AT_LEAST_ONE}
 
 
 def unknown(what: str, name: str, known: Iterable[str], otherwise: str = "") -> UsageError:

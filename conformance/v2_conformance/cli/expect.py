@@ -28,8 +28,7 @@ class ExpectOptions(GateOptions):
     )
     write: bool = option(
         "--write",
-        is_flag=True,
-        help="Write FILE from the report, or bring it up to date. If FILE is '-', print it.",
+        "Write FILE from the report, or bring it up to date. If FILE is '-', print it.",
     )
 
 

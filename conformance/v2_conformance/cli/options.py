@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from v2_conformance.cli.command import FILE, FOLDER, SECONDS, option
+from v2_conformance.cli.command import option
 
 if TYPE_CHECKING:
     from v2_conformance.runs.targets.target import Target
@@ -27,30 +27,27 @@ class AccessOptions:
     """Access to a server: credentials, certificates and its time limit."""
 
     bearer_env: str | None = option(
-        "--bearer-env",
-        metavar="NAME",
-        help="Send the token in this environment variable as `Authorization: Bearer …`. It is a "
+        "--bearer-env NAME",
+        "Send the token in this environment variable as `Authorization: Bearer …`. It is a "
         "secret, like all credentials.",
     )
     timeout: float | None = option(
-        "--timeout",
-        type=SECONDS,
-        help="Time limit for one exchange.  [default: 30]",
+        "--timeout SECONDS",
+        "Time limit for one exchange.  [default: 30]",
     )
     cacert: Path | None = option(
-        "--cacert",
-        metavar="FILE",
-        type=FILE,
-        help="Trust the certificate authorities in this PEM file.  [default: those of the system, "
+        "--cacert FILE",
+        "Trust the certificate authorities in this PEM file.  [default: those of the system, "
         "or of SSL_CERT_FILE]",
     )
     cert: Path | None = option(
-        "--cert",
-        metavar="FILE",
-        type=FILE,
-        help="Present this client certificate, in PEM, with its private key.",
+        "--cert FILE",
+        "Present this client certificate, in PEM, with its private key.",
     )
-    insecure: bool = option("--insecure", is_flag=True, help="Do not verify TLS certificates.")
+    insecure: bool = option(
+        "--insecure",
+        "Do not verify TLS certificates.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,29 +55,24 @@ class SendingOptions(AccessOptions):
     """Sending to a server that may have to be started, or restarted after it died."""
 
     headers: tuple[str, ...] = option(
-        "--header",
-        metavar="'NAME: VALUE'",
-        multiple=True,
-        help="Send this header field with every request, such as 'Authorization: Bearer TOKEN'. "
+        "--header 'NAME: VALUE'...",
+        "Send this header field with every request, such as 'Authorization: Bearer TOKEN'. "
         "Its value is a secret, which no report shows. Repeatable.",
     )
     start_command: str | None = option(
-        "--start",
-        metavar="COMMAND",
-        help="Start the server with this shell command, wait until it is ready (--wait-ready, here "
+        "--start COMMAND",
+        "Start the server with this shell command, wait until it is ready (--wait-ready, here "
         "60 by default), and end it at the end. What it prints is in server.log beside the report.",
     )
     wait_ready: float | None = option(
-        "--wait-ready",
-        type=SECONDS,
-        help="Time limit for the server to become ready (GET /v2/health/ready) before the first "
+        "--wait-ready SECONDS",
+        "Time limit for the server to become ready (GET /v2/health/ready) before the first "
         "case, and again after a case has killed it. A restart command that takes longer is ended."
         "  [default: 30 for a server that can be reached, 120 for --restart-command, else 0]",
     )
     restart_command: str | None = option(
-        "--restart-command",
-        metavar="COMMAND",
-        help="Run this shell command to restart the server after a case has killed it.",
+        "--restart-command COMMAND",
+        "Run this shell command to restart the server after a case has killed it.",
     )
 
 
@@ -114,13 +106,16 @@ class GateOptions:
     """The gate of CI."""
 
     require: Literal["conformant", "robust"] = option(
-        "--require",
+        "--require [conformant|robust]",
+        "Exit with 0 only if the verdict is this one. If only part of the suite ran: if no "
+        "case failed that would block it. With --expect: if all such failures are known.",
         type=click.Choice(("conformant", "robust")),
         default="conformant",
-        help="Exit with 0 only if the verdict is this one. If only part of the suite ran: if no "
-        "case failed that would block it. With --expect: if all such failures are known.",
     )
-    strict: bool = option("--strict", is_flag=True, help="Require robust and no warnings.")
+    strict: bool = option(
+        "--strict",
+        "Require robust and no warnings.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,16 +123,12 @@ class ReportOptions(GateOptions):
     """Handling of a run's report, for servers and clients alike."""
 
     report_dir: Path = option(
-        "--report-dir",
-        metavar="DIR",
-        type=FOLDER,
+        "--report-dir DIR",
+        "Write report.json, report.html and the other report files to this folder.",
         default=Path("reports"),
-        help="Write report.json, report.html and the other report files to this folder.",
     )
     expectation_file: Path | None = option(
-        "--expect",
-        metavar="FILE",
-        type=FILE,
-        help="Compare the results with the known failures in this file (`v2-conformance expect` "
+        "--expect FILE",
+        "Compare the results with the known failures in this file (`v2-conformance expect` "
         "writes it) and exit with 1 only if they differ.",
     )

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from v2_conformance.cli.command import AT_LEAST_ONE, FILE, argument, command, option, takes
+from v2_conformance.cli.command import FILE, argument, command, option, takes
 from v2_conformance.cli.options import REPORT_HELP, SendingOptions, server_under_test, target_of
 from v2_conformance.errors import NothingRanError
 
@@ -22,25 +22,19 @@ class ReplayOptions(SendingOptions):
         default=None, help="Base URL of the server.  [default: that in the report]"
     )
     patterns: tuple[str, ...] = option(
-        "--case",
-        metavar="PATTERN",
-        multiple=True,
-        help="Send only the failed cases of this requirement, such as H6, or those whose id "
+        "--case PATTERN...",
+        "Send only the failed cases of this requirement, such as H6, or those whose id "
         "matches this pattern, such as 'H6/*'. Repeatable.",
     )
     target_file: Path | None = option(
-        "--target",
-        metavar="FILE",
-        type=FILE,
-        help="Read the URL, credentials and model names from this target file; the report has the "
+        "--target FILE",
+        "Read the URL, credentials and model names from this target file; the report has the "
         "claims.",
     )
     workers: int = option(
-        "-n",
-        "--workers",
-        type=AT_LEAST_ONE,
+        "-n, --workers N",
+        "Number of cases to run at the same time.",
         default=1,
-        help="Number of cases to run at the same time.",
     )
 
 

@@ -10,7 +10,6 @@ from urllib.parse import unquote
 
 from v2_conformance.cli import exit_codes
 from v2_conformance.cli.command import (
-    FILE,
     PROGRAM,
     CommandGroup,
     argument,
@@ -33,17 +32,13 @@ class InitOptions(AccessOptions):
 
     url: str = argument(help="Base URL of the server, such as http://localhost:8000.")
     models: tuple[str, ...] = option(
-        "--model",
-        metavar="NAME",
-        multiple=True,
-        help="Also try this model, for a server that does not list its models. Repeatable.",
+        "--model NAME...",
+        "Also try this model, for a server that does not list its models. Repeatable.",
     )
     output: Path = option(
-        "--output",
-        metavar="FILE",
-        type=FILE,
+        "--output FILE",
+        "Write the target file here. A file that is already there is not replaced.",
         default=Path("target.yaml"),
-        help="Write the target file here. A file that is already there is not replaced.",
     )
 
 

@@ -24,16 +24,16 @@ from v2_conformance.certifying.progress import in_words
 from v2_conformance.certifying.servers import (
     NO_EXPECTATIONS,
     StartedRun,
-    begin,
     plan_of,
     seeded,
+    start,
     today,
 )
 from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.github import publish
 from v2_conformance.formats.junit import suite_properties
-from v2_conformance.formats.registry import file_names, write_formats
+from v2_conformance.formats.registry import write_formats
 from v2_conformance.formats.text.terminal import problem_lines, summary_lines
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.survival import passed_again
@@ -155,14 +155,8 @@ class SessionHooks:
             )
             check_claims(target)
             wait_until_ready(target, given("--v2-wait-ready"))
-            self._started = begin(
-                target,
-                plan,
-                discover(target),
-                folder,
-                expectations=self._expected,
-                outdated=file_names(),
-            )
+            server = discover(target)
+            self._started = start(target, plan, folder, server=server, expectations=self._expected)
             self._watch = plan.watch(self._started.engine.server)
         except ConformanceError as error:
             raise pytest.UsageError(f"v2-conformance: {error}") from None

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.certifying.relations import Asked
-from v2_conformance.cli.run.contradictions import check_options
-from v2_conformance.cli.run.options import RunOptions
+from v2_conformance.cli.run.options import RunOptions, check_options
 from v2_conformance.errors import ConformanceError, UsageError
 from v2_conformance.protocol.datatypes import (
     DATATYPES,

@@ -9,16 +9,15 @@ from dataclasses import replace
 
 from v2_conformance.certifying.progress import Reporter, served, warnings_about_secrets
 from v2_conformance.certifying.relations import Asked, start_relations
-from v2_conformance.certifying.servers import Plan, StartedRun, begin, find, plan_of, seeded
+from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, seeded, start
 from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.options import server_under_test, target_of
 from v2_conformance.cli.reporting import Reporting
 from v2_conformance.cli.run import any_model
-from v2_conformance.cli.run.contradictions import check_options
-from v2_conformance.cli.run.options import RunOptions
+from v2_conformance.cli.run.options import RunOptions, check_options
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import NothingRanError
-from v2_conformance.formats.registry import JUNIT, file_names, write_formats
+from v2_conformance.formats.registry import JUNIT, write_formats
 from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.report.document import Report
 from v2_conformance.report.folder_lock import sole_run
@@ -93,14 +92,13 @@ def _start(
             return _start_relations(options, limited, asked, recovery, reporting)
         except NothingRanError as error:
             print(target.mask.text(defused(str(error))), file=sys.stderr)
-    return begin(
+    return start(
         target,
         plan,
-        server,
         options.report_dir,
+        server=server,
         recovery=recovery,
         expectations=reporting.expected,
-        outdated=file_names(),
     )
 
 
@@ -114,7 +112,6 @@ def _start_relations(
         patterns=options.patterns,
         recovery=recovery,
         expectations=reporting.expected,
-        outdated=file_names(),
         ready_within_s=options.wait_ready,
     )
 
