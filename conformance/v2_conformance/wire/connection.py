@@ -13,7 +13,6 @@ import ssl
 import struct
 import time
 from dataclasses import dataclass
-from functools import cached_property
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.outcomes import Purpose
@@ -36,8 +35,6 @@ _MOMENT_S = 1.0
 # Servers may send it unasked when they close an idle connection (RFC 9110, section 15.5.9).
 _IDLE_TOO_LONG = re.compile(rb"HTTP/1\.[01] 408 ")
 _NO_LINGER = struct.pack("ii", 1, 0)
-
-
 _BLOCKED = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
 
@@ -69,11 +66,11 @@ class Http1Connection:
     @property
     def open(self) -> bool:
         """See transport.Connection."""
-        return self._socket is not None and not self._peer_closed()
+        return self._socket is not None and self._waiting() != b""
 
     def pending(self) -> bool:
         """See transport.Connection."""
-        return self._socket is not None and self._peek() > 0
+        return self._socket is not None and bool(self._waiting())
 
     def connect(self) -> None:
         """See transport.Connection."""
@@ -83,11 +80,12 @@ class Http1Connection:
     def close(self) -> None:
         """See transport.Connection."""
         if self._socket is not None:
-            plain = not isinstance(self._socket, TlsSocket)  # TLS cannot peek
-            if self._kept_at is not None and plain:
-                self._stray = self._count_stray()
-                if self._peer_closed():
+            if self._kept_at is not None and not isinstance(self._socket, TlsSocket):
+                waiting = self._waiting()
+                if waiting == b"":
                     self._closed_before_s = time.perf_counter() - self._kept_at
+                elif waiting and not _IDLE_TOO_LONG.match(waiting):
+                    self._stray = len(waiting)
             self._socket.close()
             self._socket = self._kept_at = None
 
@@ -111,8 +109,6 @@ class Http1Connection:
         current = _SocketExchange(sock, self._limits, deadline, data, request.answers)
         ending, detail = current.run(request)
         ended = time.perf_counter()
-        if ending is Ending.LEFT:
-            current.forget()
         reader, first = current.reader, current.first_byte
         whole = ending is Ending.COMPLETE and current.sent == request.size
         # After its half-close a client can send no other request, and after it asked the server to
@@ -159,33 +155,21 @@ class Http1Connection:
             self._used = False
         return self._socket
 
-    def _peek(self) -> int:
-        """Return the number of waiting bytes: -1 none, 0 closed. TLS cannot peek: any record counts
-        as closed.
+    def _waiting(self) -> bytes | None:
+        """Return what has come unasked, None for nothing, b"" once the server has closed.
+
+        TLS cannot peek: any record counts as closed.
         """
         if self._socket is None:
-            return -1
+            return None
         if isinstance(self._socket, TlsSocket):
-            return 0 if ready(self._socket, write=False, timeout=0)[0] else -1
+            return b"" if ready(self._socket, write=False, timeout=0)[0] else None
         try:
-            return len(self._socket.recv(1, socket.MSG_PEEK))
+            return self._socket.recv(_RECEIVE, socket.MSG_PEEK)
         except BlockingIOError:
-            return -1
+            return None
         except OSError:
-            return 0
-
-    def _count_stray(self) -> int:
-        """Return the number of unsolicited bytes on the plain connection so far."""
-        if self._socket is None:
-            return 0
-        try:
-            data = self._socket.recv(_RECEIVE, socket.MSG_PEEK)
-        except OSError:
-            return 0
-        return 0 if _IDLE_TOO_LONG.match(data) else len(data)
-
-    def _peer_closed(self) -> bool:
-        return self._peek() == 0
+            return b""
 
 
 def _refused(request: Request, error: OSError | UnicodeError) -> Exchange:
@@ -208,9 +192,8 @@ class _SocketExchange:
         answers: int,
     ) -> None:
         self._sock = sock
-        self._answers = answers
-        self._bodiless = asks_for_no_body(request)
         self._limits = limits
+        self.reader = ResponseReader(limits, answers, bodiless=asks_for_no_body(request))
         self._deadline = deadline
         self._limit = limits.response_to(len(request))
         self.sent = 0
@@ -219,26 +202,10 @@ class _SocketExchange:
 
     @property
     def hint(self) -> str | None:
-        """What TLS says of a connection that failed, or what the server speaks instead of HTTP/1.1,
-        and what helps.
-        """
+        """What helps if TLS failed, or if the server speaks something else than HTTP/1.1."""
         if self._failed is not None:
             return hint_of(self._failed)
         return hint_in(bytes(self.reader.raw[:9]))
-
-    @cached_property
-    def reader(self) -> ResponseReader:
-        """The reader of the response. It is made after the request is sent, while the
-        server works.
-        """
-        return ResponseReader(self._limits, self._answers, bodiless=self._bodiless)
-
-    def forget(self) -> None:
-        """Keep nothing that arrived: a client that leaves reads nothing, and it is a matter of
-        chance what arrives while it still sends.
-        """
-        self.__dict__.pop("reader", None)
-        self.first_byte = None
 
     def run(self, request: Request) -> tuple[Ending, str]:
         """Write the request and read the response; return how it ended, and more about
@@ -259,7 +226,8 @@ class _SocketExchange:
         except OSError as error:
             self._failed = error
             detail = reason_of(error)  # a server may answer, close, and leave the rest unread
-        if parting in _READS_NOTHING:
+        if parting in _READS_NOTHING:  # what came while it was still sending came by chance
+            self.reader, self.first_byte = ResponseReader(self._limits), None
             return Ending.LEFT, detail
         if parting is Parting.HALF_CLOSES:
             with contextlib.suppress(OSError):

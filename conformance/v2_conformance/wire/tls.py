@@ -116,7 +116,3 @@ class TlsSocket(socket.socket):
     def pending(self) -> bool:
         """True if something has arrived already that `recv` did not return yet."""
         return bool(self._tls.pending() or self._incoming.pending)
-
-    def selected_alpn_protocol(self) -> str | None:
-        """Return the protocol that both ends agreed on."""
-        return self._tls.selected_alpn_protocol()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,29 +38,18 @@ def encode_document(
     indent = given.get("indent")
     if spelled and not {"change", "indent"}.isdisjoint(given):
         raise CaseFileError("`json`: no change or indent with a variation that writes the JSON")
+    body = _compact(request, inputs, outputs)
     if "change" in given:
-        body = change_json(_document(request, inputs, outputs), given["change"], indent=indent)
+        body = change_json(json.loads(body), given["change"], indent=indent)
     elif spelled:
-        body = write_spelled(_document(request, inputs, outputs), spelled, model)
+        body = write_spelled(json.loads(body), spelled, model)
     elif indent is not None:
-        body = dump_json(_document(request, inputs, outputs), indent)
-    else:
-        body = _compact(request, inputs, outputs)
+        body = dump_json(json.loads(body), indent)
     before, after = (str(given.get(name, "")).encode() for name in ("before", "after"))
     body = before + body + after
     if "fill_to" in given:
         body = body[:-1] + b" " * (-(len(body) + rest) % given["fill_to"]) + body[-1:]
     return body
-
-
-def _document(
-    request: Mapping[str, Any], inputs: Sequence[EncodedInput], outputs: Sequence[str]
-) -> dict[str, Any]:
-    document = {name: request[name] for name in _FIRST if name in request}
-    document["inputs"] = [item.entry for item in inputs]
-    if "outputs" in request:
-        document["outputs"] = _outputs(request["outputs"], outputs)
-    return document
 
 
 def _compact(
@@ -75,7 +65,7 @@ def _compact(
         if position:
             pieces.append(b",")
         head = dump_json(item.head)
-        pieces += [head] if item.data is None else [head[:-1], b',"data":', item.data.text, b"}"]
+        pieces += [head] if item.data is None else [head[:-1], b',"data":', item.data, b"}"]
     pieces.append(b"]")
     if "outputs" in request:
         pieces.append(b',"outputs":' + dump_json(_outputs(request["outputs"], outputs)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -12,21 +14,22 @@ from v2_conformance.protocol.datatypes import (
     DATATYPES,
     Buffer,
     ElementError,
+    Shape,
     blob_size,
     check_blob,
     decode_bytes,
     element_count,
     encode_bytes,
     from_json,
+    to_json,
 )
-from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.message import Tensor, dump_json
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.values.draws import Draw
 from v2_conformance.suite.values.patterns import value_pattern
 from v2_conformance.suite.values.samples import repeated
 from v2_conformance.wire.encode import from_hex
-from v2_conformance.wire.encode.json_data import JsonData, json_data
 
 IN_JSON = frozenset({"json", "nested", "both"})
 """The forms of inputs whose `data` the JSON has."""
@@ -36,6 +39,7 @@ SAMPLE = "sample"
 """In place of a value pattern: what the model's samples have for the input."""
 # More than any case needs. Beyond it a typo in a shape would only exhaust the memory.
 _MOST_ELEMENTS = 1 << 28
+_SHORT = 4096  # bytes of a blob
 
 
 class EncodedInput(msgspec.Struct, frozen=True):  # made faster than a frozen dataclass
@@ -43,8 +47,8 @@ class EncodedInput(msgspec.Struct, frozen=True):  # made faster than a frozen da
 
     `head` is its JSON without `data`, `tensor` its true value, `index` its place among the
     model's inputs, and `blob` what is sent for it in binary form, None in any other. `filled` says
-    that a pattern fills the shape, so that the value is known to fit it. `data` is the last member
-    of its JSON, None if it has none.
+    that a pattern fills the shape, so that the value is known to fit it. `data` is the text of the
+    last member of its JSON, None if it has none.
     """
 
     head: Mapping[str, Any]
@@ -52,12 +56,12 @@ class EncodedInput(msgspec.Struct, frozen=True):  # made faster than a frozen da
     index: int
     blob: Buffer | None
     filled: bool
-    data: JsonData | None = None
+    data: bytes | None = None
 
     @property
     def entry(self) -> Mapping[str, Any]:
         """Its JSON."""
-        return self.head if self.data is None else {**self.head, "data": self.data.values}
+        return self.head if self.data is None else {**self.head, "data": json.loads(self.data)}
 
 
 def input_entries(request: Mapping[str, Any]) -> Sequence[Any]:
@@ -204,6 +208,31 @@ def _is_shape(shape: Sequence[Any]) -> bool:
         if type(dimension) is not int or dimension < 0:
             return False
     return True
+
+
+def json_data(
+    datatype: str, shape: Shape, blob: Buffer, *, nested: bool = False, shared: bool = False
+) -> bytes:
+    """Return the data of a tensor as compact JSON, nested by `shape` if requested. Raises
+    ElementError for what JSON cannot express.
+
+    Hundreds of cases send the same few short tensors, and those about an arbitrary model its long
+    sample. So short data is cached, and the last few that are `shared`.
+    """
+    shape = shape if nested else ()  # so that tensors of other shapes share it
+    write = _short_data if len(blob) <= _SHORT else _shared_data if shared else _data
+    return write(datatype, shape, bytes(blob), nested=nested)
+
+
+def _data(datatype: str, shape: Shape, blob: bytes, *, nested: bool) -> bytes:
+    values = to_json(datatype, shape, blob, nested=nested)
+    # msgspec is faster, but no two JSON libraries agree on floats.
+    write = dump_json if DATATYPES[datatype].kind == "float" else msgspec.json.encode
+    return write(values)
+
+
+_short_data = lru_cache(maxsize=256)(_data)
+_shared_data = lru_cache(maxsize=4)(_data)
 
 
 def declared_size(given: Mapping[str, Any], true: int) -> Any:
