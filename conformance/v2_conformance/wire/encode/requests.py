@@ -30,7 +30,7 @@ from v2_conformance.wire.encode.inputs import (
     encode_inputs,
 )
 from v2_conformance.wire.encode.message_fields import message_fields
-from v2_conformance.wire.spelling.http import HttpSpelling, Place, pipelined
+from v2_conformance.wire.spelling.http import HttpSpelling, pipelined
 from v2_conformance.wire.transport import Head, Request, write_head
 
 LIVE = "/v2/health/live"
@@ -39,7 +39,6 @@ LIVE = "/v2/health/live"
 _ANY_CODING = acceptable(None)
 _CODINGS = (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding"))
 _IN_JSON = ("FP32", "FP64")  # the floats that have a JSON form everywhere
-_AS_USUAL = HttpSpelling((), Place("", "", None))
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -148,10 +147,8 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
     if "version" in request:
         model_path = f"/v2/models/{binding.model}/versions/{request['version']}"
     path = request.get("path", f"{model_path}/infer")
-    spelling = _AS_USUAL
-    if given:
-        origin = f"{address.scheme}://{address.host}"
-        spelling = HttpSpelling(given, Place(origin, binding.model, binding.version))
+    origin = f"{address.scheme}://{address.host}"
+    spelling = HttpSpelling(given, origin, binding.model, binding.version)
     method = request.get("method", "POST")
     head = spelling.head(Head(method, address.prefix + path, (*address.fields, *fields)))
     written = spelling.write_head(head)
@@ -183,7 +180,7 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
         request_id=request.get("id"),
         codings=acceptable(request.get("accept_encoding")),
         following=following,
-        to_old_client=spelling.is_http_1_0,
+        to_old_client=not spelling.minor_version,
         declined_by=_declined_by(case, given),
         foreign_ids=case.foreign_ids,
     )

@@ -7,7 +7,6 @@ know. The others decide how head and chunks become bytes, and in which writes th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import cycle, pairwise
 from typing import Any
 
@@ -16,7 +15,7 @@ from msgspec.structs import replace
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.variations import Variation
-from v2_conformance.wire.transport import Head, Request, write_head
+from v2_conformance.wire.transport import Head, Request
 
 _CONTENT_TYPE = "Content-Type"
 # Seconds to wait for 100 (RFC 9110, section 10.1.1, gives no number), between the two writes of a
@@ -27,46 +26,25 @@ _END_PAUSE_S = 0.1
 _LINE_PAUSE_S = 0.005
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a request goes, in the parts that a target can be written with.
+class HttpSpelling:
+    """Spelling of a request's HTTP in the variations of a case; without any, the usual one.
 
-    `model` is the model's name as the target's path has it, `version` the only one that the server
-    lists of it, None if it does not.
+    A target can be written with the `origin`, with the `model` as the target's path has its name,
+    and with the only `version` that the server lists of it, None if it does not.
     """
 
-    origin: str
-    model: str
-    version: str | None
-
-
-class HttpSpelling:
-    """Spelling of a request's HTTP in the variations of a case; without any, the usual one."""
-
-    def __init__(self, given: Sequence[Variation], place: Place) -> None:
-        self._usual = not given
-        self._of = {item.operation: item.parameters for item in given if item.operation != "fields"}
-        self._added = [
-            field
-            for item in given
-            if item.operation == "fields"
-            for field in _added(item.parameters)
-        ]
-        self._without = {
-            name.lower()
-            for item in given
-            if item.operation == "fields"
-            for name in item.parameters.get("without", ())
-        }
-        self._place = place
+    def __init__(
+        self, given: Sequence[Variation], origin: str, model: str, version: str | None
+    ) -> None:
+        self._of = {item.operation: item.parameters for item in given}
+        of_fields = [item.parameters for item in given if item.operation == "fields"]
+        self._added = [field for how in of_fields for field in _added(how)]
+        self._without = {name.lower() for how in of_fields for name in how.get("without", ())}
+        self._origin, self._model, self._version = origin, model, version
 
     @property
-    def is_http_1_0(self) -> bool:
-        """True if the request is of HTTP/1.0."""
-        return self._minor == 0
-
-    @property
-    def _minor(self) -> int:
+    def minor_version(self) -> int:
+        """The number behind "HTTP/1."."""
         return int(self._of.get("http_version", {}).get("minor", 1))
 
     @property
@@ -76,8 +54,6 @@ class HttpSpelling:
 
     def head(self, head: Head) -> Head:
         """Return the head with another target, and with changed and added fields."""
-        if self._usual:
-            return head
         fields = [
             self._field(name, value)
             for name, value in head.fields
@@ -104,27 +80,22 @@ class HttpSpelling:
         return name, value
 
     def _target(self, target: str) -> str:
-        place = self._place
-        before, models, after = target.rpartition(f"/v2/models/{place.model}/")
-        model = place.model
-        if "percent" in self._of and models:
+        model = self._model
+        before, models, after = target.rpartition(f"/v2/models/{model}/")
+        if "percent" in self._of and "%" not in model:  # else it is already written this way
             model = "".join(f"%{byte:02{self._of['percent']['digits']}}" for byte in model.encode())
-            if "%" in place.model:
-                model = place.model  # the target's own name is already written this way
         if "version_path" in self._of and models and not after.startswith("versions/"):
-            if place.version is None:
+            if self._version is None:
                 raise CaseFileError("the version of the model is not known")
-            model += f"/versions/{place.version}"
+            model += f"/versions/{self._version}"
         if models:
             target = f"{before}/v2/models/{model}/{after}"
-        return place.origin + target if "absolute_form" in self._of else target
+        return self._origin + target if "absolute_form" in self._of else target
 
     def write_head(self, head: Head) -> bytes:
         """Return the bytes of a head that `head` has changed."""
-        if self._usual:
-            return write_head(head)
         names = NAMES[self._of.get("field_names", {}).get("as", "given")]
-        lines = [f"{head.method} {head.target} HTTP/1.{self._minor}"]
+        lines = [f"{head.method} {head.target} HTTP/1.{self.minor_version}"]
         lines += [f"{names(name)}:{self._spaced(name, value)}" for name, value in head.fields]
         start = "\r\n" if "empty_line" in self._of else ""
         return (start + "\r\n".join([*lines, "", ""])).encode()
@@ -144,10 +115,8 @@ class HttpSpelling:
         return chunked(body, size, extension, trailers, last=f"{zeros}0")
 
     def deliver(self, request: Request, head: int, following: Request | None) -> Request:
-        """Return the request in the writes that the variations ask for; `head` is its head's
-        length.
-
-        `following` is the request that leaves with it, if it is pipelined.
+        """Return the request, whose head has the length `head`, in the writes that the variations
+        ask for; with the one that is `following`, if it is pipelined.
         """
         if following is not None:
             return pipelined(request, following)
@@ -161,10 +130,9 @@ class HttpSpelling:
         if written == "lines_cut":
             pieces = [piece for chunk in request.http1[1:] for piece in _lines_cut(bytes(chunk))]
             return replace(request, http1=(wire[:head], *pieces), pause_s=_LINE_PAUSE_S)
-        for operation, pause in (("expect", _CONTINUE_S), ("pause", None)):
-            if operation in self._of:
-                seconds = pause or self._of[operation]["seconds"]
-                return replace(request, http1=(wire[:head], wire[head:]), pause_s=seconds)
+        if "expect" in self._of or "pause" in self._of:
+            seconds = _CONTINUE_S if "expect" in self._of else self._of["pause"]["seconds"]
+            return replace(request, http1=(wire[:head], wire[head:]), pause_s=seconds)
         if "split_head" in self._of:
             before_end = self._of["split_head"].get("before_end")
             at = head // 2 if before_end is None else head - before_end
