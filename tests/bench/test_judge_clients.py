@@ -549,8 +549,8 @@ def test_an_error_has_to_say_what_the_scenario_asks_for(tmp_path: Path) -> None:
 )
 def test_observed_rules_notice_their_defects(what: str, sent: bytes, two: ClientCase) -> None:
     seen = {one.what: one for one in observe_client(two, [request(), sent])}
-    assert seen[what].wrong == 1  # type: ignore[index]
-    assert seen[what].first is not None  # type: ignore[index]
+    assert seen[what].wrong == 1
+    assert seen[what].first is not None
     kept = {one.what: one for one in observe_client(two, [request()])}
     assert len(kept) == 5
     assert not any(one.wrong for one in kept.values())

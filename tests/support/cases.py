@@ -15,7 +15,6 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.observations import Observed
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
@@ -64,7 +63,7 @@ def make_get(path: str, expect: Mapping[str, Any] | None = None) -> GetCase:
     )
 
 
-def make_observed(what: Observed = "error_bodies") -> ObservedCase:
+def make_observed(what: str = "error_bodies") -> ObservedCase:
     """A case that every exchange decides."""
     return ObservedCase(
         id="R2/observed",

@@ -28,7 +28,6 @@ from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import excerpt
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.kinds import BlobPastBody, InvalidTensor, LeftoverBytes
-from v2_conformance.suite.observations import Observed
 from v2_conformance.wire.messages import read_chunks, read_head
 
 _REQUEST_LINE = re.compile(rb"%s [!-~]+ HTTP/1\.[01]" % TOKEN.encode())
@@ -56,7 +55,7 @@ def observe_client(case: ClientCase, received: Iterable[Buffer]) -> tuple[Observ
         return ()
     looks = [_Look(bytes(data)) for data in received if data]
     results = []
-    for what, check in _CHECKS.items():
+    for what, check in CHECKS.items():
         wrong: list[Cause] = []
         judged = 0
         for look in looks:
@@ -172,7 +171,7 @@ def _blobs(request: ClientRequest) -> None:
             raise
 
 
-_CHECKS: Mapping[Observed, Callable[[_Look], bool]] = {
+CHECKS: Mapping[str, Callable[[_Look], bool]] = {
     "request_blobs": _inference(_blobs),
     "request_hosts": _host,
     "request_json": _inference(read_document),

@@ -21,7 +21,9 @@ from functools import partial
 from pathlib import Path
 
 from v2_conformance.conversations.result import CaseFinished
+from v2_conformance.errors import CaseFileError
 from v2_conformance.formats.registry import file_names, write_formats
+from v2_conformance.judging.observed.cases import OBSERVED
 from v2_conformance.protocol.names import LARGEST_SEED
 from v2_conformance.report.document import Report
 from v2_conformance.report.evidence import Relations
@@ -37,8 +39,9 @@ from v2_conformance.runs.scheduling.running import ExtensionWatch, run
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims, checked_target
+from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.case_files import load_cases
-from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.choosing import select
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.wire.exchange import Exchange
@@ -74,6 +77,10 @@ def plan_of(
     """
     own = case_files is None
     cases = suite_cases(large=large) if case_files is None else load_cases(case_files)
+    for case in cases:
+        if isinstance(case, ObservedCase) and case.observed not in OBSERVED:
+            hint = did_you_mean(case.observed, OBSERVED, "judging/observed has the rules")
+            raise CaseFileError(f"{case.id}: there is no rule {case.observed!a:.60}: {hint}")
     return Plan(cases, select(cases, patterns), own, Selection(tuple(patterns), large))
 
 

@@ -276,7 +276,7 @@ def case_of(
         "large": entry.get("large", False),
     }
     if "observed" in entry:
-        return ObservedCase(**common, observed=entry["observed"])
+        return ObservedCase(**common, observed=str(entry["observed"]))
     if model is None:
         return GetCase(**common, path=entry["get"])
     canary = entry.get("canary")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from v2_conformance.conversations.result import Result
+from v2_conformance.judging.observed.exchanges import OF_EXCHANGES
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.suite.cases import Case, ObservedCase, RequestCase
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.observations import OF_VERDICTS
 from v2_conformance.suite.variations import variations
 
 # Many a server with a fault would take 16 GiB for the first case of this entry.
@@ -63,7 +63,7 @@ class FaultTrial:
 def _observed_entries() -> frozenset[str]:
     """Those that nothing else shows: a case that a server dies of fails beside what observes it."""
     observed = [case for case in suite_cases() if isinstance(case, ObservedCase)]
-    return frozenset(c.template for c in observed if c.observed not in OF_VERDICTS)
+    return frozenset(c.template for c in observed if c.observed in OF_EXCHANGES)
 
 
 def read_exactly(results: Iterable[Result]) -> tuple[str, ...]:

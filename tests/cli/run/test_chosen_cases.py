@@ -68,6 +68,16 @@ def test_an_axis_without_values_is_refused(tmp_path: Path) -> None:
             load_cases(tmp_path)
 
 
+def test_an_unknown_rule_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "own.yaml"
+    entry = "{id: R2/observed, why: It is for a test of an unknown rule., observed: error_body}"
+    path.write_text(f"family: R\ncases: [{entry}]\n")
+    assert main(["run", "--cases", str(path), "--report-dir", str(tmp_path)]) == 2
+    assert "R2/observed: there is no rule 'error_body': did you mean error_bodies or" in (
+        capsys.readouterr().err
+    )
+
+
 def test_a_run_that_is_out_of_time_counts_the_cases_that_were_chosen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,7 +22,6 @@ from v2_conformance.suite.cases import ObservedCase, SentCase
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import Count, excerpt, printable
 from v2_conformance.suite.causes.causes import Cause, NotKept
-from v2_conformance.suite.observations import OF_ABILITIES, Observed
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
@@ -41,6 +40,8 @@ OF_THE_PATH = frozenset(
 request: their bodies are not the inference server's (docs/disputes.md)."""
 
 _OF_THE_DECODER = frozenset({400, 415})
+_ABILITIES = frozenset({"chunked_requests", "zero_elements"})
+"""What a server need not do at all, but must do everywhere if it does it anywhere."""
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -50,7 +51,7 @@ class Observation(msgspec.Struct, frozen=True):
     `rare` says that no client of the documents sends such requests.
     """
 
-    what: Observed
+    what: str
     case: str
     judged: Count
     wrong: Count
@@ -60,8 +61,8 @@ class Observation(msgspec.Struct, frozen=True):
 
 def observe(case: SentCase, exchanges: Iterable[Exchange]) -> tuple[Observation, ...]:
     """Return what the recorded exchanges of a case show about every observed rule."""
-    judged: Counter[Observed] = Counter()
-    wrong: dict[Observed, list[Cause]] = {}
+    judged: Counter[str] = Counter()
+    wrong: dict[str, list[Cause]] = {}
     for look in (Look(case, exchange) for exchange in exchanges):
         for rule, check in _CHECKS.items():
             old_client = look.request.version == "1.0"
@@ -99,7 +100,7 @@ class Observations:
             known.pop(case, None)
         self.add(seen)
 
-    def are_wrong(self, what: Observed) -> bool:
+    def are_wrong(self, what: str) -> bool:
         """Return True if some exchange was seen to break the rule."""
         return any(one.wrong for one in self._seen.get(what, {}).values())
 
@@ -112,7 +113,7 @@ class Observations:
             (one for one in found if one.first is not None), key=lambda one: (one.rare, one.case)
         )
         count = sum(one.wrong for one in wrong)
-        if not judged or (case.observed in OF_ABILITIES and count == judged):
+        if not judged or (case.observed in _ABILITIES and count == judged):
             answers = sum(one.judged for one in self._seen.get("status_lines", {}).values())
             outcome = Outcome.UNSUPPORTED if answers else Outcome.INCONCLUSIVE
             return Verdict(outcome, kinds.NothingObserved(answers))
@@ -138,6 +139,7 @@ def _error_status(look: Look) -> bool:
 
 
 def _error_bodies(look: Look) -> bool:
+    """Check errors of the inference server, not those that a proxy or the HTTP layer finds."""
     response = look.error or look.unlabeled_error
     if response is None or look.purpose.canary or response.status in OF_THE_PATH:
         return False
@@ -293,7 +295,7 @@ def _continues(look: Look) -> bool:
     return True
 
 
-_RULES: Mapping[Observed, tuple[kinds.HttpRule, ...]] = {
+_RULES: Mapping[str, tuple[kinds.HttpRule, ...]] = {
     "status_lines": ("status_line",),
     "line_ends": ("line_end",),
     "field_names": ("field_name", "space_before_colon"),
@@ -307,13 +309,13 @@ _RULES: Mapping[Observed, tuple[kinds.HttpRule, ...]] = {
     "interim_responses": ("interim_response",),
 }
 """Rules of HTTP whose breach is in the bytes of a response."""
-_BY_HTTP_1_0: Mapping[Observed, Observed] = {
+_BY_HTTP_1_0: Mapping[str, str] = {
     "transfer_codings": "transfer_codings_to_http_1_0",
     "interim_responses": "interim_responses_to_http_1_0",
 }
 """Rules that are stricter for clients of HTTP/1.0, which have cases of their own."""
 
-_CHECKS: Mapping[Observed, Check] = {
+_CHECKS: Mapping[str, Check] = {
     "error_status": _error_status,
     "nothing_after": _nothing_after,
     "announced_closes": _announced_closes,
@@ -329,3 +331,6 @@ _CHECKS: Mapping[Observed, Check] = {
     "data_or_size": _data_or_size,
     **{what: _keeps(rules) for what, rules in _RULES.items()},
 }
+"""Every rule that an exchange can show, under the name that a case gives as `observed`."""
+
+OF_EXCHANGES = frozenset({*_CHECKS, *_BY_HTTP_1_0.values()})
