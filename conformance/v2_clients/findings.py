@@ -100,13 +100,6 @@ class WrongParameter(CauseBase, frozen=True):
     expected: str | None  # JSON, None if the parameter is not there
     got: str | None
 
-class WrongField(CauseBase, frozen=True):
-    """expected {name} {expected}, got {got:none}"""
-    telling = True
-    name: str
-    expected: str
-    got: str | None
-
 class StaleField(CauseBase, frozen=True):
     """the header field {name} ('{value}') is left over from the previous request"""
     name: str

@@ -14,7 +14,6 @@ from v2_clients.bench.requests import model_asked, objects
 from v2_clients.findings import (
     StaleField,
     StaleMember,
-    WrongField,
     WrongOutputsAsked,
     WrongParameter,
     WrongTarget,
@@ -32,7 +31,7 @@ from v2_conformance.protocol.names import (
     HEADER_LENGTH,
 )
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.kinds import WrongForm, WrongId
+from v2_conformance.suite.causes.kinds import WrongField, WrongForm, WrongId
 from v2_conformance.wire.encode.deployment import model_path
 from v2_conformance.wire.messages import decimal
 

@@ -17,7 +17,6 @@ from v2_clients.bench.requests import ClientRequest, objects
 from v2_clients.findings import (
     NoHeaderLengthSent,
     UnreadableRequest,
-    WrongField,
     WrongHeaderLength,
     WrongInputs,
 )
@@ -47,6 +46,7 @@ from v2_conformance.suite.causes.kinds import (
     HeaderLengthUnexpected,
     LeftoverBytes,
     NoDataNoSize,
+    WrongField,
 )
 
 # Findings about where blobs are, not about what is in them.

@@ -425,6 +425,13 @@ class LeftoverBytes(CauseBase, frozen=True, omit_defaults=True):
 
 # What a case asks for by name
 
+class WrongField(CauseBase, frozen=True):
+    """expected {name} {expected}, got {got:none}"""
+    telling = True
+    name: str  # of any header field
+    expected: str  # its value, or a rule that the value breaks: "without leading zeros"
+    got: str | None
+
 class WrongContentType(CauseBase, frozen=True):
     """expected Content-Type {expected}, got {got:quoted}"""
     expected: str
