@@ -2,6 +2,7 @@
 
     python -m tools.release check v1.0.0    # exit code 1, and what is missing
     python -m tools.release notes v1.0.0    # the section of CHANGELOG.md
+    python -m tools.release requirements    # freezes what the new ones stand for
     python -m tools.release address SOMEONE/NAME
 
 In a checkout, whose root is the current folder. docs/releasing.md says when to use which.
@@ -15,12 +16,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from v2_conformance import public_address
+from v2_conformance.suite.requirements import catalogue
 from v2_conformance.version import __version__
 
 _PLACEHOLDER = "/".join(("OWNER", "REPOSITORY"))
 _PLACEHOLDER_SITE = ".github.io/".join(_PLACEHOLDER.split("/"))
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 _SECTION = r"(?ms)^## \[{name}\][^\n]*\n(.*?)(?=^## |\Z)"
+_FROZEN = Path("tests", "snapshots", "requirements.yaml")
 _PLACES = (
     "*.md",
     ".github/**/*",
@@ -42,6 +45,11 @@ def problems(root: Path, tag: str) -> list[str]:
             if public_address.BASE_IMAGE_SEEN
             else ["public_address.py: nobody has pulled the digest of the base image yet"]
         ),
+        *(
+            f"{_FROZEN}: run `python -m tools.release requirements`, which adds {row}"
+            for row in requirement_rows()
+            if row not in frozen_requirements(root)
+        ),
     ]
 
 
@@ -52,6 +60,19 @@ def _of_the_version(root: Path, tag: str) -> Iterator[str]:
         yield f"CHANGELOG.md has no section [{tag.removeprefix('v')}]"
     if left := notes(root, "Unreleased"):
         yield f"CHANGELOG.md has {len(left.splitlines())} lines under [Unreleased]"
+
+
+def requirement_rows() -> list[str]:
+    """Return what each requirement stands for, which no release may change."""
+    return [
+        f"- {{id: {one.id}, words: 'since {one.since}: {one.level}, {one.basis}, {one.profile}'}}"
+        for one in catalogue().values()
+    ]
+
+
+def frozen_requirements(root: Path) -> list[str]:
+    """Return the rows of the requirements that were released."""
+    return (root / _FROZEN).read_text("utf-8").splitlines()
 
 
 def spelled_out(root: Path, text: str) -> list[str]:
@@ -92,6 +113,9 @@ def main(arguments: Sequence[str]) -> int:
             return bool(result)
         case ["notes", tag]:
             print(notes(root, tag.removeprefix("v")))
+            return 0
+        case ["requirements"]:
+            (root / _FROZEN).write_text("\n".join([*requirement_rows(), ""]), "utf-8")
             return 0
         case ["address", repository] if _NAME.fullmatch(repository):
             print(*write_address(root, repository), sep="\n")

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 FORMS = sorted((GITHUB / "ISSUE_TEMPLATE").glob("*.yml"))
-_COPIED = ("*.md", "docs/*.md", "ci/*", ".github/**/*")
+_COPIED = ("*.md", "docs/*.md", "ci/*", ".github/**/*", "tests/snapshots/requirements.yaml")
 
 pytestmark = pytest.mark.skipif(not WORKFLOWS, reason="not a checkout")
 
@@ -122,6 +122,18 @@ def test_a_release_needs_a_base_image_that_somebody_has_run(
 ) -> None:
     monkeypatch.setattr(public_address, "BASE_IMAGE_SEEN", False)
     assert "public_address.py: nobody has pulled" in "\n".join(release.problems(checkout, "v1"))
+
+
+def test_a_release_freezes_its_requirements(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen = checkout / "tests" / "snapshots" / "requirements.yaml"
+    before = frozen.read_text("utf-8")
+    frozen.write_text(before.partition("\n")[2], "utf-8")
+    assert "adds - {id: P1, words: 'since 1.0.0: " in "\n".join(release.problems(checkout, "v1"))
+    monkeypatch.chdir(checkout)
+    assert release.main(["requirements"]) == 0
+    assert frozen.read_text("utf-8") == before
 
 
 def test_the_command_says_what_is_missing_and_prints_the_notes(
