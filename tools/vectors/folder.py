@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from tools import ROOT
 from tools.vectors.clients import decode_response, encode_request
 from tools.vectors.datatypes import elements_of_request, elements_of_scenario
-from tools.vectors.made import FLAGS, REASONS, Message, cited
+from tools.vectors.made import FLAGS, Message, cited
 from tools.vectors.packed_bytes import NoVectorError
 from tools.vectors.servers import (
     MadeRequest,
@@ -21,8 +22,8 @@ from tools.vectors.servers import (
     requests_of,
 )
 from v2_conformance.bounded_files import write_whole
-from v2_conformance.suite.cases import ClientCase, GetCase, ObservedCase
-from v2_conformance.suite.library import client_cases, digest, suite_cases
+from v2_conformance.suite.cases import ClientCase
+from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue, catalogue_version, families
 
@@ -45,22 +46,14 @@ class VectorSet:
 
     def __init__(self) -> None:
         self.vectors: dict[tuple[str, str], list[Message]] = {}
-        self.left_out: Counter[str] = Counter()
         self._known: dict[bytes, Message] = {}
 
     def add(self, *kinds: Iterable[Message]) -> None:
-        """Add the vectors of one case; if there is none of any kind, count why."""
-        why: list[str] = []
-        result = False
+        """Add the vectors of one case, if it is one."""
         for vectors in kinds:
-            try:
+            with suppress(NoVectorError):
                 for vector in vectors:
-                    result = True
                     self._add(vector)
-            except NoVectorError as error:
-                why.append(str(error))
-        if not result:
-            self.left_out[why[0]] += 1
 
     def _add(self, vector: Message) -> None:
         kind, family = vector["kind"], vector["requirement"][0]
@@ -84,8 +77,7 @@ def make_vectors() -> VectorSet:
     for case in requests_of(suite_cases()):
         try:
             request = MadeRequest(case)
-        except NoVectorError as error:
-            made.left_out[str(error)] += 1
+        except NoVectorError:
             continue
         family = case.requirement[0]
         made.add(
@@ -93,11 +85,9 @@ def make_vectors() -> VectorSet:
             encode_response(request) if family not in _ABOUT_REQUESTS else (),
             elements_of_request(request) if family in _ABOUT_ELEMENTS else (),
         )
-    for other in (*suite_cases(), *client_cases()):
+    for other in client_cases():
         if isinstance(other, ClientCase):
             made.add(decode_response(other), encode_request(other), elements_of_scenario(other))
-        elif isinstance(other, ObservedCase | GetCase):
-            made.left_out["observed"] += 1
     return made
 
 
@@ -120,16 +110,10 @@ def files_of(made: VectorSet) -> Mapping[str, bytes]:
     index = {
         "schema": _SCHEMA.format(name="vectors-index"),
         "catalogue_version": catalogue_version(),
-        "catalogue": digest(),
         "seed": None,
         "counts": {kind: _counts(vectors) for kind, vectors in everything.items()},
         "files": listed,
         "flags": FLAGS,
-        "left_out": [
-            {"why": words, "cases": made.left_out[name]}
-            for name, words in REASONS.items()
-            if made.left_out[name]
-        ],
     }
     files[INDEX] = msgspec.json.format(msgspec.json.encode(index), indent=2) + b"\n"
     return files

@@ -54,17 +54,6 @@ DELIVERY = frozenset(
 )
 """Header fields of HTTP's own, which say nothing about the message."""
 
-
-REASONS: Mapping[str, str] = {
-    "company": "what it shows depends on other requests or connections",
-    "http": "it is about HTTP: paths, framing, connections, or clients that break off",
-    "observed": "it is a rule for all exchanges of a run, or a GET of metadata",
-    "long": "its message is long, and no rule makes it short",
-    "nothing": "it asks nothing that a message shows",
-}
-"""Why a case is no vector."""
-
-
 _SAYS_NOTHING: tuple[Any, ...] = (None, False, {}, ())
 
 

@@ -24,7 +24,9 @@ _FEWEST = 4  # repetitions that are worth a piece
 
 
 class NoVectorError(ValueError):
-    """A case is no vector; the text is one of `made.REASONS`."""
+    """A case is no vector. Its text says why: what it shows depends on the *company* of other
+    requests or connections, it is about *http* or *long*, or asks *nothing* that a message shows.
+    """
 
 
 def packed(data: Buffer) -> Bytes:
