@@ -1,4 +1,4 @@
-"""The parts of the oracle: a file each, with a row for each case, fault or variant."""
+"""The parts of the oracle: a file each, with rows of cases, faults or variants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oracle import clients, reports, servers
-from support.long_tests import sample
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.client_variants import CLIENT_VARIANTS
 from v2_mutants.faults import FAULTS
@@ -18,7 +17,7 @@ FILES = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Part:
-    """A file: the names of its rows, and how to make the row of a name.
+    """A file: the names of its rows, and how to make the row of a name, "" if it is as usual.
 
     One that is made `at_once` makes all of them for the first.
     """
@@ -38,7 +37,9 @@ PARTS: Mapping[str, Part] = {
     "sockets": Part(_not_in_memory, servers.socket_row),
     "variants": Part(lambda: VARIANTS, servers.variant_row),
     "faults": Part(lambda: FAULTS, servers.fault_row),
-    "any_model": Part(lambda: sample(FAULTS, 4), servers.any_model_row),
+    "any_model": Part(
+        lambda: [name for name in read("any_model") if name in FAULTS], servers.any_model_row
+    ),
     "client_faults": Part(lambda: CLIENT_FAULTS, clients.fault_row),
     "client_variants": Part(lambda: CLIENT_VARIANTS, clients.variant_row),
     "reports": Part(reports.names, reports.row, at_once=True),
@@ -64,6 +65,6 @@ def read(part: str) -> dict[str, str]:
 
 
 def write(part: str, rows: Mapping[str, str]) -> None:
-    """Freeze the rows of a part."""
-    text = "".join(f"{name} {row}\n" for name, row in rows.items())
+    """Freeze the rows of a part that are not as usual."""
+    text = "".join(f"{name} {row}\n" for name, row in rows.items() if row)
     (FILES / f"{part}.txt").write_text(text, encoding="utf-8")

@@ -13,6 +13,7 @@ from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.causes.kinds import AllKept
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.faults import FAULTS
@@ -41,7 +42,9 @@ def embedded() -> dict[str, str]:
 
 
 def in_full(result: Result) -> str:
-    """Return the outcome of a case, with kind and members of its cause."""
+    """Return the outcome of a case, with kind and members of its cause, "" for a plain pass."""
+    if result.outcome is Outcome.PASS and isinstance(result.cause, AllKept | None):
+        return ""
     if result.cause is None:
         return result.outcome.value
     return f"{result.outcome.value} {json.dumps(members(result.cause))}"
@@ -75,15 +78,15 @@ def _others() -> tuple[Case, ...]:
 
 
 def fault_row(fault: str) -> str:
-    """Return which cases of other requirements a fault fails, and of its own those observed."""
+    """Return which cases of other requirements a fault fails, "" for none."""
     requirement = FAULTS[fault].requirement
-    cases = [c for c in _others() if c.requirement != requirement or isinstance(c, ObservedCase)]
+    cases = [case for case in _others() if case.requirement != requirement]
     try:
         failing = _failing(cases, fault)
     except ConformanceError as error:
         return f"refused: {type(error).__name__}"
     if not failing:
-        return NOTHING
+        return ""
     kinds = grouped(failing, []).rpartition("#")[2]
     return f"{folded(failing, [case.id for case in _others()])} #{kinds}"
 
