@@ -31,12 +31,19 @@ def _not_in_memory() -> list[str]:
     return [name for name, row in read("own").items() if row == servers.NOTHING]
 
 
+def _own_row(fault: str) -> str:
+    """Return the row of a fault, "" for one that fails cases of its own requirement alone."""
+    row = servers.own_row(fault)
+    alone = row.startswith("fail") and fault not in read("faults")
+    return "" if alone else row
+
+
 PARTS: Mapping[str, Part] = {
     "embedded": Part(servers.embedded, lambda id: servers.embedded()[id], at_once=True),
-    "own": Part(lambda: FAULTS, servers.own_row),
+    "faults": Part(lambda: FAULTS, servers.fault_row),
+    "own": Part(lambda: FAULTS, _own_row),
     "sockets": Part(_not_in_memory, servers.socket_row),
     "variants": Part(lambda: VARIANTS, servers.variant_row),
-    "faults": Part(lambda: FAULTS, servers.fault_row),
     "any_model": Part(
         lambda: [name for name in read("any_model") if name in FAULTS], servers.any_model_row
     ),
