@@ -10,6 +10,7 @@ from mkdocs.structure.files import File
 
 from tools import ROOT
 from tools.site.standard import pages
+from tools.traceability.page import write_page
 from v2_conformance.public_address import REPOSITORY, SITE, is_known
 from v2_conformance.version import __version__
 
@@ -34,8 +35,9 @@ _API = "\n\n## All names\n\n::: v2_conformance\n"
 
 
 def on_config(config: Any) -> None:
-    """Give the site its address."""
+    """Give the site its address, and the page that is made of the suite."""
     config.site_url = SITE if is_known() else ""
+    write_page()
 
 
 def on_files(files: Any, config: Any) -> None:

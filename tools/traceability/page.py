@@ -1,4 +1,7 @@
-"""docs/traceability.md: all links between statements, requirements, cases and faults."""
+"""docs/traceability.md: all links between statements, requirements, cases and faults.
+
+The documentation site and `python -m tools.traceability` write it; it is not committed.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from tools.traceability.links import BASE_DOCUMENTS, Trace
+from tools import ROOT
+from tools.traceability.links import BASE_DOCUMENTS, Trace, suite_trace
 from tools.traceability.statements import link_of
 from v2_conformance.suite.requirements import (
     Citation,
@@ -21,7 +25,13 @@ from v2_conformance.suite.requirements import (
 )
 from v2_conformance.suite.statements import link
 
+PAGE = ROOT / "docs" / "traceability.md"
 _TEMPLATE = "page.md.j2"
+
+
+def write_page() -> None:
+    """Write the page of the suite."""
+    PAGE.write_text(traceability_page(suite_trace()), "utf-8")
 
 
 def traceability_page(trace: Trace) -> str:
