@@ -270,7 +270,7 @@ def _check_sent(came: Came, arrived: Arrived, line: Line) -> None:
 
 
 def _check_own_headers(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    for name in {**before, **after}:
+    for name in sorted({**before, **after}):  # a report has them in this order
         old, new = before.get(name), after.get(name)
         if old != new:
             shown = None if new is None else printable(new, _SHOWN)
