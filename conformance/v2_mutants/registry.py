@@ -232,8 +232,8 @@ def only(datatypes: Sequence[str], change: Change[R, P]) -> Change[R, P]:
     """Return what makes `change` for a tensor or an input of one of these datatypes."""
 
     def what(right: Right[R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        found = {getattr(getattr(one, "spec", one), "datatype", None) for one in args}
-        return change(right, *args, **kwargs) if found.intersection(datatypes) else right()
+        results = {getattr(getattr(one, "spec", one), "datatype", None) for one in args}
+        return change(right, *args, **kwargs) if results.intersection(datatypes) else right()
 
     return what
 

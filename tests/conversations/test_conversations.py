@@ -20,7 +20,7 @@ from v2_conformance.conversations.steps import (
     AskApart,
     AskTogether,
     Calibrate,
-    Heard,
+    CanaryAnswer,
     Known,
     KnownGood,
     Step,
@@ -54,8 +54,8 @@ def sent(received: bytes, ending: Ending = Ending.COMPLETE) -> Exchange:
 RIGHT = sent(v2(document(sized()), bytes([1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0])))
 REFUSED = sent(http(b'{"error":"no"}', 400))
 SILENT = sent(b"", Ending.TIMEOUT)
-WELL = Heard(RIGHT.for_purpose(Purpose.CANARY_SAME), None)
-ILL = Heard(SILENT.for_purpose(Purpose.CANARY_SAME), NoResponse("timeout", ""))
+WELL = CanaryAnswer(RIGHT.for_purpose(Purpose.CANARY_SAME), None)
+ILL = CanaryAnswer(SILENT.for_purpose(Purpose.CANARY_SAME), NoResponse("timeout", ""))
 
 
 def had(

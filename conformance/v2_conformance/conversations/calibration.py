@@ -53,11 +53,11 @@ def calibration(ways: Sequence[Prepared]) -> Calibration:
         away = isinstance(problem, Unavailable)
         silence = describe(problem) if away else rank(exchange)[1]
         lasting = not (away or exchange.ending is Ending.REFUSED)
-        found = FirstAnswer(way, answer(exchange), silence, lasting)
+        result = FirstAnswer(way, answer(exchange), silence, lasting)
         endless = exchange.ending is Ending.TOO_LARGE
         if away or (silence and (endless or exchange.shortened_ms is not None)):
-            return found
-        tried.append((exchange, found))
+            return result
+        tried.append((exchange, result))
         if wrong_output(problem) is not None:
             wrong.append((way, problem))
     for way, problem in wrong:

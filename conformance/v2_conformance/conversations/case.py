@@ -23,8 +23,8 @@ from v2_conformance.conversations.steps import (
     Ask,
     AskTogether,
     Calibrate,
+    CanaryAnswer,
     Conversation,
-    Heard,
     Known,
     KnownGood,
     Step,
@@ -151,7 +151,7 @@ def _broken_off(case: RequestCase, prepared: Prepared) -> Conversation:
     if _may_have_harmed(exchange, verdict):
         verdict = yield from _fresh_survival(case, verdict, exchanges)
         if verdict.outcome.harmless and known_good_form(case) != "binary":
-            canary: Heard | None = yield known_good_after(case)
+            canary: CanaryAnswer | None = yield known_good_after(case)
             if canary is not None:
                 exchanges.append(canary.exchange)
                 verdict = survived(verdict, None, canary.problem)
@@ -212,7 +212,7 @@ def _survival(
     A known-good request on the same connection is enough if it gets its exact answer after an
     ordinary case that passed.
     """
-    canary: Heard | None = yield known_good_after(case)
+    canary: CanaryAnswer | None = yield known_good_after(case)
     same = None
     if canary is not None:
         exchanges.append(canary.exchange)
@@ -239,12 +239,12 @@ def _fresh_survival(
     `same` is what was wrong with the one on the case's own connection. The server hung if the
     case's `own` exchange, if it is given, took far longer than this one.
     """
-    canary: Heard = yield KnownGood(case.model, fresh=True)
+    canary: CanaryAnswer = yield KnownGood(case.model, fresh=True)
     if canary.liveness is not None:
         exchanges.append(canary.liveness.for_purpose(Purpose.LIVENESS))
     exchanges.append(canary.exchange)
     if own is not None and same is None and canary.problem is None:
-        found = hang_of(case, own, canary.exchange)
-        if found is not None and isinstance(verdict.cause, TimedOut):
-            verdict = replace(verdict, outcome=Outcome.FAIL, cause=found)
+        result = hang_of(case, own, canary.exchange)
+        if result is not None and isinstance(verdict.cause, TimedOut):
+            verdict = replace(verdict, outcome=Outcome.FAIL, cause=result)
     return survived(verdict, same, canary.problem, canary.liveness)

@@ -33,9 +33,9 @@ def discovery(wanted: Iterable[DeployedModel]) -> Generator[str, Response, Found
     absent: dict[str, str] = {}
     for binding in wanted:
         response = yield binding.path
-        found = playing(response, binding)
-        if isinstance(found, str):
-            absent[binding.role] = found
+        result = playing(response, binding)
+        if isinstance(result, str):
+            absent[binding.role] = result
         else:
-            present[binding.role] = found
+            present[binding.role] = result
     return Found(server, present, absent)

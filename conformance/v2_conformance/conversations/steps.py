@@ -45,7 +45,7 @@ class KnownGood(msgspec.Struct, frozen=True):
     """Send a known-good request to the model in `role`: on the kept connection, in the first of
     `forms` that the server answers exactly; or, if `fresh`, on a new one.
 
-    The answer is a Heard, or None if the kept connection closed before the request was answered.
+    The answer is a CanaryAnswer, or None if the kept connection closed before an answer.
     """
 
     role: str
@@ -87,7 +87,7 @@ class AskApart(msgspec.Struct, frozen=True):
     entry: Mapping[str, Any]
 
 
-class Heard(msgspec.Struct, frozen=True):
+class CanaryAnswer(msgspec.Struct, frozen=True):
     """The answer to a known-good request, and what is wrong with it, None if it is as calibrated.
 
     `liveness` is the answer to a GET of /v2/health/live while a gateway could not reach the server,
@@ -102,7 +102,7 @@ class Heard(msgspec.Struct, frozen=True):
 Step = Calibrate | Ask | AskTogether | KnownGood
 """The next action of a case that sends one kind of request."""
 
-Answer = str | Exchange | Sequence[tuple[int, Exchange]] | Heard | None
+Answer = str | Exchange | Sequence[tuple[int, Exchange]] | CanaryAnswer | None
 """The result of a step; each step says which of these it gets."""
 
 Conversation = Generator[Step, Any, Result]

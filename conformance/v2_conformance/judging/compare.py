@@ -68,9 +68,9 @@ def compare_tensors(
     if at is not None:
         size = DATATYPES[expected.datatype].size or 1
         differing = int((np.frombuffer(left, f"V{size}") != np.frombuffer(right, f"V{size}")).sum())
-        found = _difference(label, expected, got, at)
+        result = _difference(label, expected, got, at)
         columns = _in_columns(expected, tensor.blob)
-        raise Finding(WrongValue(found, element_count(expected.shape), differing, columns))
+        raise Finding(WrongValue(result, element_count(expected.shape), differing, columns))
 
 
 def _in_columns(expected: Tensor, blob: Buffer) -> bool:
@@ -239,7 +239,7 @@ def _compare_elements(label: str, blob: Buffer, got: ReadOutput) -> None:
     for index, (left, right) in enumerate(zip(want, have, strict=False)):
         at = None if left == right else first_differing_byte(left, right)
         if at is not None:
-            found = FirstDifference(
+            result = FirstDifference(
                 output=label,
                 datatype="BYTES",
                 element=index,
@@ -251,7 +251,7 @@ def _compare_elements(label: str, blob: Buffer, got: ReadOutput) -> None:
                 got_value=_value(right),
             )
             cause = WrongBytesElement(
-                difference=found,
+                difference=result,
                 elements=len(want),
                 start=_in_body(got, start),
                 at=at,

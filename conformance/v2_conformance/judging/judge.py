@@ -218,12 +218,12 @@ def _is_exact(expected: tuple[Expected, ...], response: Response) -> bool:
 def _judge_output(
     item: Expected, message: ReadMessage, compare: str, one_of: Sequence[Sequence[object]]
 ) -> None:
-    found = [output for output in message.outputs if output.tensor.name == item.tensor.name]
+    results = [output for output in message.outputs if output.tensor.name == item.tensor.name]
     label = printable(item.tensor.name)
-    if not found:
+    if not results:
         names = [printable(output.tensor.name, 60) for output in message.outputs[:_SHOWN]]
         raise Finding(kinds.MissingOutput(label, tuple(names)))
-    for output in found:
+    for output in results:
         if item.form not in ("any", output.form):
             raise Finding(kinds.WrongForm(label, item.form, output.form))
         if not item.known:

@@ -49,7 +49,7 @@ def known_good(
         options["parameters"] = {"binary_data_output": True}
     # A report without a seed has requests with ones.
     values = "ones" if address.seed is None else "counting"
-    found = []
+    results = []
     for inputs, binary in ways:
         case = plain_case(
             f"canary {role}",
@@ -61,8 +61,8 @@ def known_good(
         )
         prepared = prepare(case, address, binding)
         # Requests of clients that left may still be computed, in one batch with this one.
-        found.append(prepared if binding.known is None else with_rounding(prepared))
-    return found
+        results.append(prepared if binding.known is None else with_rounding(prepared))
+    return results
 
 
 def own_form(case: RequestCase) -> Form:

@@ -58,16 +58,16 @@ def playing(response: Response, binding: DeployedModel) -> DeployedModel | str:
         ("inputs", binding.inputs, binding.contract.inputs),
         ("outputs", binding.outputs, binding.contract.outputs),
     ):
-        found = {e["name"]: e for e in entries_of(document.get(key))}
+        result = {e["name"]: e for e in entries_of(document.get(key))}
         # Metadata without tensors does not rule out the model.
-        for tensor, spec in zip(names, specs, strict=True) if found else ():
-            if tensor not in found:
+        for tensor, spec in zip(names, specs, strict=True) if result else ():
+            if tensor not in result:
                 return f"{name} has no tensor {tensor} among its {key}"
-            if found[tensor].get("datatype") != spec.datatype:
-                got = ascii(found[tensor].get("datatype"))[:40]
+            if result[tensor].get("datatype") != spec.datatype:
+                got = ascii(result[tensor].get("datatype"))[:40]
                 return f"{tensor} of {name}: expected datatype {spec.datatype}, got {got}"
         # An extra output is harmless, but a request that lacks an input cannot be answered.
-        others = [tensor for tensor in found if tensor not in names] if key == "inputs" else []
+        others = [tensor for tensor in result if tensor not in names] if key == "inputs" else []
         if others:
             return (
                 f"{name} has inputs that the role {binding.role} has no values for: "

@@ -76,8 +76,8 @@ class Part(msgspec.Struct, frozen=True):  # made faster than a frozen dataclass
 
 def parameters_of(entry: object) -> Mapping[str, Any]:
     """The `parameters` of a part of a message's JSON, as far as they are an object."""
-    found = entry.get("parameters") if isinstance(entry, dict) else None
-    return found if isinstance(found, dict) else {}
+    result = entry.get("parameters") if isinstance(entry, dict) else None
+    return result if isinstance(result, dict) else {}
 
 
 def json_object(body: bytes, *, strict: bool = True) -> tuple[dict[str, Any], int] | None:

@@ -270,8 +270,8 @@ def _words(error: Exception) -> str:
 
 
 def _check_format(path: Path, data: bytes) -> None:
-    found = msgspec.json.decode(data, type=_AnyReport)
-    suite = (found.header or found).suite
+    result = msgspec.json.decode(data, type=_AnyReport)
+    suite = (result.header or result).suite
     if suite is not None and suite.report != REPORT_FORMAT:
         kind = ReportFormatError if suite.report < REPORT_FORMAT else ReportFileError
         raise kind(

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from v2_conformance.conversations.calibration import FirstAnswer, calibration
 from v2_conformance.conversations.learning import learned_again
 from v2_conformance.conversations.result import Calibrated
-from v2_conformance.conversations.steps import Heard, play
+from v2_conformance.conversations.steps import CanaryAnswer, play
 from v2_conformance.judging.availability import hung
 from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.judging.observed.exchanges import Observation
@@ -143,7 +143,7 @@ class Canary:
         *,
         form: Form = "binary",
         limit_s: float | None = None,
-    ) -> Heard:
+    ) -> CanaryAnswer:
         """Send the canary, on the connection if it is open, with its own time-out if given."""
         request = self._known[role, form].prepared.request
         if limit_s is not None:
@@ -151,7 +151,7 @@ class Canary:
         exchange = connection.exchange(request)
         return self._heard(role, form, exchange, Purpose.CANARY_SAME)
 
-    def send_patiently(self, role: str, connection: Connection) -> Heard:
+    def send_patiently(self, role: str, connection: Connection) -> CanaryAnswer:
         """Send the canary on a fresh connection, again while the server is unavailable."""
         alive: list[Exchange] = []
         exchange, _ = self._patience.exchange(
@@ -178,9 +178,11 @@ class Canary:
         """Return the answer that the canary must get again, None for the exact one."""
         return self._known[role, form].expected
 
-    def _heard(self, role: str, form: Form, exchange: Exchange, purpose: Purpose) -> Heard:
+    def _heard(self, role: str, form: Form, exchange: Exchange, purpose: Purpose) -> CanaryAnswer:
         problem = self._problem(role, form, exchange)
-        return Heard(exchange.for_purpose(purpose, expected=self.expected(role, form)), problem)
+        return CanaryAnswer(
+            exchange.for_purpose(purpose, expected=self.expected(role, form)), problem
+        )
 
     def _problem(self, role: str, form: Form, exchange: Exchange) -> Cause | None:
         known = self._known[role, form]

@@ -13,7 +13,7 @@ from v2_conformance.conversations.steps import (
     Ask,
     AskTogether,
     Calibrate,
-    Heard,
+    CanaryAnswer,
     Known,
     KnownGood,
     Step,
@@ -206,7 +206,7 @@ class _One:
         self._connection.close()
         return exchange.for_purpose(step.purpose)
 
-    def _heard_on_kept(self, step: KnownGood) -> Heard | None:
+    def _heard_on_kept(self, step: KnownGood) -> CanaryAnswer | None:
         if not self._connection.open:
             return None
         form = self._live.form(step)

@@ -126,7 +126,7 @@ def load_entries(path: Path, kind: Kind, make: Make[MadeCase]) -> list[MadeCase]
             raise CaseFileError(f"{entry['id']}{labels}: {wrong[1]}")
         return make(requirement, entry, labels)
 
-    found: dict[str, MadeCase] = {}
+    result: dict[str, MadeCase] = {}
     for path in files:
         file = read_yaml(path, CaseFileError, path.name)
         check_yaml(file, kind, CaseFileError, unnamed=2)
@@ -135,13 +135,13 @@ def load_entries(path: Path, kind: Kind, make: Make[MadeCase]) -> list[MadeCase]
                 if entry["id"][0] != file.document["family"]:
                     raise CaseFileError(f"{entry['id']} is not of this file's family")
                 for case in expand(entry, kind, checked):
-                    if case.id in found:
+                    if case.id in result:
                         raise CaseFileError(f"the {kind} id {case.id} occurs twice")
-                    found[case.id] = case
+                    result[case.id] = case
             except CaseFileError as error:
                 line = file.line((f"{kind}s", index))
                 raise CaseFileError(f"{path.name}:{line}: {error}") from None
-    return list(found.values())
+    return list(result.values())
 
 
 def expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[Made]:

@@ -403,8 +403,8 @@ class ClientCase(CaseBase):
 
     def expected(self, number: int) -> Mapping[str, Any]:
         """`expect` of request `number`."""
-        found: Mapping[str, Any] = self.requests[number]["expect"]
-        return found
+        result: Mapping[str, Any] = self.requests[number]["expect"]
+        return result
 
     def answer(self, number: int, attempt: int) -> Mapping[str, Any]:
         """Return the answer to request `number` when it comes for the `attempt`th time, counted

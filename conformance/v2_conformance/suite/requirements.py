@@ -127,8 +127,8 @@ GRADES: tuple[str, ...] = (
 @cache
 def catalogue() -> dict[str, Requirement]:
     """Every requirement by id, in the order of the file."""
-    found = msgspec.convert(_data()["requirements"], list[Requirement])
-    return {requirement.id: requirement for requirement in found}
+    result = msgspec.convert(_data()["requirements"], list[Requirement])
+    return {requirement.id: requirement for requirement in result}
 
 
 @cache

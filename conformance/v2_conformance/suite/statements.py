@@ -58,14 +58,14 @@ def statement_entries() -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, A
 def _known_sentences() -> dict[tuple[str, str, int, str], dict[str, None]]:
     """Return the words of sentences by document, section, paragraph and requirement. Under "" are
     those of all sentences of the paragraph."""
-    found: dict[tuple[str, str, int, str], dict[str, None]] = {}
+    result: dict[tuple[str, str, int, str], dict[str, None]] = {}
     for document, section, entry in statement_entries():
         paragraph = int(entry["at"].partition(".")[0])
         for requirement in (*entry.get("requirements", ()), ""):
             place = (document, section["section"], paragraph, requirement)
-            found.setdefault(place, {})[entry["words"]] = None
+            result.setdefault(place, {})[entry["words"]] = None
     for document, cited in own_document(STATEMENTS)["base"].items():
         for section, paragraphs in cited.items():
             for paragraph, words in paragraphs.items():
-                found[document, section, int(paragraph), ""] = {words: None}
-    return found
+                result[document, section, int(paragraph), ""] = {words: None}
+    return result

@@ -17,7 +17,7 @@ from v2_conformance.conversations.steps import (
     AskApart,
     AskTogether,
     Calibrate,
-    Heard,
+    CanaryAnswer,
     KnownGood,
     Step,
     play,
@@ -84,13 +84,13 @@ def _answer(step: Step, record: Record, lacking: list[KnownGood]) -> Answer:
     purpose = Purpose.CANARY_FRESH if step.fresh else Purpose.CANARY_SAME
     if not record.comes(purpose):
         lacking.append(step)  # a case that fails without it fails in any event
-        return Heard(_NOTHING, None)
+        return CanaryAnswer(_NOTHING, None)
     binding = setting.claims.present.get(step.role)
     if binding is None:
         raise RecordedError(f"a setting-good request needs {step.role}, which is not there")
     ways = [w for form in step.forms for w in known_good(step.role, setting.address, binding, form)]
     one = record.take("a setting-good request", (purpose,), *ways)
-    return Heard(one, problem_with(record.matched, one.expected, one), liveness)
+    return CanaryAnswer(one, problem_with(record.matched, one.expected, one), liveness)
 
 
 def of_generated(case: GeneratedCase, recorded: CaseResult, record: Record) -> Verdict:

@@ -63,12 +63,14 @@ def fills(make: Callable[[Right[Inference], Tensor], bytes]) -> What[Inference]:
         if not there:
             return read
         like = read.outputs[0]
-        found = [
+        results = [
             there.get(one.name) or replace(like, name=one.name, blob=make(right, like))
             for one in call.outputs or ()
         ]
         right.state["blob"] = like.blob
-        return Inference(tuple(found or read.outputs), read.model_name, read.model_version, read.id)
+        return Inference(
+            tuple(results or read.outputs), read.model_name, read.model_version, read.id
+        )
 
     return what
 

@@ -55,12 +55,12 @@ class _SizesFoundOut(Behaviour):
             entries = self.request_inputs(model, document)
             if any(e.has_data or BINARY_DATA_SIZE not in e.parameters for e in entries):
                 raise
-            found = _placed(entries, blobs.view, by_size=True) or _placed(entries, blobs.view)
-            if found is None:
+            result = _placed(entries, blobs.view, by_size=True) or _placed(entries, blobs.view)
+            if result is None:
                 raise
             return {
                 spec.name: Tensor(spec.name, spec.datatype, e.shape, self.binary_blob(e, blob))
-                for e, blob in zip(entries, found, strict=True)
+                for e, blob in zip(entries, result, strict=True)
                 for spec in [e.spec]
             }
 
@@ -85,15 +85,15 @@ def _placed(
     """Return the bytes that each shape needs, one tensor behind the other, or each where the sizes
     of those before it say; None unless they are the whole body.
     """
-    found, offset = [], 0
+    result, offset = [], 0
     for entry in entries:
         needed = _needed(entry, view[offset:])
         size = entry.parameters[BINARY_DATA_SIZE] if by_size else needed
         if needed is None or type(size) is not int or not needed <= size <= len(view) - offset:
             return None
-        found.append(view[offset : offset + needed])
+        result.append(view[offset : offset + needed])
         offset += size
-    return found if offset == len(view) else None
+    return result if offset == len(view) else None
 
 
 def _needed(entry: RequestInput, view: memoryview) -> int | None:

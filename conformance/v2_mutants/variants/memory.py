@@ -43,8 +43,8 @@ def _(right: Right[Response], request: Request) -> Response:
     key = request.head, request.framing, sha256(request.body).digest()
     for own, answer in list(kept):
         if own == key:
-            found: Response = answer
-            return found
+            result: Response = answer
+            return result
     response = right()
     kept.append((key, response))
     return response

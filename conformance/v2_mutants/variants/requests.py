@@ -83,13 +83,13 @@ def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
 ) -> InferenceRequest:
     """A header length on a request without blobs is rejected."""
-    found, server = right(), right.server
+    result, server = right(), right.server
     if length is not None:
         text, _ = server.split_body(request, length)
         entries = server.request_inputs(model, server.parse_document(text))
         if not any(BINARY_DATA_SIZE in entry.parameters for entry in entries):
             refuse(f"{HEADER_LENGTH} without blobs")
-    return found
+    return result
 
 
 variant("unknown-parameters-refused", "docs/disputes.md, S14 and O15", Behaviour.declared_size)(
@@ -171,11 +171,11 @@ _MEMBERS = frozenset(("id", "parameters", "inputs", "outputs", "name", "shape", 
 
 def _objects(document: JsonObject) -> list[JsonObject]:
     """Return the request, its inputs and its outputs, as far as they are objects."""
-    found = [document]
+    results = [document]
     for name in ("inputs", "outputs"):
         listed = document.get(name)
-        found += [item for item in listed or () if isinstance(item, dict)] if listed else []
-    return found
+        results += [item for item in listed or () if isinstance(item, dict)] if listed else []
+    return results
 
 
 variant("other-members-refused", "docs/disputes.md, V1", Behaviour.parse_document)(
@@ -224,10 +224,10 @@ variant(
 @variant("ids-limited", "docs/disputes.md, V4", Behaviour.parse_document)
 def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
     """Ids have from 1 to 64 letters, digits, dots, hyphens and underscores; others are rejected."""
-    found = right()
-    id = found.get("id")
+    result = right()
+    id = result.get("id")
     fits = not isinstance(id, str) or _PLAIN_ID.fullmatch(id)
-    return found if fits else refuse("the id has other characters, or too many")
+    return result if fits else refuse("the id has other characters, or too many")
 
 
 variant(

@@ -27,10 +27,10 @@ def check_error_body(response: Response) -> None:
         shown = excerpt(response.body)
         problem = printable(str(error))
         raise not_read(error, InvalidErrorBody(response.status, problem, shown)) from error
-    found = violation("error", document)
-    if found is not None:
+    result = violation("error", document)
+    if result is not None:
         shown = excerpt(response.body)
-        raise Finding(InvalidErrorBody(response.status, found.problem, shown))
+        raise Finding(InvalidErrorBody(response.status, result.problem, shown))
 
 
 def has_error_body(response: Response) -> bool:

@@ -67,10 +67,10 @@ class ReadRequest:
         if document is None or b'"id"' not in document:
             return None
         try:
-            found = parse_json(document).get("id")
+            result = parse_json(document).get("id")
         except MessageError:
             return None
-        return found if isinstance(found, str) and found and "\0" not in found else None
+        return result if isinstance(result, str) and result and "\0" not in result else None
 
     def decoded(self) -> Buffer | None:
         """Return the body without content coding, None if that is unknown, broken or large."""

@@ -189,9 +189,9 @@ def json_end(header_length: int | None, body: Buffer) -> int:
 
 def validate(name: str, document: Mapping[str, Any]) -> None:
     """Raise Finding, naming the member, if `document` violates schemas/NAME.schema.json."""
-    found = violation(name, document)
-    if found is not None:
-        raise Finding(found)
+    result = violation(name, document)
+    if result is not None:
+        raise Finding(result)
 
 
 def violation(name: str, document: Mapping[str, Any]) -> kinds.SchemaViolation | None:
@@ -240,8 +240,8 @@ def _is_json_in_latin_1(data: Buffer) -> bool:
 
 def true_length(body: Buffer) -> int | None:
     """Return where a JSON object at the body's start really ends."""
-    found = json_object(bytes(body[: 1 << 20])) if body[:1] == b"{" else None
-    return None if found is None else found[1]
+    result = json_object(bytes(body[: 1 << 20])) if body[:1] == b"{" else None
+    return None if result is None else result[1]
 
 
 def _outputs(

@@ -73,14 +73,14 @@ def observe(case: SentCase, exchanges: Iterable[Exchange]) -> tuple[Observation,
                 shown = True
                 wrong.setdefault(what, []).append(finding.cause)
             judged[what] += shown
-    found = []
+    results = []
     for what, count in judged.items():
         causes = wrong.get(what)
         if causes:
-            found.append(Observation(what, case.id, count, len(causes), causes[0], case.rare))
+            results.append(Observation(what, case.id, count, len(causes), causes[0], case.rare))
         elif count:
-            found.append(Observation(what, case.id, count, 0))
-    return tuple(found)
+            results.append(Observation(what, case.id, count, 0))
+    return tuple(results)
 
 
 class Observations:
@@ -106,11 +106,11 @@ class Observations:
 
     def verdict(self, case: ObservedCase) -> Verdict:
         """Return the verdict on the observed `case`, from everything that was added."""
-        found = list(self._seen.get(case.observed, {}).values())
-        judged = sum(one.judged for one in found)
+        results = list(self._seen.get(case.observed, {}).values())
+        judged = sum(one.judged for one in results)
         # Those about requests of ordinary clients before those about rare ones.
         wrong = sorted(
-            (one for one in found if one.first is not None), key=lambda one: (one.rare, one.case)
+            (one for one in results if one.first is not None), key=lambda one: (one.rare, one.case)
         )
         count = sum(one.wrong for one in wrong)
         if not judged or (case.observed in _ABILITIES and count == judged):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from v2_conformance.conversations.result import Result
-from v2_conformance.conversations.steps import Heard
+from v2_conformance.conversations.steps import CanaryAnswer
 from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.survival import survived, time_needed_s
 from v2_conformance.redaction import Mask
@@ -137,7 +137,7 @@ class Deaths:
         heard = self._heard(other, connection).exchange
         return None if heard.ending is Ending.TIMEOUT or unavailable(heard) else role
 
-    def _heard(self, role: str, connection: Connection) -> Heard:
+    def _heard(self, role: str, connection: Connection) -> CanaryAnswer:
         """Return what a canary gets now, on a fresh connection. One that had all of its time was
         lost already, so this one has less."""
         connection.close()
@@ -207,7 +207,7 @@ def _is_whole(own: Exchange | None) -> bool:
     return own is not None and own.ending is Ending.COMPLETE
 
 
-def _killed(first: Result, heard: Heard, others: tuple[str, ...]) -> Result:
+def _killed(first: Result, heard: CanaryAnswer, others: tuple[str, ...]) -> Result:
     """Return `first` as the result of a case that killed something, alone or as one of `others`."""
     before = first.cause if isinstance(first.cause, DidNotSurvive) else None
     if before is not None and before.fresh_connection is not None:

@@ -101,8 +101,8 @@ class CauseBase(
     @property
     def found(self) -> CauseBase:
         """What was found, without the causes that are about it."""
-        found: CauseBase = self if self.about is None else getattr(self, self.about).found
-        return found
+        result: CauseBase = self if self.about is None else getattr(self, self.about).found
+        return result
 
     @property
     def shows(self) -> str | None:

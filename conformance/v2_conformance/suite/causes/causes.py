@@ -173,12 +173,12 @@ def finding_of(cause: Cause | None) -> str:
     """
     if cause is None:
         return ""
-    found = cause.found
-    if isinstance(found, DidNotSurvive) and found.fresh_connection is None:
+    result = cause.found
+    if isinstance(result, DidNotSurvive) and result.fresh_connection is None:
         return _ON_SAME_CONNECTION
-    if isinstance(found, WrongStatus) and found.expected != "200" and found.got >= 400:
+    if isinstance(result, WrongStatus) and result.expected != "200" and result.got >= 400:
         return _WRONG_ERROR_STATUS
-    return found.counts_as or found.kind
+    return result.counts_as or result.kind
 
 
 def harm_by(cause: Cause, harm: Harm | None) -> Harm | None:
@@ -187,14 +187,14 @@ def harm_by(cause: Cause, harm: Harm | None) -> Harm | None:
     Only what misleads costs wrong numbers: a rejection gives none, nor does an answer that is
     missing or unreadable. And what misled somebody did not die.
     """
-    found = cause.found
-    if isinstance(found, DidNotSurvive):
-        if found.fresh_connection is not None:
+    result = cause.found
+    if isinstance(result, DidNotSurvive):
+        if result.fresh_connection is not None:
             return "dies"
         harm = "connection"
-    if difference_in(found) is not None or (found.misleads and harm == "dies"):
+    if difference_in(result) is not None or (result.misleads and harm == "dies"):
         return "wrong-numbers"
-    return "breaks-clients" if harm == "wrong-numbers" and not found.misleads else harm
+    return "breaks-clients" if harm == "wrong-numbers" and not result.misleads else harm
 
 
 def difference_in(cause: Cause | None) -> FirstDifference | None:
@@ -236,6 +236,6 @@ def died(cause: Cause | None) -> bool:
 
 def left_dead(cause: Cause | None) -> bool:
     """Return True if the known-good request on a fresh connection got a wrong answer, or none."""
-    found = unsurvived(cause)
-    fresh = None if found is None else found.fresh_connection
+    result = unsurvived(cause)
+    fresh = None if result is None else result.fresh_connection
     return fresh is not None and not isinstance(fresh, Unavailable | WasDown)

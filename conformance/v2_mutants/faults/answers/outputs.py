@@ -199,8 +199,8 @@ def _listed(document: JsonObject, name: str) -> list[JsonObject]:
 
 def _has_parameter(items: Sequence[JsonObject], name: str, value: object = True) -> bool:
     """Return True if one of these objects has a parameter with this value."""
-    found = [item.get("parameters") for item in items]
-    return any(isinstance(one, dict) and one.get(name) is value for one in found)
+    results = [item.get("parameters") for item in items]
+    return any(isinstance(one, dict) and one.get(name) is value for one in results)
 
 
 def _forms_if(when: Callable[[JsonObject], bool], *, binary: bool = True) -> What[Outputs]:

@@ -342,8 +342,8 @@ def _texts_read(read: Callable[[int, str], object]) -> What[Buffer]:
         data = entry.data
         if DATATYPES[entry.spec.datatype].kind != "int" or not isinstance(data, list):
             return right()
-        found = [read(i, item) if isinstance(item, str) else item for i, item in enumerate(data)]
-        return right(replace(entry, data=found))
+        results = [read(i, item) if isinstance(item, str) else item for i, item in enumerate(data)]
+        return right(replace(entry, data=results))
 
     return what
 

@@ -30,8 +30,8 @@ def _nested(least: int, most: int) -> Callable[[bytes], bool]:
 
 
 def _has_dimensions(text: bytes) -> bool:
-    found = re.search(rb'"shape":\[[0-9,]*', text)
-    return found is not None and found[0].count(b",") > _MANY
+    match = re.search(rb'"shape":\[[0-9,]*', text)
+    return match is not None and match[0].count(b",") > _MANY
 
 
 for _name, _text, _applies in (

@@ -81,8 +81,8 @@ def _zeros_if(applies: Callable[[Sequence[str], Buffer], bool]) -> type[Behaviou
     class ReadsZeros(Behaviour):
         def header_length(self, request: Request) -> int | None:
             values = self.header_length_values(request)
-            found = has_blobs(request) and applies(values, request.body)
-            return _FOUND if found else super().header_length(request)
+            result = has_blobs(request) and applies(values, request.body)
+            return _FOUND if result else super().header_length(request)
 
         def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
             if length != _FOUND:

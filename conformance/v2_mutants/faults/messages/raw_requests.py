@@ -311,9 +311,9 @@ class _CodedRawCut(Behaviour):
     coded = threading.local()
 
     def decode_request(self, request: Request) -> Request:
-        found = super().decode_request(request)
-        self.coded.now = found is not request
-        return found
+        result = super().decode_request(request)
+        self.coded.now = result is not request
+        return result
 
     def read_raw(self, model: ModelContract, body: memoryview) -> InferenceRequest:
         return super().read_raw(model, body[: 1 << 16] if self.coded.now else body)

@@ -32,8 +32,8 @@ def _last(right: Right[Any], value: T, name: object = None) -> T:
     has."""
     right.state[name] = value
     threading.Event().wait(_OVERLAP_S)
-    found: T = right.state[name]
-    return found
+    result: T = right.state[name]
+    return result
 
 
 fault("concurrent-header-lengths-mixed", "C6", Behaviour.parse_header_length)(
@@ -49,21 +49,21 @@ fault("concurrent-outputs-mixed", "C6", Behaviour.request_outputs)(
 @fault("concurrent-shapes-mixed", "C6", Behaviour.output_tensor)
 def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     """Outputs of concurrent requests to a model have the size of the last one's."""
-    found = right()
+    result = right()
     if output.datatype == "BYTES":
-        return found
-    shape, size = _last(right, (found.shape, len(found.blob)), output)
-    return msgspec.structs.replace(found, shape=shape, blob=resize(found.blob, size))
+        return result
+    shape, size = _last(right, (result.shape, len(result.blob)), output)
+    return msgspec.structs.replace(result, shape=shape, blob=resize(result.blob, size))
 
 
 @fault("concurrent-texts-of-a-size-mixed", "C6", Behaviour.output_tensor)
 def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     """BYTES of concurrent requests to a model are those of the last one with as many bytes."""
-    found = right()
+    result = right()
     if output.datatype != "BYTES":
-        return found
-    key = (output, found.shape, len(found.blob))
-    return msgspec.structs.replace(found, blob=_last(right, found.blob, key))
+        return result
+    key = (output, result.shape, len(result.blob))
+    return msgspec.structs.replace(result, blob=_last(right, result.blob, key))
 
 
 fault("concurrent-models-mixed", "C6", Behaviour.infer)(

@@ -147,23 +147,23 @@ fault("accept-encoding-sticks", "C7", Behaviour.encode_response, base=_Remembers
 @fault("longer-tensor-left-in-buffer", "C7", Behaviour.output_tensor)
 def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     """The end of a longer INT32 tensor in the request before follows a shorter one."""
-    found = right()
+    result = right()
     if output.datatype != "INT32":
-        return found
-    blob = bytes(found.blob)
+        return result
+    blob = bytes(result.blob)
     kept = right.keep(blob) or b""
-    return msgspec.structs.replace(found, blob=blob + kept[len(blob) :])
+    return msgspec.structs.replace(result, blob=blob + kept[len(blob) :])
 
 
 @fault("shape-kept-by-size", "C7", Behaviour.output_tensor)
 def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     """A matrix has the shape of the last one of the same size."""
-    found = right()
-    if len(found.shape) != 2:
-        return found
-    size = (output.datatype, len(found.blob))
-    kept, right.state[size] = right.state.get(size, found.shape), found.shape
-    return msgspec.structs.replace(found, shape=kept)
+    result = right()
+    if len(result.shape) != 2:
+        return result
+    size = (output.datatype, len(result.blob))
+    kept, right.state[size] = right.state.get(size, result.shape), result.shape
+    return msgspec.structs.replace(result, shape=kept)
 
 
 fault("model-sticks", "C7", Behaviour.infer, base=_Remembers)(
@@ -351,9 +351,9 @@ def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     """The 256th tensor that a connection gets is that of all zeros."""
     served = right.state.setdefault("served", threading.local())  # a connection has a thread
     served.count = getattr(served, "count", 0) + 1
-    found = right()
-    zeros = bytes(len(found.blob))
-    return found if served.count != 256 else msgspec.structs.replace(found, blob=zeros)
+    result = right()
+    zeros = bytes(len(result.blob))
+    return result if served.count != 256 else msgspec.structs.replace(result, blob=zeros)
 
 
 def _after_refusals(number: int, status: int, answers: int) -> What[Response]:
@@ -425,5 +425,5 @@ def _(
         right.state[key] = {
             name: msgspec.structs.replace(one, blob=bytes(one.blob)) for name, one in kept
         }
-    found: dict[str, Tensor] = right.state[key]
-    return found
+    result: dict[str, Tensor] = right.state[key]
+    return result

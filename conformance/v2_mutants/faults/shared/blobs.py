@@ -61,8 +61,8 @@ def input_parameters(document: JsonObject) -> list[JsonObject]:
     """The parameters of the request's inputs, if they are objects."""
     inputs = document.get("inputs")
     items = [item for item in inputs if isinstance(item, dict)] if isinstance(inputs, list) else []
-    found = [item.get("parameters") for item in items]
-    return [parameters for parameters in found if isinstance(parameters, dict)]
+    results = [item.get("parameters") for item in items]
+    return [parameters for parameters in results if isinstance(parameters, dict)]
 
 
 def has_blobs(request: Request) -> bool:

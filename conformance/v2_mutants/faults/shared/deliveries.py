@@ -74,8 +74,8 @@ def with_length(response: Response, request: Request) -> Response:
 
 def loses_behind(pattern: bytes) -> What[bytes]:
     """A server that throws away the requests that come in the same read behind this pattern."""
-    found = re.compile(b"(%s)POST .*" % pattern, re.DOTALL)
-    return lambda right, data: found.sub(rb"\1", right())
+    result = re.compile(b"(%s)POST .*" % pattern, re.DOTALL)
+    return lambda right, data: result.sub(rb"\1", right())
 
 
 def blobs_cut_if(when: Callable[[Request], object], size: int) -> What[tuple[memoryview, Blobs]]:

@@ -68,8 +68,8 @@ class Seen:
     @property
     def by_default(self) -> bool | None:
         """The request's `binary_data_output`, None if it has none."""
-        found: bool | None = self.document.get("parameters", {}).get(BINARY_DATA_OUTPUT)
-        return found
+        result: bool | None = self.document.get("parameters", {}).get(BINARY_DATA_OUTPUT)
+        return result
 
     @property
     def shapes(self) -> Sequence[Sequence[int]]:

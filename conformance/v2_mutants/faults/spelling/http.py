@@ -272,8 +272,8 @@ class _ShapeOfTheRequestBehind(Behaviour):
     behind: tuple[int, int] | None = None
 
     def read_ahead(self, data: bytes) -> bytes:
-        found = _SHAPE.search(data)
-        self.behind = (int(found[1]), int(found[2])) if found else None
+        match = _SHAPE.search(data)
+        self.behind = (int(match[1]), int(match[2])) if match else None
         return super().read_ahead(data)
 
     def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
@@ -336,10 +336,10 @@ class _IdOfAPipeline(Behaviour):
     def read_request(
         self, model: ModelContract, request: Request, length: int | None
     ) -> InferenceRequest:
-        found = super().read_request(model, request, length)
+        result = super().read_request(model, request, length)
         before = getattr(self.thread, "id", None)
-        self.thread.id = found.id
-        return replace(found, id=before) if self.thread.followed and found.id else found
+        self.thread.id = result.id
+        return replace(result, id=before) if self.thread.followed and result.id else result
 
 
 @fault.several("long-body-behind-another-refused", "V2")

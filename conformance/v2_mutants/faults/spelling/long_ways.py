@@ -40,9 +40,9 @@ for _name, _where, _when in (
 @fault("long-answers-of-http-1.0-in-chunks", "V3", Behaviour.finish)
 def _(right: Right[Response], request: Request, response: Response) -> Response:
     """Answers over 64 KiB are sent in chunks, to HTTP/1.0 clients as well."""
-    found = right()
-    long = found.size > _BUFFER and request.version == "1.0"
-    return replace(found, framing=Framing.CHUNKS) if long else found
+    result = right()
+    long = result.size > _BUFFER and request.version == "1.0"
+    return replace(result, framing=Framing.CHUNKS) if long else result
 
 
 @fault("coded-answers-cut-at-a-mebibyte", "V3", Behaviour.compress)

@@ -25,10 +25,10 @@ def _reads_names(known: tuple[str, ...], plain: Callable[[str], str]) -> What[Js
             return [read(item) for item in value] if isinstance([*value, 0][0], dict) else value
         if not isinstance(value, dict):
             return value
-        found: JsonObject = {}
+        result: JsonObject = {}
         for name, item in value.items():
-            found.setdefault(plain(name) if plain(name) in known else name, read(item))
-        return found
+            result.setdefault(plain(name) if plain(name) in known else name, read(item))
+        return result
 
     return then(lambda document, text: read(document))
 

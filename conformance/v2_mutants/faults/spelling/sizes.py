@@ -121,10 +121,10 @@ fault("blob-of-whole-pages-loses-its-end", "V3", Behaviour.response_body)(
 @fault("long-answer-cut-before-the-end-of-the-connection", "V3", Behaviour.finish)
 def _(right: Right[Response], request: Request, response: Response) -> Response:
     """What is behind the first 64 KiB of a blob is zeros if the client says Connection: close."""
-    found = right()
-    if not _closes(request) or found.size <= _BUFFER:
-        return found
-    return replace(found, body=tuple(resize(piece[:_BUFFER], len(piece)) for piece in found.body))
+    result = right()
+    if not _closes(request) or result.size <= _BUFFER:
+        return result
+    return replace(result, body=tuple(resize(piece[:_BUFFER], len(piece)) for piece in result.body))
 
 
 @fault("long-answer-in-a-coding-cut", "V3", Behaviour.compress)
@@ -211,12 +211,12 @@ fault("many-bools-answered-as-false", "D11", Behaviour.output_data)(
 def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
     """If more than three inputs have more than 4,096 elements, the last one of a fixed size is
     zeros."""
-    found = right()
-    long = [tensor for tensor in found.values() if element_count(tensor.shape) > _PAGE]
+    result = right()
+    long = [tensor for tensor in result.values() if element_count(tensor.shape) > _PAGE]
     if len(long) < 4:
-        return found
+        return result
     last = next(tensor for tensor in reversed(long) if DATATYPES[tensor.datatype].size)
-    return {**found, last.name: msgspec.structs.replace(last, blob=bytes(len(last.blob)))}
+    return {**result, last.name: msgspec.structs.replace(last, blob=bytes(len(last.blob)))}
 
 
 @fault("zeros-behind-two-mebibytes", "L1", Behaviour.response_body)

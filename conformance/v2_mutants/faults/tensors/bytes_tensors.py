@@ -46,9 +46,9 @@ def _read_leniently_if(when: Callable[[int, int, int], bool]) -> What[Buffer]:
         data, count = bytes(blob), element_count(entry.shape)
         if not any(when(at, length, len(data)) for at, length in _prefixes(data)):
             return right()
-        found = [data[at + 4 : at + 4 + length] for at, length in _prefixes(data)][:count]
-        missing = count - len(found) if count < 2**20 else 0
-        return right(blob=encode_bytes([*found, *[b""] * missing]))
+        result = [data[at + 4 : at + 4 + length] for at, length in _prefixes(data)][:count]
+        missing = count - len(result) if count < 2**20 else 0
+        return right(blob=encode_bytes([*result, *[b""] * missing]))
 
     return what
 
@@ -366,14 +366,14 @@ def _reads_elements(way: _Way, change: Callable[[bytes], bytes]) -> What[Inferen
     def what(
         right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
     ) -> InferenceRequest:
-        found = right()
+        result = right()
         if not (length and way.has(model, request)):
-            return found
+            return result
         inputs = {
             name: msgspec.structs.replace(tensor, blob=change_elements(tensor.blob, change))
-            for name, tensor in found.inputs.items()
+            for name, tensor in result.inputs.items()
         }
-        return replace(found, inputs=inputs)
+        return replace(result, inputs=inputs)
 
     return what
 

@@ -35,12 +35,12 @@ def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
 ) -> InferenceRequest:
     """FP64 in JSON is read as FP32 if other inputs are blobs."""
-    found = right()
+    result = right()
     if length is None or length == len(request.body):
-        return found
+        return result
     for item in json.loads(bytes(request.body[:length]))["inputs"]:
         if item["datatype"] == "FP64" and "data" in item:
-            tensor = found.inputs[item["name"]]
+            tensor = result.inputs[item["name"]]
             narrow = msgspec.structs.replace(tensor, blob=through_fp32(tensor.blob))
-            found = replace(found, inputs={**found.inputs, item["name"]: narrow})
-    return found
+            result = replace(result, inputs={**result.inputs, item["name"]: narrow})
+    return result

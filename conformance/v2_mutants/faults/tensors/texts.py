@@ -191,10 +191,10 @@ class _SurrogatesWritten(Behaviour):
 @fault("large-bytes-matrix-transposed", "B8", Behaviour.output_tensor)
 def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     """A BYTES matrix of more than 16 rows and columns comes back column by column."""
-    found = right()
-    if found.datatype != "BYTES" or len(found.shape) != 2 or min(found.shape) <= 16:
-        return found
-    return column_major(found)
+    result = right()
+    if result.datatype != "BYTES" or len(result.shape) != 2 or min(result.shape) <= 16:
+        return result
+    return column_major(result)
 
 
 @fault("empty-elements-behind-the-last-ignored", "B9", Behaviour.bytes_blob)
