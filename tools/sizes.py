@@ -32,12 +32,12 @@ ROOMS = {
     "base": 600,
 }
 TREES = {
-    "v2_conformance": (CORE, 36_000),
+    "v2_conformance": (CORE, 30_000),
     "v2_clients": (CORE.parent / "v2_clients", 5_500),
     "v2_publishing": (CORE.parent / "v2_publishing", 2_000),
     "v2_mutants": (CORE.parent / "v2_mutants", 10_500),
     "tools": (ROOT / "tools", 2_500),
-    "tests": (ROOT / "tests", 46_000),
+    "tests": (ROOT / "tests", 44_000),
 }
 
 

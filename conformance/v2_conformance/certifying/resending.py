@@ -168,7 +168,6 @@ def reported_target(report: Report, given: Target) -> Target:
             unsupported=frozenset(tested.unsupported),
             models={**_bindings(tested, given), **given.models},
             seed=report.seed,
-            draws=report.draws,
         )
     )
 

@@ -26,4 +26,4 @@ LARGEST_SEED = (1 << 32) - 1
 """Of those that the values of a run's requests follow from."""
 
 DRAWS = 2
-"""The edition of how they follow. A report is judged by the edition that it was made with."""
+"""The edition of how they follow; a report of another one cannot be judged again."""

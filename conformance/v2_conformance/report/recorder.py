@@ -24,6 +24,7 @@ from v2_conformance.bounded_files import create_new, write_all
 from v2_conformance.conversations.result import Calibrated, Result
 from v2_conformance.errors import LeakError, UsageError, unwritable
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.protocol.names import DRAWS
 from v2_conformance.redaction import WITHHELD, Mask, Masked
 from v2_conformance.report.bodies import SHORT, PlacedBody, Streams
 from v2_conformance.report.document import (
@@ -108,7 +109,7 @@ class Record:
             discovery=tuple(recorded_exchange(one, target.mask) for one in server.asked),
             relations=relations,
             seed=target.seed,
-            draws=target.draws,
+            draws=DRAWS,
         )
         self._write(RecordLine(header=header))
 

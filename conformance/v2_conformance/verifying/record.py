@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from v2_conformance.conversations.steps import Known
 from v2_conformance.errors import ReportFileError
 from v2_conformance.judging.survival import Claims
+from v2_conformance.protocol.names import DRAWS
 from v2_conformance.redaction import WITHHELD, Mask
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import Model
@@ -87,7 +88,9 @@ def setting_of(report: Report) -> Setting:
             f"the report cannot be judged again: its target has no URL ({error})"
         ) from error
     hidden = tuple(name for name, value in target.headers if value and not value.strip("*"))
-    path, draws = parts.path.rstrip("/"), report.draws
+    if report.seed is not None and report.draws != DRAWS:
+        raise ReportFileError("another version drew its values: verify it with that one")
+    path = parts.path.rstrip("/")
     present = {
         role: DeployedModel(role, one.model, one.inputs, one.outputs, one.version, one.pinned)
         for role, one in target.models.items()
@@ -95,7 +98,7 @@ def setting_of(report: Report) -> Setting:
     }
     return Setting(
         report,
-        Address(target.host, path, target.headers, parts.scheme, report.seed, draws),
+        Address(target.host, path, target.headers, parts.scheme, report.seed),
         Claims(target.profiles, frozenset(target.unsupported), present, target.absent),
         Mask(fields=hidden),
         bool(hidden) or target.masked,

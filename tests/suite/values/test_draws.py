@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from v2_conformance.protocol.datatypes import DATATYPES, check_blob, decode_bytes, to_values
-from v2_conformance.protocol.names import DRAWS
 from v2_conformance.suite.values.draws import Draw, draw_for
 from v2_conformance.suite.values.patterns import value_pattern
 
@@ -59,13 +58,9 @@ def test_floats_need_no_more_than_six_digits_in_json(seed: int, datatype: str) -
     assert [float(f"{value:.6g}") for value in values] == values
 
 
-def test_values_of_every_edition_are_drawn_as_they_were() -> None:
-    made = []
-    for edition in range(1, DRAWS + 1):
-        draw = draw_for(1, "D1/some-case", edition)
-        assert draw is not None
-        made.append(value_pattern("counting", "FP32", 3, draw=draw).hex())
-    assert made == ["0000eebf0000a2bf0000aa3f", "00006ec0000022c000002a40"]
+def test_values_are_drawn_as_before() -> None:
+    draw = draw_for(1, "D1/some-case")
+    assert value_pattern("counting", "FP32", 3, draw=draw).hex() == "00006ec0000022c000002a40"
 
 
 @given(SEEDS, st.sampled_from(["INT64", "UINT64"]))

@@ -11,7 +11,7 @@ from functools import cached_property
 from urllib.parse import unquote, urlsplit
 
 from v2_conformance.errors import UsageError
-from v2_conformance.protocol.names import DRAWS, SERVER_PROFILES, TOKEN
+from v2_conformance.protocol.names import SERVER_PROFILES, TOKEN
 from v2_conformance.redaction import Mask, credential_parts, is_findable
 from v2_conformance.runs.targets.access import tls_context
 from v2_conformance.suite.choosing import claims_problem
@@ -33,10 +33,9 @@ class Target:
     The values of `headers` are secret, except for the fields named in `public`; `more_secrets` are
     others that must not be recorded either. `max_time_s` is how long a run may take, None to derive
     it from the plan and the time limit. `cert` and `key` are the client's own certificate. If
-    `authorized`, Authorization cannot be public.
-    Values of requests follow from the `seed` and the edition of its `draws`; None for those that
-    are written in the cases. `generated` is how many requests are drawn besides those of M7's file.
-    Floats of models with unknown answers may differ by `atol`.
+    `authorized`, Authorization cannot be public. Values of requests follow from the `seed`; None
+    for those that are written in the cases. `generated` is how many requests are drawn besides
+    those of M7's file. Floats of models with unknown answers may differ by `atol`.
     """
 
     url: str = field(repr=False)
@@ -54,7 +53,6 @@ class Target:
     authorized: bool = False
     seed: int | None = None
     generated: int = 0
-    draws: int = DRAWS
     atol: float = 0.0
 
     def binding(self, role: str) -> DeployedModel:
@@ -83,8 +81,7 @@ class Target:
         headers = [field for field in defaults if field[0].lower() not in given]
         headers += [field for field in self.headers if field[0].lower() != "host"]
         prefix = parts.path.rstrip("/")
-        drawn = (self.seed, self.draws)
-        return Address(host, prefix, tuple(headers), parts.scheme, *drawn)
+        return Address(host, prefix, tuple(headers), parts.scheme, self.seed)
 
     def transport(self) -> Http1Transport:
         """Return how to connect, with a TLS context for https. Raises UsageError for a bad

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, encode_bytes, from_values
-from v2_conformance.protocol.names import DRAWS
 
 _PLAIN = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]*")
 # Hexadecimal digits stay so, and a number neither gets nor loses a leading zero. Each class has the
@@ -25,9 +24,9 @@ _CLASSES: Mapping[str, tuple[int, ...]] = {
     "abcdef": (1, 5),
     "ghijklmnopqrstuvwxyz": (1, 3, 7, 9, 11, 13, 17, 19),
 }
-# By edition. A server may write floats with six digits in JSON (D11), which are not enough for a
-# quarter of some numbers.
-_SCALES: Mapping[int, tuple[float, ...]] = {1: (0.25, 0.5, 1, 2, 4), 2: (0.5, 1, 2, 4, 8)}
+# A server may write floats with six digits in JSON (D11), which are not enough for a quarter of
+# some numbers.
+_SCALES = (0.5, 1, 2, 4, 8)
 _FRACTIONS = 127  # elements before they repeat, as integers in `patterns`: a prime
 _BITS = 61
 _WORD = 8
@@ -35,10 +34,9 @@ _WORD = 8
 
 @dataclass(frozen=True)
 class Draw:
-    """The values drawn for one case, from a `key` of its own. `scales` are those of floats."""
+    """The values drawn for one case, from a `key` of its own."""
 
     key: bytes
-    scales: tuple[float, ...]
 
     def _below(self, most: int, what: str) -> int:
         """Return a number below `most`, which is independent of those for anything else."""
@@ -105,7 +103,7 @@ class Draw:
         size = DATATYPES[datatype].size or 1
         factor, offset = 2 * self._below(32, "factor") + 1, self._below(64, "offset")
         numbers = _fractions(datatype, 1)
-        scaled = _fractions(datatype, self.scales[self._below(len(self.scales), "scale")])
+        scaled = _fractions(datatype, _SCALES[self._below(len(_SCALES), "scale")])
         place = {number: i for i, number in enumerate(numbers)}
         period = b"".join(
             scaled[(i & 64) | ((factor * i + offset) & 63)]
@@ -124,10 +122,10 @@ def _fractions(datatype: str, scale: float) -> tuple[bytes, ...]:
 
 
 @lru_cache(maxsize=256)
-def draw_for(seed: int | None, case_id: str, draws: int = DRAWS) -> Draw | None:
-    """Return what a run with this seed and edition draws for a case; None, without a seed, for
-    values as they are written."""
+def draw_for(seed: int | None, case_id: str) -> Draw | None:
+    """Return what a run with this seed draws for a case; None, without a seed, for values as they
+    are written."""
     if seed is None:
         return None
     key = hashlib.blake2b(f"{seed} {case_id}".encode(), digest_size=16).digest()
-    return Draw(key, _SCALES[draws])
+    return Draw(key)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.protocol.names import DRAWS
 from v2_conformance.suite.models import ModelContract, contract
 
 
@@ -92,8 +91,8 @@ class DeployedModel:
 class Address:
     """The parts of a request that belong to the run: Host, path prefix, extra header fields, seed.
 
-    `scheme` is http or https. The values and ids of requests follow from the `seed` of the run and
-    the edition of its `draws`; without a seed, they are as written.
+    `scheme` is http or https. The values and ids of requests follow from the `seed` of the run;
+    without one, they are as written.
     """
 
     host: str
@@ -101,7 +100,6 @@ class Address:
     headers: tuple[tuple[str, str], ...] = ()
     scheme: str = "http"
     seed: int | None = None
-    draws: int = DRAWS
 
     @property
     def fields(self) -> tuple[tuple[str, str], ...]:

@@ -109,7 +109,7 @@ def prepare(
 
 def _prepare(case: RequestCase, address: Address, binding: DeployedModel, variant: int) -> Prepared:
     request, model = case.request, binding.contract
-    draw = draw_for(address.seed, case.id, address.draws)
+    draw = draw_for(address.seed, case.id)
     if draw is not None:
         if isinstance(request.get("id"), str):
             request = {**request, "id": draw.text(request["id"])}
