@@ -92,9 +92,7 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
     def of_model(
         self, request: Request, name: str, version: str | None, action: list[str]
     ) -> Response:
-        """Do what a path asks of a model; `action` are the segments behind it. Raises Rejected,
-        MessageError or ElementError.
-        """
+        """Do what a path asks of a model; `action` are the segments behind it. See `route`."""
         if action not in ([], ["ready"], ["infer"]):
             raise _nothing_at(self.target_path(request))
         model = self.find_model(name, version)
@@ -122,22 +120,19 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
 
     def server_metadata(self, request: Request) -> Response:
         """GET /v2."""
-        extensions = self.extensions()
-        return self.json_response(
-            {"name": SERVER_NAME, "version": __version__, "extensions": extensions}
-        )
+        document = {"name": SERVER_NAME, "version": __version__, "extensions": self.extensions()}
+        return self.json_response(document)
 
     def model_metadata(self, model: ModelContract) -> Response:
         """GET /v2/models/NAME."""
-        return self.json_response(
-            {
-                "name": model.model,
-                "versions": self.versions(model),
-                "platform": SERVER_NAME,
-                "inputs": [spec.metadata() for spec in model.inputs],
-                "outputs": [spec.metadata() for spec in model.outputs],
-            }
-        )
+        document = {
+            "name": model.model,
+            "versions": self.versions(model),
+            "platform": SERVER_NAME,
+            "inputs": [spec.metadata() for spec in model.inputs],
+            "outputs": [spec.metadata() for spec in model.outputs],
+        }
+        return self.json_response(document)
 
     def versions(self, model: ModelContract) -> list[str]:
         """The versions of a model, in its metadata."""
@@ -165,24 +160,21 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
 
     def read_zero_header_length(self, model: ModelContract, request: Request) -> InferenceRequest:
         """A header length of 0: a raw request (W1), or an error if raw is not claimed (W11)."""
-        if "raw" not in self.profiles:
-            raise Rejected(
-                "a header length of 0 leaves no JSON, and raw requests are not supported"
-            )
-        return self.read_raw(model, request.body)
+        if "raw" in self.profiles:
+            return self.read_raw(model, request.body)
+        raise Rejected("a header length of 0 leaves no JSON, and raw requests are not supported")
 
     def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         """All outputs of the model by name."""
         if model.does == "first_three":
             return self.first_three(model, inputs)
         if model.model in ORDINARY_MODELS:
-            computed = compute(model, inputs)
-            return {
-                spec.name: self.output_tensor(spec, computed[spec.name]) for spec in model.outputs
-            }
+            made = list(compute(model, inputs).values())
+        else:
+            made = [inputs[spec.name] for spec in model.inputs]
         return {
-            output.name: self.output_tensor(output, inputs[spec.name])
-            for spec, output in zip(model.inputs, model.outputs, strict=True)
+            spec.name: self.output_tensor(spec, tensor)
+            for spec, tensor in zip(model.outputs, made, strict=True)
         }
 
     def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
@@ -235,16 +227,14 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
         return 2**16
 
     def listening(self) -> bool:
-        """Return True if the server keeps accepting connections. Asked after every response
-        (R3)."""
+        """Return True if the server accepts connections, as asked after each response (R3)."""
         return True
 
     def broken_off(self, breach: Breach) -> None:
         """Told that a client broke off, which is no concern of other clients (C8)."""
 
     def received(self, data: bytes) -> bytes:
-        """Return what is read of bytes as they come from the socket: all of them, unchanged
-        (C8)."""
+        """Return what is read of the bytes from the socket: all of them, unchanged (C8)."""
         return data
 
     def read_ahead(self, data: bytes) -> bytes:

@@ -79,11 +79,9 @@ class RequestReader:
     def header_length(self, request: Request) -> int | None:
         """The header length that the client sent, None if there is none."""
         values = self.header_length_values(request)
-        if not values:
-            return None
         if len(set(values)) > 1:
             return self.conflicting_lengths(values)
-        return self.parse_header_length(values[0])
+        return self.parse_header_length(values[0]) if values else None
 
     def header_length_values(self, request: Request) -> list[str]:
         """Every value of the header, whatever the case of its name (H2), stripped (H13)."""
@@ -94,8 +92,7 @@ class RequestReader:
         raise Rejected(f"{HEADER_LENGTH} has conflicting values: {', '.join(values)}")
 
     def parse_header_length(self, text: str) -> int:
-        """The number that a value stands for: ASCII digits and nothing else (H4, H6, H8), not
-        beyond int64 (H7)."""
+        """The number that a value stands for: only ASCII digits (H4, H6, H8), up to int64 (H7)."""
         if not _DIGITS.fullmatch(text):
             raise Rejected(f"{HEADER_LENGTH} must be a number of bytes, got {text!a:.60}")
         digits = text.lstrip("0") or "0"
@@ -328,8 +325,7 @@ class RequestReader:
         raise Rejected("an output is listed twice")
 
     def binary_by_default(self, document: JsonObject) -> bool:
-        """Return True if outputs are binary unless they say otherwise: `binary_data_output` (O4,
-        O5)."""
+        """The default of `binary_data`, for outputs without it: `binary_data_output` (O4, O5)."""
         parameters = _parameters(document, "the request")
         return self.boolean_parameter(parameters, BINARY_DATA_OUTPUT, default=False)
 
@@ -338,8 +334,7 @@ class RequestReader:
         return [self.binary_flag(of_output, default) for of_output in parameters]
 
     def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
-        """Return True if an output is binary: its `binary_data` overrides the default (O6, O7,
-        O8)."""
+        """The form of an output: its `binary_data` overrides the default (O6, O7, O8)."""
         return self.boolean_parameter(parameters, BINARY_DATA, default=default)
 
     def boolean_parameter(self, parameters: JsonObject, name: str, *, default: bool) -> bool:

@@ -71,11 +71,8 @@ class ResponseWriter:
 
     def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
         """One entry of the response's `outputs`: with a size or with `data` (O10, O11)."""
-        entry: JsonObject = {
-            "name": tensor.name,
-            "shape": list(tensor.shape),
-            "datatype": tensor.datatype,
-        }
+        shape = list(tensor.shape)
+        entry: JsonObject = {"name": tensor.name, "shape": shape, "datatype": tensor.datatype}
         if binary:
             return entry | {"parameters": {BINARY_DATA_SIZE: self.output_size(tensor)}}
         return entry | {"data": self.output_data(tensor)}
@@ -138,8 +135,7 @@ class ResponseWriter:
         return response.size
 
     def keeps_open(self, request: Request, response: Response) -> bool:
-        """Return True if the connection stays open after this response, even after an error
-        (C5)."""
+        """Return True if the connection stays open after this response, also an error (C5)."""
         tokens = ",".join(request.values("connection")).lower().split(",")
         asked_to_close = "close" in {token.strip() for token in tokens}
         # RFC 9112, section 6.1: whoever sent both may be smuggling a second request (J9).

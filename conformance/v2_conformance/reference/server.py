@@ -13,7 +13,6 @@ import struct
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import h11
@@ -91,7 +90,7 @@ class ReferenceServer:
         self._port = listener.getsockname()[1]
         waiting, self._waker = socket.socketpair()
         self._acceptor = threading.Thread(
-            target=self._accept, args=(listener, waiting), name="reference-accept", daemon=True
+            target=self._accept, args=(listener, waiting), daemon=True
         )
         self._acceptor.start()
 
@@ -138,19 +137,16 @@ class ReferenceServer:
                     sock, _ = listener.accept()
                 except OSError:  # the client is already gone, or no descriptors are left
                     continue
-                self._begin(sock)
-
-    def _begin(self, sock: socket.socket) -> None:
-        thread = threading.Thread(
-            target=self._serve, args=(sock,), name="reference-connection", daemon=True
-        )
-        with self._lock:
-            self._open[sock] = thread
-        thread.start()
+                thread = threading.Thread(target=self._serve, args=(sock,), daemon=True)
+                with self._lock:
+                    self._open[sock] = thread
+                thread.start()
 
     def _serve(self, sock: socket.socket) -> None:
+        one_at_a_time = self._behaviour.serves_one_at_a_time()
+        turn = self._turn if one_at_a_time else contextlib.nullcontext()
         try:
-            with sock, contextlib.suppress(OSError), self._turn_taken():
+            with sock, contextlib.suppress(OSError), turn:
                 sock.setblocking(True)
                 sock.settimeout(IDLE_SECONDS)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -158,9 +154,6 @@ class ReferenceServer:
         finally:
             with self._lock:
                 self._open.pop(sock, None)
-
-    def _turn_taken(self) -> AbstractContextManager[object]:
-        return self._turn if self._behaviour.serves_one_at_a_time() else contextlib.nullcontext()
 
 
 class ServedConnection:
@@ -179,7 +172,8 @@ class ServedConnection:
     def serve(self) -> None:
         """Serve until the connection ends. Raises OSError if the client is gone or idle."""
         try:
-            self._serve()
+            while self._serve_one():
+                pass
         except TimeoutError:
             raise
         except OSError:
@@ -191,21 +185,19 @@ class ServedConnection:
         if not self._behaviour.listening():
             self._stop_listening()
 
-    def _serve(self) -> None:
-        while True:
-            try:
-                request = self._receive()
-            except h11.RemoteProtocolError as error:
-                self._broken_off(self._left or Breach.FRAMING)
-                rejection = Rejected(f"not HTTP/1.1: {error}", error.error_status_hint)
-                return self._refuse(self._behaviour.http_error(rejection))
-            except Rejected as rejection:
-                return self._refuse(self._behaviour.rejection_response(rejection))
-            if request is None or not self._respond(request):
-                return None
-
-    def _respond(self, request: Request) -> bool:
+    def _serve_one(self) -> bool:
+        """Serve one request, and return True if another may follow it."""
         behaviour = self._behaviour
+        try:
+            request = self._receive()
+        except h11.RemoteProtocolError as error:
+            self._broken_off(self._left or Breach.FRAMING)
+            rejection = Rejected(f"not HTTP/1.1: {error}", error.error_status_hint)
+            return self._refuse(behaviour.http_error(rejection))
+        except Rejected as rejection:
+            return self._refuse(behaviour.rejection_response(rejection))
+        if request is None:
+            return False
         response = behaviour.finish(request, behaviour.handle(request))
         keep_open = behaviour.keeps_open(request, response)
         with_body = behaviour.answers_with_body(request, response)
@@ -219,20 +211,18 @@ class ServedConnection:
         self._pending = behaviour.left_on_connection(request, response) + self._pending
         return keep_open and listening
 
-    def _refuse(self, response: Response) -> None:
+    def _refuse(self, response: Response) -> bool:
         self._send(self._behaviour.serialize(response, keep_open=False))
         if not self._behaviour.closes_in_stages():
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-            return
+            return False
         # Closing with unread bytes resets the connection, and the client may lose the response.
         self._sock.shutdown(socket.SHUT_WR)
         self._sock.settimeout(_LINGER_SECONDS)
         left = _LINGER_BYTES
-        while left > 0:
-            read = len(self._sock.recv(_RECEIVE))
-            if not read:
-                return
-            left -= read
+        while left > 0 and (data := self._sock.recv(_RECEIVE)):
+            left -= len(data)
+        return False
 
     def _send(self, pieces: Sequence[Buffer]) -> None:
         for data in self._behaviour.writes(pieces):
