@@ -195,7 +195,6 @@ class TestUnexpectedFailures:
         cases = [case("H6/sign", **more)]
         lenient = judged([], cases)
         assert lenient.good
-        assert len(lenient.tolerated) == 1
         assert not judged([], cases, strict=True).good
         assert judged([entry("H6/sign")], cases).expected == ("H6/sign",)
 
@@ -281,8 +280,6 @@ class TestEntriesByCause:
             case_of("S1/size[a]", "fail", cause=ACCEPTED),
             case_of("S1/size[b]", "fail"),
         )
-        others = [*found.unexpected, *found.tolerated]
-        assert "H6/word[a]" in [one.id for one in others]
         assert "H6/word[a]" not in found.expected
 
     def test_entry_whose_cause_is_gone_does_not_hold(self, tmp_path: Path) -> None:

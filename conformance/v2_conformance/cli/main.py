@@ -29,7 +29,7 @@ from v2_conformance.cli import exit_codes
 from v2_conformance.cli.command import PROGRAM, CommandGroup
 from v2_conformance.errors import FULL, ConformanceError, UnreachableError, UsageError
 from v2_conformance.public_address import of_the_manual
-from v2_conformance.suggestions import closest, question
+from v2_conformance.suggestions import question
 from v2_conformance.terminal_safe_text import defused, for_people
 from v2_conformance.version import __version__
 
@@ -184,23 +184,13 @@ def _problem(error: click.UsageError) -> str:
         return _as_clause(error.format_message())
     see = f"see `{error.ctx.command_path} --help`"
     if isinstance(error, click.NoSuchOption):
-        names = question(_meant(error.option_name, error.ctx), see)
+        names = question((error.possibilities or ())[:1], see)
         return f"unknown option {error.option_name!r}: {names}"
     if isinstance(error, click.MissingParameter) and error.param:
         return f"missing argument {_name(error.param)}: {see}"
     if isinstance(error, click.BadParameter) and error.param:
         return f"{_name(error.param)}: {_as_clause(error.message)}"
     return f"{_as_clause(error.format_message())}: {see}"
-
-
-def _meant(option: str, context: click.Context) -> list[str]:
-    """Return the options that may have been meant by one that the command does not have."""
-    declared = (name for param in context.command.get_params(context) for name in param.opts)
-    long = [name for name in declared if name.startswith("--")]
-    if not option.startswith("--"):  # the first letter of -timeout, say
-        return [name for name in long if name.startswith(f"-{option}")]
-    # Without the dashes, which all have and which would make all of them close.
-    return [f"--{name}" for name in closest(option[2:], (name[2:] for name in long))]
 
 
 def _as_clause(message: str) -> str:

@@ -145,17 +145,10 @@ def _requirements() -> Iterator[str]:
         yield columns + item.title + (f" (superseded by {others})" if others else "")
 
 
-def _cases() -> Iterator[str]:
-    from v2_conformance.suite.library import suite_cases
+def _cases(*, of_clients: bool) -> Iterator[str]:
+    from v2_conformance.suite.library import client_cases, suite_cases
 
-    for case in suite_cases(large=True):
-        yield f"{case.id}  {case.grade} {case.expects}"
-
-
-def _scenarios() -> Iterator[str]:
-    from v2_conformance.suite.library import client_cases
-
-    for case in client_cases():
+    for case in client_cases() if of_clients else suite_cases(large=True):
         yield f"{case.id}  {case.grade} {case.expects}"
 
 
@@ -205,8 +198,8 @@ def _tensors(specs: tuple[TensorSpec, ...]) -> str:
 
 LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
     "requirements": _requirements,
-    "cases": _cases,
-    "scenarios": _scenarios,
+    "cases": partial(_cases, of_clients=False),
+    "scenarios": partial(_cases, of_clients=True),
     "faults": partial(_faults, "faults"),
     "client-faults": partial(_faults, "client faults"),
     "variants": partial(_variants, "variants"),

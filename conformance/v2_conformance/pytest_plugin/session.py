@@ -92,7 +92,7 @@ class SessionHooks:
         self._config = config
         self._report_dir: Path | None = config.getoption("--v2-report-dir")
         self._started: StartedRun | None = None
-        self._watch: ExtensionWatch | None = None
+        self._watch: ExtensionWatch
         self.report: Report | None = None  # once the run has ended
         self._expected = NO_EXPECTATIONS
         self._observations = Observations()
@@ -124,14 +124,13 @@ class SessionHooks:
         return recorded, excuse, self._expected.complaint(recorded)
 
     def _run(self, case: Case) -> Result:
-        engine, watch = self.started.engine, self._watch
+        engine = self.started.engine
         if isinstance(case, ObservedCase):
             return engine.judged(case, self._observations)
-        if watch is not None and watch.left_out:
+        if self._watch.left_out:
             return engine.without_extension(case)
         result = engine.run(case)
-        if watch is not None:
-            watch.note(result)
+        self._watch.note(result)
         return result
 
     @pytest.hookimpl(tryfirst=True)

@@ -94,14 +94,13 @@ class Judgement:
     """A run compared with its expectations.
 
     `expected` are the ids of cases that failed as expected. `unexpected` are the failures that no
-    entry covers and that count, `tolerated` those that do not count. `untried` are the entries none
-    of whose cases was selected and claimed, `retired` those that match none of the suite's cases.
+    entry covers and that count. `untried` are the entries none of whose cases was selected and
+    claimed, `retired` those that match none of the suite's cases.
     """
 
     entries: tuple[Expectation, ...]
     expected: tuple[str, ...]
     unexpected: tuple[CaseResult, ...]
-    tolerated: tuple[CaseResult, ...]
     problems: tuple[Problem, ...]
     untried: tuple[Expectation, ...]
     retired: tuple[Expectation, ...]
@@ -127,15 +126,12 @@ class Expectations:
         self, requirement: str, case_id: str, case: CaseResult | None = None
     ) -> Expectation | None:
         """The entry that counts for a case, whose result is `case` if it was tried."""
-        return next(
-            (
-                entry
-                for entry in self.entries
-                if entry.covers(requirement, case_id)
-                and not (entry.by_cause and (case is None or entry.mismatch(case)))
-            ),
-            None,
-        )
+        for entry in self.entries:
+            if entry.covers(requirement, case_id) and not (
+                entry.by_cause and (case is None or entry.mismatch(case))
+            ):
+                return entry
+        return None
 
     def excuse(self, case: CaseResult, today: date) -> Expectation | None:
         """Return the entry that expects a case's failure, None for any other case."""
@@ -152,9 +148,7 @@ class Expectations:
         entry = self.entry_for(case.requirement, case.id, case)
         if entry is None or case.outcome is Outcome.UNSUPPORTED:
             return ""
-        if entry.requirements and case.outcome.harmless:
-            return ""
-        return entry.mismatch(case)
+        return "" if entry.requirements and case.outcome.harmless else entry.mismatch(case)
 
     def noted(self, case: CaseResult, today: date) -> CaseResult:
         """The case, with `expected` if it fails as expected."""
@@ -236,17 +230,10 @@ def judge_expectations(
         if texts is None:
             (untried if about else retired).append(entry)
     bad = [case for case in cases if not case.outcome.harmless]
-    uncovered = [case for case in bad if belongs[case.id] is None]
     return Judgement(
         entries=expectations.entries,
         expected=tuple(case.id for case in bad if expectations.excuse(case, today)),
-        unexpected=tuple(case for case in uncovered if gate.counts(case)),
-        tolerated=tuple(
-            case
-            for case in uncovered
-            if not gate.counts(case)
-            and not (case.level == "MAY" and case.outcome is Outcome.NOT_RUN)
-        ),
+        unexpected=tuple(case for case in bad if belongs[case.id] is None and gate.counts(case)),
         problems=tuple(problems),
         untried=tuple(untried),
         retired=tuple(retired),
@@ -262,11 +249,8 @@ def _problems(
 ) -> list[str] | None:
     """Return what is wrong with an entry that covers the cases `about` and counts for `own`; None
     if none of them was tried."""
-    tried = [
-        case
-        for case in results.values()
-        if case.id in own and case.outcome is not Outcome.UNSUPPORTED
-    ]
+    ran = (results[case_id] for case_id in results if case_id in own)
+    tried = [case for case in ran if case.outcome is not Outcome.UNSUPPORTED]
     failing = [case for case in tried if not case.outcome.harmless]
     if entry.expired(today):
         rest = f"; {len(failing)} of its cases did not pass" if failing else ""

@@ -129,12 +129,10 @@ def problem_lines(name: str, judged: Judgement) -> list[str]:
 
 
 def _as_expected(judged: Judgement) -> str:
-    parts = [f"{len(judged.expected)} expected, {len(judged.unexpected)} unexpected"]
-    if judged.tolerated:
-        parts.append(f", {len(judged.tolerated)} that do not count")
+    words = f"failures: {len(judged.expected)} expected, {len(judged.unexpected)} unexpected"
     if judged.problems:
-        parts.append(f"; expectations that do not hold: {len(judged.problems)}")
-    return f"failures: {''.join(parts)}"
+        words += f"; expectations that do not hold: {len(judged.problems)}"
+    return words
 
 
 def _table(report: Report) -> list[str]:
