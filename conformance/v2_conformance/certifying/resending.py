@@ -2,8 +2,8 @@
 
 Its target has the claims, models, header fields and seed of the report, so that what is sent is
 what failed; what the report hides has to be given again. An observed case, which is about the
-exchanges of others, sends nothing itself: the cases that showed its failure are sent. Only a whole
-run has a verdict, so nothing is written.
+exchanges of others, sends nothing itself: the cases that its cause names are sent. Only a whole run
+has a verdict, so nothing is written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target, checked_target
-from v2_conformance.suite.cases import Case, ObservedCase
+from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.choosing import asked_for
 from v2_conformance.suite.library import every_case
@@ -35,7 +35,6 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.verifying.facts import asked_model, tolerance_of
 from v2_conformance.verifying.record import RecordedError, setting_of
-from v2_conformance.verifying.rejudge import rejudge
 from v2_conformance.verifying.verification import plan_of
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.relations.cases import relation_plan
@@ -49,7 +48,7 @@ class Failure:
     """A case that failed in a report.
 
     `case` is this installation's version, None if it has no such case. `shown_by` are the cases
-    whose exchanges show it again, if it sends nothing itself.
+    that its cause names if it sends nothing itself: their exchanges show it again.
     """
 
     recorded: CaseResult
@@ -101,30 +100,17 @@ def failures(
         raise UsageError(
             "the report is about cases of another file: send them again with `run --cases FILE`"
         )
-    known = plan_of(setting_of(report), cases, [], [])
-    failed = [
-        Failure(case, known.cases.get(case.id))
+    known = plan_of(setting_of(report), cases, [], []).cases
+    return tuple(
+        Failure(case, known.get(case.id), _shown_by(case, known))
         for case in report.of(Outcome.FAIL, Outcome.FLAKY)
         if not patterns or any(case.requirement == p or matches(case.id, p) for p in patterns)
-    ]
-    if not any(isinstance(failure.case, ObservedCase) for failure in failed):
-        return tuple(failed)
-    # The cause names only the first cases, so all recorded bytes are looked at again.
-    judged = (rejudge(case, known) for case in known.report.cases)
-    wrong = [(one.what, one.case) for case in judged for one in case.seen or () if one.wrong]
-    return tuple(_with_evidence(failure, known.cases, wrong) for failure in failed)
+    )
 
 
-def _with_evidence(
-    failure: Failure, known: Mapping[str, Case], wrong: Sequence[tuple[str, str]]
-) -> Failure:
-    """Return the failure, that of an observed case with all cases that show it."""
-    case, cause = failure.case, failure.recorded.cause
-    if not isinstance(case, ObservedCase):
-        return failure
-    named = cause.cases if isinstance(cause, NotKept) else ()
-    ids = dict.fromkeys((*named, *(name for what, name in wrong if what == case.observed)))
-    return replace(failure, shown_by=tuple(known[name] for name in ids if name in known))
+def _shown_by(failed: CaseResult, known: Mapping[str, Case]) -> tuple[Case, ...]:
+    named = failed.cause.cases if isinstance(failed.cause, NotKept) else ()
+    return tuple(known[name] for name in named if name in known)
 
 
 def shown_url(report: Report) -> str:

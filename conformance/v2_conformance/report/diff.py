@@ -64,7 +64,6 @@ class RequirementChange:
     """A requirement that has another outcome or level; "" in a report that does not have it."""
 
     id: str
-    title: str
     before: str
     after: str
 
@@ -193,9 +192,8 @@ def _requirements(old: Report, new: Report) -> Iterator[RequirementChange]:
     before, after = ({row.id: row for row in report.requirements} for report in (old, new))
     for requirement in dict.fromkeys((*after, *before)):
         was, now = before.get(requirement), after.get(requirement)
-        row = now or was
-        if row is not None and _state(was) != _state(now):
-            yield RequirementChange(requirement, row.title, _state(was), _state(now))
+        if _state(was) != _state(now):
+            yield RequirementChange(requirement, _state(was), _state(now))
 
 
 def _state(row: RequirementResult | None) -> str:

@@ -48,19 +48,14 @@ def run_server(options: RunOptions) -> int:
         return _certify(options, target, recovery, stack)
 
 
-def _serve(options: RunOptions, target: Target, stack: ExitStack) -> None:
-    """Take the report folder and start the server, until the stack closes."""
-    stack.enter_context(sole_run(options.report_dir))
-    stack.enter_context(server_under_test(options, target, options.report_dir))
-
-
 def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: ExitStack) -> int:
     reporting = Reporting(options)
     target = seeded(target, options.seed, generated=options.generated, expected=reporting.expected)
     tested = any_model.read_asked(options, target) or plan_of(
         options.patterns, large=options.large, case_files=options.case_files
     )
-    _serve(options, target, stack)
+    stack.enter_context(sole_run(options.report_dir))
+    stack.enter_context(server_under_test(options, target, options.report_dir))
     if isinstance(tested, Plan):
         started = _start(options, target, tested, recovery, reporting)
     else:
