@@ -16,7 +16,7 @@ from v2_conformance.formats.html.page import render
 from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.formats.trust import cautions
 from v2_conformance.report.document import CaseResult, ExpectedFailure, Report
-from v2_conformance.report.evidence import AskedModel, Relations, SampleValue
+from v2_conformance.report.evidence import Relations
 from v2_conformance.report.tested import Model
 from v2_conformance.report.words import headline, must_words, shown_causes
 from v2_conformance.suite.causes.causes import DidNotSurvive, NotKept
@@ -30,7 +30,6 @@ from v2_conformance.suite.causes.kinds import (
     RoleAbsent,
     WrongStatus,
 )
-from v2_conformance.wire.exchange import Body
 
 NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
 P5 = "P5 Response header length is the JSON's exact length"
@@ -213,19 +212,6 @@ def test_each_disputed_requirement_is_named_with_its_readings() -> None:
     text = terminal(report_of(passes(*cases)))
     assert "disputed O6: one reading" in text
     assert "disputed J10: another" in text
-
-
-def test_values_of_inputs_without_elements_are_not_said_to_be_tested() -> None:
-    empty, full = SampleValue((0, 4), Body()), SampleValue((1,), Body(bytes(4)))
-
-    def doubts(*samples: tuple[SampleValue, ...]) -> list[str]:
-        model = AskedModel(role="model/m", inputs=(), samples=samples, special=(), learned=())
-        asked = Relations(models=(model,), rtol=0, atol=0)
-        return [c.words for c in cautions(msgspec.structs.replace(report_of(), relations=asked))]
-
-    words = "m got inputs without elements: how it reads elements is not tested"
-    assert doubts((empty, empty)) == [words]
-    assert doubts((empty, full)) == doubts((empty,), (full,)) == []
 
 
 def test_every_doubt_has_a_line_and_a_sound_report_has_none() -> None:

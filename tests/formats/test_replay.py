@@ -314,7 +314,7 @@ def test_a_masked_field_has_to_be_filled_in(tmp_path: Path) -> None:
     write_replay(report("http://h"), record(secret, mask=mask), tmp_path)
     script = (tmp_path / "replay.py").read_text()
     assert "hunter" not in script
-    assert "# The report hides the value of Authorization: replace" in script
+    assert "# The report hides a part of the head: replace" in script
     assert "Authorization: *****************" in script
     write_replay(report("http://h"), record(posted(b"x")), tmp_path / "other")
     assert "hides" not in (tmp_path / "other" / "replay.py").read_text()

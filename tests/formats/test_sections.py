@@ -172,23 +172,6 @@ def test_a_wrong_header_length_is_followed_and_noted(shift: int) -> None:
     message = cut_request(request(document() + BLOB, f"{HEADER_LENGTH}: {end}"))
     assert message.sections[1].end - message.sections[1].start == end
     assert f"is {end}, but the JSON object ends after byte {len(document())}" in message.notes[0]
-    assert message.json_end == message.sections[0].end + len(document())
-
-
-@pytest.mark.parametrize("length", [0, 3, 10**6])
-def test_where_the_header_length_cuts_is_counted_in_what_was_recorded(length: int) -> None:
-    message = cut_request(request(document() + BLOB, f"{HEADER_LENGTH}: {length}"))
-    assert message.header_cut == message.sections[0].end + length
-
-
-def test_where_the_header_length_cuts_a_chunked_body_its_framing_does_not_count() -> None:
-    body = document() + BLOB
-    chunks = b"5\r\n%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (body[:5], len(body) - 5, body[5:])
-    fields = ("Transfer-Encoding: chunked", f"{HEADER_LENGTH}: 7")
-    sent = request(chunks, *fields, length=False)
-    cut = cut_request(sent).header_cut
-    assert cut is not None
-    assert sent[:cut].endswith(b"\r\n" + body[5:7])
 
 
 @pytest.mark.parametrize("value", ["-1", "0x10", "1.0", "", "9" * 30, "12, 12"])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.reports import case, differing, exchange
-from support.responses import message_with, v2
+from support.responses import message_with
 from v2_conformance.formats.shown import (
     BRIEF,
     FULL,
@@ -135,31 +135,6 @@ def test_facts_and_notes_say_how_the_exchange_went() -> None:
     assert response.title == "Response · nothing"
     facts = first_exchange(exchange(REQUEST, b"", open=False), outcome="pass").facts
     assert facts.endswith("on a new connection · closed afterwards")
-
-
-@pytest.mark.parametrize(
-    ("longer", "ticks"),
-    [
-        (-99, [("", "at-cut")]),
-        (0, [("", "at-cut")]),
-        (-5, [("header length cuts here", "at-cut wrong"), ("JSON ends here", "at-json")]),
-        (
-            400,
-            [
-                ("JSON ends here", "at-json"),
-                ("header length cuts here, 391 bytes behind the end", "at-cut wrong"),
-            ],
-        ),
-    ],
-)
-def test_a_drawing_marks_where_header_length_and_json_end(
-    longer: int, ticks: list[tuple[str, str]]
-) -> None:
-    document = b'{"outputs":[{"name":"T"}]}'
-    length = max(0, len(document) + longer)
-    own = exchange(b"", v2(document, bytes(9), length=length))
-    found = first_exchange(own, outcome="pass")
-    assert [(tick.words, tick.look) for tick in found.messages[1].ticks] == ticks
 
 
 def test_hostile_text_is_visible_on_one_line_and_short() -> None:

@@ -67,8 +67,7 @@ def write_replay(report: Report, case: CaseResult, directory: Path) -> str:
             write_whole(directory / name, [content])
     except OSError as error:
         raise unwritable(error, f"cannot write into {directory}: {error.strerror}") from error
-    path = str(directory / SCRIPT)
-    return shlex.join(["python3", f"./{path}" if path.startswith("-") else path])
+    return shlex.join(["python3", str(directory / SCRIPT)])
 
 
 def _files(report: Report, case: CaseResult) -> dict[str, bytes]:
@@ -143,22 +142,9 @@ def _origin(report: Report) -> str:
 def _comments(case: CaseResult, requests: Sequence[Request], origin: str) -> Iterator[str]:
     yield f"Replays {plain(case.id).replace('…', '...')} from a report of v2-conformance."
     yield "Give another URL (scheme, host, port) as the argument to send it there instead."
-    hidden = dict.fromkeys(name for request in requests for name in _hidden(request.head))
-    if hidden:
-        yield f"The report hides {', '.join(hidden)}: replace the asterisks with the real text."
+    if any(_HIDDEN in request.head for request in requests):
+        yield "The report hides a part of the head: replace the asterisks with the real text."
     if case.exchanges[0].purpose is Purpose.SAMPLE:
         yield "The case sends many such requests at a time; this sends one of them."
-    if case.died and len(requests) == 1:
-        yield "Known-good requests followed, which showed that the server did not survive."
     if origin.startswith("https:"):
         yield "If the certificate is not trusted here, set SSL_CERT_FILE to that of its issuer."
-
-
-def _hidden(head: bytes) -> Iterator[str]:
-    line, *fields = head.split(b"\r\n")
-    if _HIDDEN in line:
-        yield "a part of the path"
-    for field in fields:
-        name, _, value = field.partition(b":")
-        if _HIDDEN in value:
-            yield "the value of " + re.sub(r"[^A-Za-z0-9._-]", "?", name.decode("latin-1"))[:60]

@@ -60,15 +60,10 @@ class Section(NamedTuple):
 class Message(NamedTuple):
     """A request or a response, or several that were pipelined. `sections` cover every byte once and
     in order; `notes` are oddities.
-
-    `header_cut` is where the header length says that the JSON ends, counted in what was recorded;
-    it can be beyond the end. `json_end` is where the JSON object does end, if that is elsewhere.
     """
 
     sections: list[Section]
     notes: list[str]
-    header_cut: int | None = None
-    json_end: int | None = None
 
 
 def read_message(name: Name, data: bytes, answers: int = 1, *, bodiless: bool = False) -> Message:
@@ -87,7 +82,6 @@ def read_message(name: Name, data: bytes, answers: int = 1, *, bodiless: bool = 
         what = "no HTTP status line" if name == "response" else "no HTTP request head"
         return Message([*sections, *_section("raw", what, data, at, len(data))], [])
     notes: list[str] = []
-    cuts: tuple[int | None, int | None] = (None, None)
     for which in ("", *_FOLLOWING[: answers - 1]):
         if which and not begins_message(data, at):
             break
@@ -98,10 +92,9 @@ def read_message(name: Name, data: bytes, answers: int = 1, *, bodiless: bool = 
             body = _read_body(name, data, head)
             sections += body.sections
             notes += body.notes
-            cuts = cuts if which else (body.header_cut, body.json_end)
         at = sections[-1].end
     sections += _section("slack", f"after the end of the {name}", data, at, len(data))
-    return Message(sections, notes, *cuts)
+    return Message(sections, notes)
 
 
 def _section(kind: Kind, label: str, data: bytes, start: int, end: int) -> list[Section]:
@@ -139,33 +132,25 @@ def _read_body(name: Name, data: bytes, head: Head) -> Message:
         span = min(bisect_left(ends, place), len(ends) - 1)
         return spans[span][1] - ends[span] + place
 
-    ranges, header_cut, json_end = _ranges(name, body, head, notes)
     sections = []
-    for kind, label, start, stop in ranges:
+    for kind, label, start, stop in _ranges(name, body, head, notes):
         before, at = at, recorded(stop) if stop > start else at
         sections.append(Section(kind, label, before, at, body[start:stop], start, in_body=True))
-    return Message(
-        [*sections, *_section("raw", rest, data, at, end)],
-        notes,
-        None if header_cut is None else recorded(header_cut),
-        None if json_end is None else recorded(json_end),
-    )
+    return Message([*sections, *_section("raw", rest, data, at, end)], notes)
 
 
-def _ranges(
-    name: Name, body: bytes, head: Head, notes: list[str]
-) -> tuple[list[_Range], int | None, int | None]:
-    """Return JSON, blobs and the rest of a body, which follow each other from 0 to its end, and its
-    `header_cut` and `json_end`. Adds to the notes.
+def _ranges(name: Name, body: bytes, head: Head, notes: list[str]) -> list[_Range]:
+    """Return JSON, blobs and the rest of a body, which follow each other from 0 to its end. Adds to
+    the notes.
     """
     size = len(body)
     codings = codings_in(head.values("content-encoding"))
     if codings:
-        return [("raw", f"body, compressed ({_short(', '.join(codings))})", 0, size)], None, None
+        return [("raw", f"body, compressed ({_short(', '.join(codings))})", 0, size)]
     lengths = head.values(HEADER_LENGTH.lower())
     declared = one_number(lengths)
     if declared == 0:
-        return [("blob", "Body without JSON (header length 0)", 0, size)], 0, None
+        return [("blob", "Body without JSON (header length 0)", 0, size)]
     if declared is None and lengths:
         notes.append(f"{HEADER_LENGTH} is not one decimal number")
     elif declared is not None and declared > size:
@@ -181,15 +166,12 @@ def _ranges(
             rest = ("blob", "What follows the JSON", end, size)
         elif cut is not None:
             what = ("raw", "declared to be JSON, but not a JSON object", 0, end)
-        return [what, rest] if end < size else [what], declared, None
+        return [what, rest] if end < size else [what]
     end = object_end if cut is None else cut
-    between = body[object_end:end].strip(_BLANK) or body[end:object_end]
-    if between:
+    if body[object_end:end].strip(_BLANK) or body[end:object_end]:
         notes.append(f"{HEADER_LENGTH} is {end}, but the JSON object ends after byte {object_end}")
-    differs = between or (declared is not None and cut is None)
     entries = document.get("inputs" if name == "request" else "outputs")
-    ranges: list[_Range] = [("json", "JSON", 0, end), *_blobs(entries, end, size)]
-    return ranges, declared, object_end if differs else None
+    return [("json", "JSON", 0, end), *_blobs(entries, end, size)]
 
 
 def _document(body: bytes) -> tuple[Mapping[str, Any] | None, int]:

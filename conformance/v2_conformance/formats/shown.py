@@ -107,14 +107,6 @@ class Part(msgspec.Struct, frozen=True):
         return "".join(run.lines for run in self.runs)
 
 
-class Tick(NamedTuple):
-    """A place in a message, in bytes from its start, that a drawing of it marks."""
-
-    place: int
-    words: str
-    look: str
-
-
 class ShownMessage(msgspec.Struct, frozen=True):
     """A request or a response of `size` bytes; `notes` are oddities."""
 
@@ -122,7 +114,6 @@ class ShownMessage(msgspec.Struct, frozen=True):
     size: int
     notes: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
-    ticks: tuple[Tick, ...] = ()
 
 
 class ShownExchange(msgspec.Struct, frozen=True):
@@ -321,11 +312,10 @@ def _message(
 ) -> ShownMessage:
     body = exchange.request if name == "request" else exchange.received
     parts: list[Part] = []
-    ticks: list[Tick] = []
     blobs, size = 0, len(body)
     title = f"{name.capitalize()} · {in_bytes(size) if size else 'nothing'}"
     if limits is BRIEF and size > SHORT:
-        return ShownMessage(title, size, (*notes, _LEFT_OUT), (), ())
+        return ShownMessage(title, size, (*notes, _LEFT_OUT))
     bodiless = name == "response" and exchange.request.start(5) == b"HEAD "
     cut = read_message(name, bytes(body), exchange.answers, bodiless=bodiless)
     for section in cut.sections:
@@ -333,24 +323,12 @@ def _message(
         if look == "blob":
             look = f"blob{blobs % _COLORS}"
             blobs += 1
-        wrong = _wrong(section, difference)
-        parts.append(_part(section, look, limits, wrong))
-        if wrong and len(section.data) == parts[-1].size:
-            ticks.append(Tick(section.start + wrong.place, "first difference", "at-difference"))
-    if cut.header_cut is not None and size:
-        words, look = "", "at-cut"
-        if cut.json_end is not None:
-            words, look = "header length cuts here", "at-cut wrong"
-            ticks.append(Tick(cut.json_end, "JSON ends here", "at-json"))
-        if words and cut.header_cut > size:
-            words += f", {in_bytes(cut.header_cut - size)} behind the end"
-        ticks.append(Tick(cut.header_cut, words, look))
+        parts.append(_part(section, look, limits, _wrong(section, difference)))
     return ShownMessage(
         title=title,
         size=size,
         notes=tuple(map(visible, (*cut.notes, *notes))),
         parts=tuple(parts),
-        ticks=tuple(sorted(ticks)),
     )
 
 

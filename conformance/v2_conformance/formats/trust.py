@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
-from math import prod
 from typing import NamedTuple
 
 from v2_conformance.report.document import Report
@@ -19,7 +17,6 @@ from v2_conformance.suite.causes.kinds import (
     ProfileNotClaimed,
     RoleAbsent,
 )
-from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.visible_text import short
 
@@ -72,10 +69,6 @@ def _of_models(report: Report) -> Iterator[Caution]:
     for role, lost_cases in silent.items():
         what = f"The model for {short(role, _NAME)} answers no known-good request"
         yield Caution(what, f"{counted(lost_cases, 'case')} did not run")
-    for model in () if report.relations is None else report.relations.models:
-        if model.samples and not any(prod(one.shape) for one in chain(*model.samples)):
-            what = f"{short(model.role.removeprefix(ROLE), _NAME)} got inputs without elements"
-            yield Caution(what, "how it reads elements is not tested")
 
 
 def _of_cases(report: Report) -> Iterator[Caution]:

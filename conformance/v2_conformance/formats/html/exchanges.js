@@ -35,23 +35,15 @@ const Exchanges = (() => {
     ];
   }
 
-  // A message as a bar, drawn to scale: its parts, where its header length cuts, where its JSON ends if
-  // that is elsewhere, and the first byte that differs. The headings below say the same in words.
+  // A message as a bar of its parts, drawn to scale. The headings below say the same in words.
   function bar(message) {
-    let named = 0;
     const pieces = message.parts.filter(one => one.size).map(one => {
       const piece = made("span", "k-" + one.look);
       piece.style.flexGrow = one.size;
       piece.title = one.title;
       return piece;
     });
-    const ticks = message.ticks.map(([place, words, look]) => {
-      const share = Math.min(1, place / message.size);
-      const tick = made("span", "tick " + look, words && made("span", `${share > 0.5 ? "late" : ""} row${named++}`, words));
-      tick.style.insetInlineStart = share * 100 + "%";
-      return tick;
-    });
-    const box = made("div", "layout named" + named, pieces, ticks);
+    const box = made("div", "layout", pieces);
     box.setAttribute("aria-hidden", "true");
     return box;
   }

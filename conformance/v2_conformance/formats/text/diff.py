@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from v2_conformance.formats.github import inert
 from v2_conformance.report.diff import CaseChange, ChangeKind, ReportDiff
@@ -14,12 +13,8 @@ _SHOWN = 50
 _MOST_WORDS = 160
 _COMMENT = 60_000  # GitHub refuses comments of 65,536 characters
 
-
-class _Changes(NamedTuple):
-    """Changes of one kind: a line for each, with remarks on it."""
-
-    title: str
-    rows: list[tuple[str, list[str]]]
+_Changes = tuple[str, list[tuple[str, list[str]]]]
+"""Changes of one kind: its title, and a line for each, with remarks on it."""
 
 
 def as_text(diff: ReportDiff) -> Iterator[str]:
@@ -28,14 +23,14 @@ def as_text(diff: ReportDiff) -> Iterator[str]:
         yield from wrapped(note, "  ")
     yield f"verdict: {_verdict(diff)}"
     yield _counts(diff)
-    for changes in _changes(diff):
-        yield from ("", changes.title)
-        for row, remarks in changes.rows[:_SHOWN]:
+    for title, rows in _changes(diff):
+        yield from ("", title)
+        for row, remarks in rows[:_SHOWN]:
             yield from wrapped(row, "      ", first="  ")
             for remark in remarks:
                 yield from wrapped(remark, "    ", 4, first="    ")
-        if len(changes.rows) > _SHOWN:
-            yield f"  … and {len(changes.rows) - _SHOWN} more"
+        if len(rows) > _SHOWN:
+            yield f"  … and {len(rows) - _SHOWN} more"
 
 
 def as_markdown(diff: ReportDiff) -> Iterator[str]:
@@ -54,12 +49,12 @@ def _markdown(diff: ReportDiff) -> Iterator[str]:
     yield from (f"### V2 conformance: {_verdict(diff)}", "", _counts(diff), "")
     for note in diff.notes:
         yield f"- {inert(note)}"
-    for changes in _changes(diff):
-        yield from ("", f"#### {changes.title}", "")
-        for row, remarks in changes.rows[:_SHOWN]:
+    for title, rows in _changes(diff):
+        yield from ("", f"#### {title}", "")
+        for row, remarks in rows[:_SHOWN]:
             yield "- " + "<br>".join(map(inert, (row, *remarks)))
-        if len(changes.rows) > _SHOWN:
-            yield from ("", f"… and {len(changes.rows) - _SHOWN} more")
+        if len(rows) > _SHOWN:
+            yield from ("", f"… and {len(rows) - _SHOWN} more")
 
 
 def _verdict(diff: ReportDiff) -> str:
@@ -74,16 +69,13 @@ def _counts(diff: ReportDiff) -> str:
 
 def _changes(diff: ReportDiff) -> Iterator[_Changes]:
     """Yield the changes of requirements, then those of cases; of these, those that count first."""
-    rows: list[tuple[str, list[str]]] = [
-        (f"{row.id} {row.before or 'none'} -> {row.after or 'none'}", [])
-        for row in diff.requirements
-    ]
-    if rows:
-        yield _Changes("Requirements", rows)
+    changed = (f"{r.id} {r.before or 'none'} -> {r.after or 'none'}" for r in diff.requirements)
+    if diff.requirements:
+        yield "Requirements", [(words, []) for words in changed]
     for kind in ChangeKind:
         cases = sorted(diff.of(kind), key=lambda one: (not one.worse, LEVELS.index(one.level)))
         if cases:
-            yield _Changes(diff.name(kind).capitalize(), [_case(change) for change in cases])
+            yield diff.name(kind).capitalize(), [_case(change) for change in cases]
 
 
 def _case(change: CaseChange) -> tuple[str, list[str]]:
