@@ -47,15 +47,6 @@ def test_a_pipe_that_nobody_writes_to_is_given_up(tmp_path: Path) -> None:
     assert time.monotonic() - began < 5
 
 
-def test_a_pipe_is_not_waited_for_where_a_file_has_to_be(tmp_path: Path) -> None:
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    with pytest.raises(UsageError, match="it is not a regular file"):
-        read_bounded(path, 10, UsageError, regular=True)
-    (tmp_path / "file").write_bytes(b"here")
-    assert read_bounded(tmp_path / "file", 10, UsageError, regular=True) == b"here"
-
-
 def test_a_pipe_is_read_to_its_end(tmp_path: Path) -> None:
     """Such as one of the shell: `verify <(zstdcat report.json.zst)`."""
     path = tmp_path / "pipe"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -15,19 +14,13 @@ _PATIENCE_S = 10.0
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
-def read_bounded(
-    path: Path, most: int, error: type[ConformanceError], *, regular: bool = False
-) -> bytes:
-    """Return all bytes of a file, of which there may be `most`. Unless it has to be `regular`,
-    because nobody named it, it may be a pipe or a device.
-
-    Raises `error`, in one line, if it cannot be read or has more.
+def read_bounded(path: Path, most: int, error: type[ConformanceError]) -> bytes:
+    """Return all bytes of a file, a pipe or a device, of which there may be `most`. Raises `error`,
+    in one line, if it cannot be read or has more.
     """
     try:
         # Opening a named pipe waits for who writes to it, unless told not to block.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            if regular and not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise error(f"cannot read {path}: it is not a regular file")
             if not select.select([file], [], [], _PATIENCE_S)[0]:
                 raise error(f"cannot read {path}: nothing came out of it")
             os.set_blocking(file.fileno(), True)
@@ -57,25 +50,23 @@ def create_new(path: Path) -> int:
     return os.open(path, _NEW, 0o666)
 
 
-def write_whole(path: Path, pieces: Iterable[bytes], *, suffix: str = ".new") -> None:
+def write_whole(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a whole file in the place of the old one, or leave the old one. Raises OSError.
 
-    Another file, or a link to one, is replaced and not written to. Until it is whole it stands
-    beside, under its name with the `suffix`, of which processes that may write at the same time
-    need one each.
+    Another file, or a link to one, is replaced and not written to.
     """
-    beside = path.with_name(path.name + suffix)
-    descriptor = create_new(beside)
+    fresh = path.with_name(path.name + ".new")
+    descriptor = create_new(fresh)
     try:
         try:
             for piece in pieces:
                 write_all(descriptor, piece)
         finally:
             os.close(descriptor)
-        os.replace(beside, path)
+        os.replace(fresh, path)
     except OSError:
         with suppress(OSError):
-            beside.unlink()
+            fresh.unlink()
         raise
 
 

@@ -15,7 +15,7 @@ class ConformanceError(Exception):
 
 
 class UsageError(ConformanceError):
-    """The call, a target file or a case file is wrong."""
+    """The call is wrong, or a file that it names: then the message has the file and the line."""
 
 
 class FullError(UsageError):
@@ -26,14 +26,6 @@ class FullError(UsageError):
 
 class CaseFileError(UsageError):
     """A file under cases/ is not what its schema says; the message has the file and the line."""
-
-
-class TargetFileError(UsageError):
-    """A target file is not what its schema says; the message has the file and the line."""
-
-
-class ExpectFileError(UsageError):
-    """An expectation file is not what its schema says; the message has the file and the line."""
 
 
 class ReportFileError(UsageError):

@@ -20,7 +20,12 @@ COMPILED = "compiled.json"
 def own_document(name: str) -> Any:
     """Return the document of a file in cases/, such as "clients/reading.yaml"."""
     compiled = _compiled()
-    return _read(name) if compiled is None else compiled[name]
+    if compiled is not None:
+        return compiled[name]
+    # Imported here because a run of an installed wheel does without.
+    from v2_conformance.yaml_files import yaml_document
+
+    return yaml_document((folder("cases") / name).read_bytes())
 
 
 @cache
@@ -37,10 +42,3 @@ def _compiled() -> dict[str, Any] | None:
     path = folder("cases") / COMPILED
     found: dict[str, Any] | None = json.loads(path.read_bytes()) if path.is_file() else None
     return found
-
-
-def _read(name: str) -> Any:
-    # Imported here because a run of an installed wheel does without.
-    from v2_conformance.yaml_files import yaml_document
-
-    return yaml_document((folder("cases") / name).read_bytes())

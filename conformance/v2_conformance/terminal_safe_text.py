@@ -55,8 +55,6 @@ def wrapped(text: str, indent: str, limit: int = 100, *, first: str = "") -> lis
         subsequent_indent=indent,
         break_on_hyphens=False,
     )
-    if text.startswith("  ") and lines:
-        lines[0] = "  " + lines[0].strip()
     return lines if len(lines) <= limit else [*lines[: limit - 1], indent + "…"]
 
 

@@ -25,7 +25,6 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.document import ExpectedFailure, OverallVerdict, Report
 from v2_conformance.report.files import load_report
-from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.terminal_safe_text import plain
 
@@ -66,7 +65,7 @@ def hostile(start: Start) -> str:
 
 
 class TestMarkdown:
-    def test_it_says_verdict_counts_and_each_failure(self) -> None:
+    def test_it_says_the_verdict_and_each_failure(self) -> None:
         report = report_of(
             outcomes={"P2": "fail", "P4": "fail", "P9": "not_run", "H6": "inconclusive"},
             message="the reason of it",
@@ -79,13 +78,6 @@ class TestMarkdown:
             "P2/case-2[INT32]", "reports/report.html",
         ):  # fmt: skip
             assert words in shown, words
-        for blocks in ("conformant", "robust"):
-            must = next(
-                line for line in shown.splitlines() if f"| MUST (blocks {blocks}) |" in line
-            )
-            passed = [row for row in report.requirements if row.blocks == blocks]
-            held = sum(row.outcome is Outcome.PASS for row in passed)
-            assert must.split("|")[2].strip() == str(held)
 
     def test_a_partial_run_has_no_verdict(self) -> None:
         text = as_shown(markdown(report_of(outcomes={"P2": "fail"}, left_out=["P3", "P5"])))

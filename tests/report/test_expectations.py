@@ -13,7 +13,7 @@ import pytest
 
 from support.reports import case as case_of
 from support.reports import expectation as entry
-from v2_conformance.errors import ExpectFileError
+from v2_conformance.errors import UsageError
 from v2_conformance.report.cause_patterns import CausePattern
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectations import (
@@ -294,5 +294,5 @@ class TestEntriesByCause:
     def test_several_requirements_need_a_cause(self, tmp_path: Path) -> None:
         path = tmp_path / "expect.yaml"
         path.write_text("expected:\n  - {requirement: [H6, S1], reason: known}\n")
-        with pytest.raises(ExpectFileError, match="cause"):
+        with pytest.raises(UsageError, match="cause"):
             load_expectations(path)

@@ -12,15 +12,11 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from v2_conformance.formats.heat import by_grade
-from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import Report
-from v2_conformance.report.verdict.judged import by_level
 from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.report.words import ShownCause, headline, must_words, priced, shown_causes
-from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import in_github_actions
 from v2_conformance.visible_text import on_one_line, short
 
@@ -83,7 +79,7 @@ def markdown(report: Report, directory: Path | None = None) -> str:
         lines += [f"**{TITLE}**", "", *_list("- ", doubts, "such reasons"), ""]
     verdict = report.verdict
     warnings = [one for one in verdict.warnings if one not in verdict.reasons]
-    lines += [*_levels(report), "", *_list("- ", map(_clip, verdict.reasons), "reasons")]
+    lines += _list("- ", map(_clip, verdict.reasons), "reasons")
     lines += [*_list("- warning: ", map(_clip, warnings), "warnings")]
     if directory is not None:
         lines += ["", f"The full report is {_clip(str(directory / PAGE.file_name))}."]
@@ -126,18 +122,6 @@ def _cause(cause: ShownCause) -> str:
     known = " (expected)" if cause.expected else ""
     texts = (f"{cause.first.grade} {cause.first.id}", cause.says)
     return "<br>".join([f"{_clip(cause.words)}{known}", *(_clip(text) for text in texts if text)])
-
-
-def _levels(report: Report) -> list[str]:
-    rows = by_level(report)
-    shown = [outcome for outcome in Outcome if any(row.outcome is outcome for row in rows)]
-    if not shown:
-        return ["No requirement was tested."]
-    lines = ["| requirements | " + " | ".join(LOOKS[o].label for o in shown) + " |"]
-    lines.append("|---|" + "--:|" * len(shown))
-    for level, counts in by_grade(rows).items():
-        lines.append(f"| {level} | " + " | ".join(str(counts[o]) for o in shown) + " |")
-    return lines
 
 
 def _command(kind: str, title: str, text: str) -> str:

@@ -6,7 +6,7 @@ or content codings are removed, or whose codings cannot be removed, is withheld 
 is promised: a server can always invent a form that nobody looks for.
 """
 
-from v2_conformance.redaction.credentials import credential_parts
+from v2_conformance.redaction.forms import credential_parts
 from v2_conformance.redaction.mask import (
     WITHHELD,
     Mask,

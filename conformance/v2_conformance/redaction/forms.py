@@ -1,8 +1,9 @@
-"""How encoders write a secret: each form as one pattern for each of its characters."""
+"""What is secret of a credential, and how encoders write it: a form as a pattern per character."""
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import re
 
 _SHORT_ESCAPES = {"\b": "b", "\t": "t", "\n": "n", "\f": "f", "\r": "r", '"': '"'}
@@ -10,6 +11,33 @@ _BASE64 = rb"[A-Za-z0-9+/_-]"
 # As many backslashes as an escape in JSON in JSON in JSON has. Without a bound, a long row of them
 # would take time that grows with its square.
 _BACKSLASHES = rb"\\{1,8}"
+# "Bearer x", "Token token=x": the scheme of credentials (RFC 9110, section 11.4) is no secret.
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9._+-]*) +(\S.*)")
+# Neither is the name of a parameter, whose value may be quoted.
+_PART = re.compile(
+    r'(?:[A-Za-z0-9_.-]+(?: *= *(?=")|=(?=[^\s,;]*[^\s,;=])))?(?:"((?:[^"\\]|\\.)*)"|([^\s,;]+))'
+)
+_DEEPER = re.compile(r"[/:.@?&]")
+# Shorter pieces of paths and tokens are words such as a region or a version.
+_SHORTEST_PIECE = 16
+
+
+def credential_parts(value: str) -> tuple[str, ...]:
+    """Return `value`, and every part of it that may be repeated alone: what follows the scheme,
+    quoted and plain parameters, the pair in Basic (RFC 7617) with both halves, long pieces of
+    tokens.
+    """
+    scheme = _SCHEME.fullmatch(value.strip())
+    rest = scheme[2] if scheme else value.strip()
+    parts = [value.strip(), rest]
+    if scheme and scheme[1].lower() == "basic":
+        with contextlib.suppress(ValueError):  # what is no base64, or no text in UTF-8
+            pair = base64.b64decode(rest, validate=True).decode()
+            parts += [pair, *pair.split(":", 1)]
+    for quoted, plain in _PART.findall(rest):
+        text = re.sub(r"\\(.)", r"\1", quoted) or plain.strip("\"'")
+        parts += [text, *(one for one in _DEEPER.split(text) if len(one) >= _SHORTEST_PIECE)]
+    return tuple(dict.fromkeys(filter(None, parts)))
 
 
 def forms(secret: str) -> list[list[bytes]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from v2_conformance.errors import ExpectFileError
+from v2_conformance.errors import UsageError
 from v2_conformance.report.cause_patterns import CausePattern, PatternError, read_pattern
 from v2_conformance.report.document import CaseResult, ExpectedFailure
 from v2_conformance.report.verdict.gate import Gate
@@ -161,9 +161,9 @@ class Expectations:
 
 
 def load_expectations(path: Path) -> Expectations:
-    """Read an expectation file. Raises ExpectFileError, with the line, for any mistake."""
-    file = read_yaml(path, ExpectFileError)
-    check_yaml(file, "expect", ExpectFileError)
+    """Read an expectation file. Raises UsageError, with the line, for any mistake."""
+    file = read_yaml(path, UsageError)
+    check_yaml(file, "expect", UsageError)
     entries = file.document["expected"] or ()
     return Expectations(
         file.name,
@@ -178,13 +178,13 @@ def _entry(file: YamlFile, index: int, entry: Mapping[str, Any]) -> Expectation:
         expires = date.fromisoformat(entry["expires"]) if "expires" in entry else None
     except ValueError as error:
         line = file.line((*at, "expires"))
-        raise ExpectFileError(f"{file.name}:{line}: expires: {error}") from error
+        raise UsageError(f"{file.name}:{line}: expires: {error}") from error
     try:
         cause = read_pattern(entry["cause"]) if "cause" in entry else None
     except PatternError as error:
         line = file.line((*at, "cause", *error.place))
         member = ".".join(map(str, ("cause", *error.place)))
-        raise ExpectFileError(f"{file.name}:{line}: {member}: {error}") from error
+        raise UsageError(f"{file.name}:{line}: {member}: {error}") from error
     named = entry.get("requirement", [])
     return Expectation(
         line=file.line(at),

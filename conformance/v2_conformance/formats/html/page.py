@@ -159,7 +159,6 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "causes": causes[:_CAUSES],
         "more_causes": len(causes) - _CAUSES,
         "outcomes": [outcome for outcome in Outcome if counts[outcome]],
-        "shares": _shares(counts),
         "counts": counts,
         "all_levels": LEVELS,
         "all_grades": GRADES,
@@ -203,16 +202,6 @@ def _rows(report: Report) -> list[RequirementRow]:
         )
         for entry in judged(report)
     ]
-
-
-def _shares(counts: Counter[Outcome]) -> Iterator[tuple[Outcome, float, float]]:
-    """Yield the outcomes as parts of a bar: where each begins and its width, in percent."""
-    start = 0.0
-    for outcome in Outcome:
-        if counts[outcome]:
-            width = 100 * counts[outcome] / counts.total()
-            yield outcome, round(start, 3), round(width, 3)
-            start += width
 
 
 def _families(rows: Iterable[RequirementRow]) -> list[tuple[str, str, list[RequirementRow]]]:

@@ -85,7 +85,7 @@ def _counts(result: Verification) -> list[str]:
 def _named(title: str, entries: Sequence[tuple[str, str]]) -> list[str]:
     lines = [f"{title}:"] if entries else []
     for name, words in entries[:_SHOWN]:
-        lines += wrapped(f"  {name}: {words}"[:_LONGEST], "    ")
+        lines += wrapped(f"{name}: {words}"[:_LONGEST], "    ", first="  ")
     left = len(entries) - _SHOWN
     return [*lines, f"  … and {left} more"] if left > 0 else lines
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from v2_conformance.errors import TargetFileError, UsageError
+from v2_conformance.errors import UsageError
 from v2_conformance.protocol.content_codings import CODINGS
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.names import PROFILES
@@ -91,15 +91,15 @@ def make_target(
 
 
 def load_target(path: Path) -> Target:
-    """Read a target file (YAML or JSON). Raises TargetFileError naming the member that is wrong."""
-    file = read_yaml(path, TargetFileError)
+    """Read a target file (YAML or JSON). Raises UsageError naming the member that is wrong."""
+    file = read_yaml(path, UsageError)
     if file.document is None:
         return Target("")  # an empty file
-    check_yaml(file, "target", TargetFileError, private=("url", "headers", "secrets", "auth"))
+    check_yaml(file, "target", UsageError, private=("url", "headers", "secrets", "auth"))
     document = file.document
 
-    def wrong(problem: str, *where: str) -> TargetFileError:
-        return TargetFileError(f"{path}:{file.line(where)}: {'.'.join(where)}: {problem}")
+    def wrong(problem: str, *where: str) -> UsageError:
+        return UsageError(f"{path}:{file.line(where)}: {'.'.join(where)}: {problem}")
 
     given = partial(_given, path.parent)
     headers = {name: given(value) for name, value in document.get("headers", {}).items()}
@@ -160,7 +160,7 @@ def _given(folder: Path, value: str | dict[str, str]) -> str:
 
 
 def _binding(
-    wrong: Callable[..., TargetFileError], role: str, entry: str | dict[str, Any]
+    wrong: Callable[..., UsageError], role: str, entry: str | dict[str, Any]
 ) -> DeployedModel:
     model = contract().get(role)
     if model is None:
