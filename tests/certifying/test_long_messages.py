@@ -12,7 +12,7 @@ from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.servers import StartedRun
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report import bodies, room
+from v2_conformance.report import bodies
 from v2_conformance.report.bodies import PlacedBody, streams_of
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, read_report
@@ -81,10 +81,10 @@ def test_a_run_longer_than_its_report_ends_with_a_report(
         "UNPACKED": sum(map(len, long)),
     }
     share = {"PACKED": 16, "UNPACKED": 2}  # most messages are packed with how it was learned
-    monkeypatch.setattr(room, bound, sizes[bound] // share[bound])
+    monkeypatch.setattr(files, bound, sizes[bound] // share[bound])
     report = started(start(Images).url, tmp_path, choice=THREE).finish()
     assert read_report(tmp_path / REPORT).report == report
-    assert sum(map(len, long_messages(report))) <= room.UNPACKED
+    assert sum(map(len, long_messages(report))) <= files.UNPACKED
     cut = {
         case.id: [is_cut(exchange) for exchange in case.exchanges]
         for case in report.cases

@@ -10,8 +10,8 @@ import pytest
 from support.cases import ADDRESS, REJECT, binding, make_case
 from support.responses import answer as document
 from support.responses import exchange_of, http, sized, v2
-from v2_conformance.conversations.calibration import calibration
 from v2_conformance.conversations.case import conversation
+from v2_conformance.conversations.discovery import calibration
 from v2_conformance.conversations.generated import generated
 from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from v2_conformance.judging.rounding import with_rounding
+from v2_conformance.judging.known_good import with_rounding
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, Tolerance

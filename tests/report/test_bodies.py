@@ -19,7 +19,7 @@ from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.text.case import lines
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.report import bodies, room
+from v2_conformance.report import bodies
 from v2_conformance.report.bodies import Streams
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import (
@@ -149,7 +149,7 @@ def test_a_finished_record_and_its_report_have_the_same_streams(tmp_path: Path) 
 
 
 def test_responses_have_bounded_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "ANSWERS", 500_000)
+    monkeypatch.setattr(files, "ANSWERS", 500_000)
     messages = [http(random.Random(n).randbytes(200_000)) for n in range(50)]
     report = recorded(tmp_path, *messages).finish()
     omitted = [one.exchanges[0].omitted for one in report.cases]
@@ -168,7 +168,7 @@ def test_responses_have_bounded_room(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_each_answer_to_a_long_request_may_be_as_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "ANSWERS", 1000)
+    monkeypatch.setattr(files, "ANSWERS", 1000)
     answers = [http(NOISE, 200, ("Date", str(n))) for n in range(4)]
     cases = [make_case(case_id=f"D1/case-{n}") for n in range(4)]
     record = Record(tmp_path, Target("http://h:1"), SERVER, cases)

@@ -32,8 +32,7 @@ from v2_conformance.conversations.steps import (
 from v2_conformance.judging.asking import describe_request
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.judge import judge
-from v2_conformance.judging.known_good import Form, own_form
-from v2_conformance.judging.rounding import with_rounding
+from v2_conformance.judging.known_good import Form, own_form, with_rounding
 from v2_conformance.judging.survival import (
     hang_of,
     needs_canary,

@@ -1,13 +1,21 @@
-"""Discovery: the server's metadata, and which models of the contract it has."""
+"""What is asked before any case: metadata, which models there are, and known-good requests."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
+from v2_conformance.judging.known_good import answer, problem_with, rank
 from v2_conformance.judging.metadata import ServerName, playing, server_name
+from v2_conformance.suite.causes.base import describe
+from v2_conformance.suite.causes.causes import Cause, wrong_output
+from v2_conformance.suite.causes.kinds import Unavailable
 from v2_conformance.wire.encode.deployment import DeployedModel
-from v2_conformance.wire.response import Response
+from v2_conformance.wire.encode.requests import Prepared
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending, Response
 
 SERVER = "/v2"
 """The path of a server's metadata."""
@@ -39,3 +47,55 @@ def discovery(wanted: Iterable[DeployedModel]) -> Generator[str, Response, Found
         else:
             present[binding.role] = result
     return Found(server, present, absent)
+
+
+class FirstAnswer(msgspec.Struct, frozen=True):
+    """A canary and the answer `expected` to it: None for the exact one, else the first answer.
+
+    `silence` says why there was no answer that a case could be judged by. `lasting` says whether
+    the reason is the model itself, not a server that was away or asked to wait. `wrong` is what was
+    wrong with the tensors of the first answer to this canary, if the second was exact.
+    """
+
+    prepared: Prepared
+    expected: str | None
+    silence: str = ""
+    lasting: bool = True
+    wrong: Cause | None = None
+
+
+Calibration = Generator[Prepared, Exchange, FirstAnswer]
+
+
+def calibration(ways: Sequence[Prepared]) -> Calibration:
+    """Send each of `ways`, on a fresh connection each, up to the first that is answered exactly.
+
+    If none is, the one with the clearest answer counts. A server that cannot serve now is not asked
+    again, nor is one that does not answer in less time than usual, or whose answer does not end.
+    What was answered with wrong tensors is sent again at the end: that a server never gets a form
+    right, its cases show, but that its first answers are wrong, only this.
+    """
+    tried: list[tuple[Exchange, FirstAnswer]] = []
+    wrong: list[tuple[Prepared, Cause]] = []
+    exact = None
+    for way in ways:
+        exchange = yield way
+        problem = problem_with(way, None, exchange)
+        if problem is None:
+            exact = FirstAnswer(way, None)
+            break
+        away = isinstance(problem, Unavailable)
+        silence = describe(problem) if away else rank(exchange)[1]
+        lasting = not (away or exchange.ending is Ending.REFUSED)
+        result = FirstAnswer(way, answer(exchange), silence, lasting)
+        endless = exchange.ending is Ending.TOO_LARGE
+        if away or (silence and (endless or exchange.shortened_ms is not None)):
+            return result
+        tried.append((exchange, result))
+        if wrong_output(problem) is not None:
+            wrong.append((way, problem))
+    for way, problem in wrong:
+        exchange = yield way
+        if problem_with(way, None, exchange) is None:
+            return FirstAnswer(way, None, wrong=problem)
+    return exact or min(tried, key=lambda pair: rank(pair[0]))[1]

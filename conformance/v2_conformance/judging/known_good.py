@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from math import isfinite
 from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from v2_conformance.judging.availability import asks_to_wait, kept_waiting, plea
 from v2_conformance.judging.judge import canary_problem
-from v2_conformance.judging.rounding import with_rounding
 from v2_conformance.protocol.content_codings import known
+from v2_conformance.protocol.datatypes import to_values
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.kinds import ChangedAnswer
 from v2_conformance.suite.models import ModelContract
-from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.deployment import Address, DeployedModel, Tolerance
 from v2_conformance.wire.encode.inputs import SAMPLE, input_entries
-from v2_conformance.wire.encode.requests import Prepared, prepare
+from v2_conformance.wire.encode.requests import Expected, Prepared, prepare
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 
@@ -153,3 +156,23 @@ def answer(exchange: Exchange) -> str:
     """Return an exchange's result in short: the status, or how it ended without one."""
     response = exchange.response
     return str(exchange.ending) if response is None else f"status {response.status}"
+
+
+_UNITS = 8
+_LAST_PLACE = {"FP16": 2.0**-10, "BF16": 2.0**-7, "FP32": 2.0**-23, "FP64": 2.0**-52}
+
+
+def with_rounding(prepared: Prepared) -> Prepared:
+    """Return a request whose answer may differ by a few units in the last place of an output's
+    largest number.
+    """
+    return replace(prepared, expected=tuple(map(_tolerant, prepared.expected)))
+
+
+def _tolerant(item: Expected) -> Expected:
+    unit = _LAST_PLACE.get(item.tensor.datatype)
+    if unit is None or item.tolerance is not None:
+        return item
+    values = filter(isfinite, to_values(item.tensor.datatype, item.tensor.blob))
+    largest = max(map(abs, values), default=0.0)
+    return replace(item, tolerance=Tolerance(atol=_UNITS * unit * largest))

@@ -23,7 +23,7 @@ from msgspec.structs import asdict, replace
 
 from v2_conformance.bounded_files import read_bounded, write_whole
 from v2_conformance.errors import ReportFileError, ReportFormatError, unwritable
-from v2_conformance.report.bodies import Streams, inline, streams_of
+from v2_conformance.report.bodies import SHORT, Streams, inline, streams_of
 from v2_conformance.report.document import (
     NO_VERDICT,
     CaseResult,
@@ -35,10 +35,10 @@ from v2_conformance.report.document import (
     with_client_name,
 )
 from v2_conformance.report.evidence import Calibration
-from v2_conformance.report.room import OTHERS, UNPACKED
 from v2_conformance.report.tested import REPORT_FORMAT
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.base import printable
+from v2_conformance.wire.exchange import Body, Exchange
 
 RECORD = "report.jsonl"
 REPORT = "report.json"
@@ -342,3 +342,51 @@ def fold(path: Path, lines: Iterable[bytes]) -> Report:
         calibration=tuple(calibration),
     )
     return sealed(concluded(report))
+
+
+UNPACKED = 2048 << 20
+"""Bytes of the long messages of all cases. A run with --large has half of it."""
+OTHERS = 2048 << 20
+"""Bytes of all other messages: a run asks for a fraction of it."""
+PACKED = 256 << 20
+"""Bytes that the long messages of all cases may take in the report, before base64."""
+ANSWERS = 24 << 20
+"""Bytes that all responses may take in the report, before base64, besides as many as the long
+requests have that they answer. An honest server needs a quarter of it."""
+_START = 512  # what is kept of a message that does not fit
+
+
+class Room:
+    """The room that is left in the `streams` of a report that is being written."""
+
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
+        self._unpacked, self._packed, self._answers = UNPACKED, PACKED, ANSWERS
+
+    def fitted(self, exchange: Exchange) -> Exchange:
+        """Return an exchange with all its bytes in the streams, except those that the report has no
+        room for.
+        """
+        request, _ = self._fitted(exchange.request, self._packed)
+        if len(request) > SHORT:  # tensors of the suite, to which each answer may have as many
+            self._answers += len(request)
+        received, taken = self._fitted(exchange.received, min(self._packed, self._answers))
+        if _START < len(received) <= SHORT:
+            if len(received) > self._answers:
+                received = self._streams.cut(bytes(received), _START)
+            taken = len(received)
+        self._answers = max(0, self._answers - taken)
+        return replace(exchange, request=request, received=received)
+
+    def _fitted(self, body: Body, most: int) -> tuple[Body, int]:
+        """Return a message, and how many bytes it takes packed, at most `most`."""
+        data, before = bytes(body), self._streams.packed_size
+        if len(data) <= SHORT:
+            return body, 0
+        placed = self._streams.place(data, most=most) if len(data) <= self._unpacked else None
+        if placed is None:
+            return self._streams.cut(data, _START), 0
+        taken = self._streams.packed_size - before
+        self._unpacked -= len(data)
+        self._packed -= taken
+        return placed, taken

@@ -37,9 +37,8 @@ from v2_conformance.report.document import (
     cited_documents,
 )
 from v2_conformance.report.evidence import Calibration, Relations
-from v2_conformance.report.files import RECORD, REPORT, as_json_bytes, fold, write_report
+from v2_conformance.report.files import RECORD, REPORT, Room, as_json_bytes, fold, write_report
 from v2_conformance.report.folder_lock import unwritable_folder
-from v2_conformance.report.room import Room
 from v2_conformance.report.tested import (
     EVERYTHING,
     ClientInfo,

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from v2_conformance.conversations.calibration import FirstAnswer, calibration
+from v2_conformance.conversations.discovery import FirstAnswer, calibration
 from v2_conformance.conversations.learning import learned_again
 from v2_conformance.conversations.result import Calibrated
 from v2_conformance.conversations.steps import CanaryAnswer, play

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from v2_conformance.conversations.calibration import calibration
-from v2_conformance.conversations.discovery import discovery
+from v2_conformance.conversations.discovery import calibration, discovery
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import CaseFileError, ReportFileError
