@@ -18,7 +18,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any, TextIO, cast
 
@@ -99,7 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             stream.flush()
         except OSError:  # nobody reads it any more
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            _let_go(stream)
     return code
 
 
@@ -120,26 +120,27 @@ class PatientOutput:
 
     def write(self, text: str) -> int:
         """Write as a text stream does."""
-        try:
-            return self._stream.write(text)
-        except UnicodeEncodeError:
-            encoding = self._stream.encoding
-            return self.write(text.encode(encoding, "replace").decode(encoding))
-        except BrokenPipeError:
-            self._let_go()
-            return len(text)
+        encoding = self._stream.encoding or "utf-8"
+        with self._reader_may_be_gone():
+            self._stream.write(text.encode(encoding, "replace").decode(encoding))
+        return len(text)
 
     def flush(self) -> None:
         """Flush as a text stream does."""
-        try:
+        with self._reader_may_be_gone():
             self._stream.flush()
-        except BrokenPipeError:
-            self._let_go()
 
-    def _let_go(self) -> None:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, self._stream.fileno())
-        os.close(nowhere)
+    @contextlib.contextmanager
+    def _reader_may_be_gone(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            _let_go(self._stream)
+
+
+def _let_go(stream: TextIO) -> None:
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def _code(arguments: list[str]) -> int:

@@ -141,11 +141,12 @@ def learned_models(
     the report lacks for it to `unconfirmed`. Never raises for a report's content.
     """
     relations = setting.report.relations
+    if relations is None:
+        return ()
     models: list[DeployedModel] = []
-    for asked in () if relations is None else relations.models:
+    for asked in relations.models:
         what = f"how {printable(asked.role, 80)} was learned"
         try:
-            assert relations is not None
             models.append(_learned(asked, relations, setting))
         except _UNLEARNABLE as error:
             edits.append(f"the record of {what}: {error}")

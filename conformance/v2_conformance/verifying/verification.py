@@ -133,7 +133,10 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
             if report.target.client is not None:
                 edits += elsewhere("judge of clients").client_edits(report)
             else:
-                edits += _server_edits(setting)
+                claims = report.target.profiles, report.target.unsupported
+                if problem := claims_problem(*claims):
+                    edits.append(f"no run can have these claims: {printable(problem, 120)}")
+                edits += discovery_edits(setting)
         except UnconfirmedError as error:
             open_.append(f"the record of discovery: {error}")
         judged = _rejudged(setting)
@@ -207,19 +210,9 @@ def _with_plan(
 
 
 def _named(names: Sequence[str]) -> str:
-    """Return the first of `names`, printable, and how many more there are."""
     shown = ", ".join(printable(name, 80) for name in names[:_NAMED])
     more = len(names) - _NAMED
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _server_edits(setting: Setting) -> Iterator[str]:
-    """Yield what is wrong with the target and its claims. Raises UnconfirmedError."""
-    target = setting.report.target
-    problem = claims_problem(target.profiles, target.unsupported)
-    if problem is not None:
-        yield f"no run can have these claims: {printable(problem, 120)}"
-    yield from discovery_edits(setting)
 
 
 def _url_edits(report: Report) -> Iterator[str]:
@@ -278,13 +271,8 @@ def _verdict_edits(report: Report, again: Report) -> Iterator[str]:
 
 
 def _without_words(report: Report) -> Report:
-    rows = tuple(
-        msgspec.structs.replace(
-            row, title="", statement="", follows="", note="", cite=(), layer=None
-        )
-        for row in report.requirements
-    )
-    verdict = msgspec.structs.replace(
-        report.verdict, reasons=(), warnings=(), standing="", claim=""
-    )
+    of_rows = {"title": "", "statement": "", "follows": "", "note": "", "cite": (), "layer": None}
+    rows = tuple(msgspec.structs.replace(row, **of_rows) for row in report.requirements)
+    of_verdict = {"reasons": (), "warnings": (), "standing": "", "claim": ""}
+    verdict = msgspec.structs.replace(report.verdict, **of_verdict)
     return msgspec.structs.replace(report, requirements=rows, verdict=verdict)
