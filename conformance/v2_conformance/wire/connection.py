@@ -27,7 +27,6 @@ from v2_conformance.wire.sockets import (
     ready,
     reason_of,
 )
-from v2_conformance.wire.tls import TlsSocket
 from v2_conformance.wire.transport import Connection, Parting, Request, asks_to_close
 
 _RECEIVE = 256 * 1024  # the most bytes that are read at once
@@ -80,7 +79,7 @@ class Http1Connection:
     def close(self) -> None:
         """See transport.Connection."""
         if self._socket is not None:
-            if self._kept_at is not None and not isinstance(self._socket, TlsSocket):
+            if self._kept_at is not None and not isinstance(self._socket, ssl.SSLSocket):
                 waiting = self._waiting()
                 if waiting == b"":
                     self._closed_before_s = time.perf_counter() - self._kept_at
@@ -162,7 +161,7 @@ class Http1Connection:
         """
         if self._socket is None:
             return None
-        if isinstance(self._socket, TlsSocket):
+        if isinstance(self._socket, ssl.SSLSocket):
             return b"" if ready(self._socket, write=False, timeout=0)[0] else None
         try:
             return self._socket.recv(_RECEIVE, socket.MSG_PEEK)
@@ -231,7 +230,7 @@ class _SocketExchange:
             return Ending.LEFT, detail
         if parting is Parting.HALF_CLOSES:
             with contextlib.suppress(OSError):
-                self._sock.shutdown(socket.SHUT_WR)
+                socket.socket.shutdown(self._sock, socket.SHUT_WR)  # TLS goes on the other way
         if request.unread_s:
             time.sleep(request.unread_s)
             self._deadline += request.unread_s

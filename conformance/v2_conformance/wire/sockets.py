@@ -7,8 +7,6 @@ import socket
 import ssl
 from dataclasses import dataclass
 
-from v2_conformance.wire.tls import TlsSocket
-
 # By X509_V_ERR_* of OpenSSL; other codes mean that no authority is trusted.
 _CERTIFICATE_HINTS = {
     9: "its certificate is not valid yet; set the clock of this machine",
@@ -64,10 +62,8 @@ def connected(address: SocketAddress, timeout: float) -> socket.socket:
     try:
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.tls is not None:
-            raw = secure = TlsSocket(raw, address.tls, address.host)
-            secure.handshake(timeout)
-        else:
-            raw.setblocking(False)
+            raw = address.tls.wrap_socket(raw, server_hostname=address.host)
+        raw.setblocking(False)
     except BaseException:
         raw.close()
         raise
@@ -76,7 +72,7 @@ def connected(address: SocketAddress, timeout: float) -> socket.socket:
 
 def ready(sock: socket.socket, *, write: bool, timeout: float) -> tuple[bool, bool]:
     """Return whether `sock` can be read, and written, within `timeout` seconds."""
-    if isinstance(sock, TlsSocket) and sock.pending():
+    if isinstance(sock, ssl.SSLSocket) and sock.pending():
         return True, False
     poll = select.poll()
     poll.register(sock, select.POLLIN | (select.POLLOUT if write else 0))
