@@ -17,8 +17,8 @@ from v2_conformance.cli.command import (
     option,
     takes,
 )
+from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.options import ReportOptions
-from v2_conformance.cli.reporting import masked_errors, naming_the_record
 from v2_conformance.runs.targets.numbers import number
 
 _EXAMPLES = {

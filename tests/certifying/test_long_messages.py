@@ -12,7 +12,7 @@ from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.servers import StartedRun
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report import bodies
+from v2_conformance.report import bodies, files
 from v2_conformance.report.bodies import PlacedBody, streams_of
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, read_report

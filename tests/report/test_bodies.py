@@ -19,7 +19,7 @@ from v2_conformance.conversations.result import Result
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.text.case import lines
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.report import bodies
+from v2_conformance.report import bodies, files
 from v2_conformance.report.bodies import Streams
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import (

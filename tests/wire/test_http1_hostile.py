@@ -10,7 +10,6 @@ import trustme
 
 from support.responses import http, posting
 from support.servers import (
-    GREET_AGAIN,
     REQUEST,
     SHORT,
     Peer,

@@ -10,8 +10,9 @@ from dataclasses import replace
 from v2_conformance.certifying.progress import Reporter, served, warnings_about_secrets
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, seeded, start
+from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.options import server_under_test, target_of
-from v2_conformance.cli.reporting import Reporting, masked_errors, naming_the_record
+from v2_conformance.cli.reporting import Reporting
 from v2_conformance.cli.run import any_model
 from v2_conformance.cli.run.options import RunOptions, check_options
 from v2_conformance.elsewhere import elsewhere
