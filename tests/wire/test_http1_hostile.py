@@ -10,6 +10,7 @@ import trustme
 
 from support.responses import http, posting
 from support.servers import (
+    GREET_AGAIN,
     REQUEST,
     SHORT,
     Peer,
@@ -214,6 +215,7 @@ def test_tls_to_a_server_without_tls_is_refused(authority: trustme.CA) -> None:
 
 ENDLESS_HANDSHAKES = {
     "nothing": Peer.until_closed,
+    "requests to greet again": flooding(GREET_AGAIN, 20_000),
     "warnings": flooding(b"\x15\x03\x03\x00\x02\x01\x5a", 20_000),
     "records without content": flooding(b"\x16\x03\x03\x00\x00", 20_000),
     "changes of the cipher": flooding(b"\x14\x03\x03\x00\x01\x01", 20_000),

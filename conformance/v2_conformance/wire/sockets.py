@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import ssl
+import threading
 from dataclasses import dataclass
 
 # By X509_V_ERR_* of OpenSSL; other codes mean that no authority is trusted.
@@ -62,7 +63,17 @@ def connected(address: SocketAddress, timeout: float) -> socket.socket:
     try:
         raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.tls is not None:
-            raw = address.tls.wrap_socket(raw, server_hostname=address.host)
+            raw = secure = address.tls.wrap_socket(
+                raw, server_hostname=address.host, do_handshake_on_connect=False
+            )
+            # OpenSSL reads requests to greet again for as long as they come, whatever the time-out.
+            end = threading.Timer(timeout, socket.socket.shutdown, (raw, socket.SHUT_RDWR))
+            end.daemon = True
+            end.start()
+            try:
+                secure.do_handshake()
+            finally:
+                end.cancel()
         raw.setblocking(False)
     except BaseException:
         raw.close()
