@@ -233,7 +233,7 @@ def _json(document: Mapping[str, Any], script: Mapping[str, Any]) -> bytes:
         return str(given["text"]).encode()
     indent = given.get("indent")
     if "change" in given:
-        body = change_json(document, given["change"], indent=indent)
+        body = change_json(dump_json(document), given["change"], indent=indent)
     else:
         body = dump_json(document, indent)
     before, after = (str(given.get(name, "")).encode() for name in ("before", "after"))

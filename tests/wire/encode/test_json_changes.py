@@ -14,10 +14,7 @@ DOCUMENT = {"id": "a", "inputs": [{"name": "x", "shape": [2, 3]}, {"name": "y", 
 
 
 def changed(*changes: dict[str, Any]) -> bytes:
-    before = json.dumps(DOCUMENT)
-    text = change_json(DOCUMENT, list(changes), indent=None)
-    assert json.dumps(DOCUMENT) == before, "the request without mutations has changed, too"
-    return text
+    return change_json(json.dumps(DOCUMENT).encode(), list(changes), indent=None)
 
 
 def read(*changes: dict[str, Any]) -> Any:

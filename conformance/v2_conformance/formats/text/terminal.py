@@ -29,7 +29,7 @@ from v2_conformance.report.words import (
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import catalogue, families
+from v2_conformance.suite.requirements import families
 from v2_conformance.terminal_safe_text import columns, plain, wrapped
 
 _SHOWN = 10
@@ -83,9 +83,6 @@ def _notes(report: Report) -> Iterator[str]:
             if not role.startswith(ROLE):
                 yield f"the model {model.model} returns its inputs: it plays the role {role}"
     yield library_words(report)
-    untested = [r.id for r in catalogue().values() if r.profile in target.profiles and r.untested]
-    if report.cases and untested:
-        yield "no case tests these requirements: " + " ".join(untested)
 
 
 def gate_lines(report: Report, gate: Gate) -> list[str]:

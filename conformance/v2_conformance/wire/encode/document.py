@@ -40,7 +40,7 @@ def encode_document(
         raise CaseFileError("`json`: no change or indent with a variation that writes the JSON")
     body = _compact(request, inputs, outputs)
     if "change" in given:
-        body = change_json(json.loads(body), given["change"], indent=indent)
+        body = change_json(body, given["change"], indent=indent)
     elif spelled:
         body = write_spelled(json.loads(body), spelled, model)
     elif indent is not None:
