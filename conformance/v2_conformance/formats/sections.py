@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from v2_conformance.protocol.message import json_object, parameters_of
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.visible_text import on_one_line
+from v2_conformance.visible_text import on_one_line, short
 from v2_conformance.wire.messages import (
     Head,
     begins_message,
@@ -215,5 +215,4 @@ def _name(entry: Mapping[str, Any]) -> str:
 
 
 def _short(text: str) -> str:
-    text = on_one_line(text)
-    return text if len(text) <= _MAX_LABEL else text[:_MAX_LABEL] + "…"
+    return short(on_one_line(text), _MAX_LABEL)

@@ -1,8 +1,5 @@
 """Reads HTTP/1.1 messages from bytes as they come, leniently and in bounded time and memory."""
 
-# Theory
-# ------
-#
 # `Reader.raw` holds every byte that came. Nothing is ever taken out, since the exchange keeps them
 # anyway: a message is a set of offsets into it. The code that reads is a generator, so it follows
 # the grammar (RFC 9112): a head, a body, the next head. Each `yield` waits for more bytes. When the
