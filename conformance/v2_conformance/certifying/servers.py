@@ -98,9 +98,7 @@ class StartedRun:
 
     @property
     def usual_workers(self) -> int:
-        """Return how many cases to run at a time by default: more the farther away
-        the server is.
-        """
+        """How many cases to run at a time by default: more for a server that is farther away."""
         return usual_workers(round_trip_s(self.engine.server.asked))
 
     def finish(
@@ -185,9 +183,7 @@ _WORTH_A_WORKER_S = 0.010
 
 
 def round_trip_s(asked: Sequence[Exchange]) -> float:
-    """Return the server's response time to the plainest request on a kept connection, as discovery
-    measured it; 0 if it did not.
-    """
+    """Return how long discovery waited for the fastest response, on a kept connection if any."""
     kept = [e.duration_ms for e in asked if e.reused]
     return min(kept or [e.duration_ms for e in asked], default=0.0) / 1000
 
