@@ -221,6 +221,10 @@ Step = bytes | threading.Event | Callable[[Peer], object]
 """Send these bytes, set this event, or do this with the peer (such as `Peer.request`)."""
 
 
+GREET_AGAIN = b"\x16\x03\x03\x00\x04" + bytes(4)
+"""A record of TLS without data, which a client reads past."""
+
+
 def flooding(piece: bytes, times: int) -> Script:
     """A script: send `piece` so often, again and again, from the client's greeting on."""
 
