@@ -19,7 +19,7 @@ from pathlib import Path
 from replay import timed_replay
 from sizes import size
 
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.report.recorder import Record
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.scheduling.engine import Engine

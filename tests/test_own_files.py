@@ -12,10 +12,9 @@ from tools.traceability.statements import sections
 from v2_conformance.errors import CaseFileError
 from v2_conformance.own_files import own_document, own_names
 from v2_conformance.resources import folder
-from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.case_files import load_cases, load_scenarios
 from v2_conformance.suite.library import client_cases, generated_case, suite_cases
 from v2_conformance.suite.relations import relations
-from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.suite.variations import variations
 from v2_conformance.yaml_files import check_yaml, read_yaml
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from v2_conformance.suggestions import closest, did_you_mean
+from v2_conformance.terminal_safe_text import closest, did_you_mean
 
 KNOWN = ("raw", "bf16", "compression", "H6/word[A]")
 

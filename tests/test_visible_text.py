@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from v2_conformance.visible_text import is_visible, on_one_line, visible
+from v2_conformance.terminal_safe_text import is_visible, on_one_line, visible
 
 
 def test_visible_spells_out_what_hides_or_reorders() -> None:

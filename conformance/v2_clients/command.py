@@ -14,10 +14,11 @@ from v2_conformance.cli.command import (
     Checked,
     argument,
     command,
+    masked_errors,
+    naming_the_record,
     option,
     takes,
 )
-from v2_conformance.cli.ending import masked_errors, naming_the_record
 from v2_conformance.cli.options import ReportOptions
 from v2_conformance.runs.targets.numbers import number
 
@@ -105,16 +106,11 @@ def client(options: ClientOptions) -> int:
     """
     from v2_clients.bench.clients import CommandClient
     from v2_clients.bench.features import check_features
-    from v2_clients.run import (
-        check_client,
-        client_target,
-        make_client_plan,
-        start_client_run,
-    )
+    from v2_clients.run import check_client, client_target, make_client_plan, start_client_run
     from v2_conformance.certifying.progress import Reporter
     from v2_conformance.cli.reporting import Reporting
     from v2_conformance.formats.registry import file_names
-    from v2_conformance.report.folder_lock import sole_run
+    from v2_conformance.report.recorder import sole_run
     from v2_conformance.runs.targets.access import of_environment
 
     target = client_target(options.profiles, list(map(of_environment, options.secret_env)))

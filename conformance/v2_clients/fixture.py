@@ -24,7 +24,7 @@ from v2_clients.bench.messages import Task, checked_line
 from v2_clients.bench.stage import ScenarioStage
 from v2_clients.bench.tasks import asked_of, task_of
 from v2_clients.scenarios import judged
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ConformanceError, UsageError
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing import select

@@ -25,12 +25,7 @@ from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.kinds import InvalidCase
 from v2_conformance.suite.choosing import CLIENT_PROFILES
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.verifying.record import (
-    RecordedError,
-    Setting,
-    check_whole,
-    first_difference,
-)
+from v2_conformance.verifying.record import RecordedError, Setting, check_whole, first_difference
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 

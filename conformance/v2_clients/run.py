@@ -12,15 +12,11 @@ from v2_clients.bench.answers import check_answers
 from v2_clients.bench.at_once import at_once
 from v2_clients.bench.clients import STARTUP_S, Client
 from v2_clients.bench.listener import BENCH
-from v2_clients.findings import (
-    ClientGarbage,
-    ClientKeptHanging,
-    ClientSaidLess,
-)
+from v2_clients.findings import ClientGarbage, ClientKeptHanging, ClientSaidLess
 from v2_clients.judging.judge import skipped_scenario
 from v2_clients.scenarios import run_scenario
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, today
-from v2_conformance.conversations.result import CaseFinished, Result
+from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.errors import UsageError
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.verdict import Verdict
@@ -32,13 +28,13 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.patience import Budget, default_limit_s
 from v2_conformance.runs.targets.numbers import LONGEST_RUN_S
 from v2_conformance.runs.targets.target import Target
+from v2_conformance.suite.case_files import load_scenarios
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.kinds import OutOfTime
 from v2_conformance.suite.choosing import CLIENT_PROFILES, select
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.scenario_files import load_scenarios
 
 MOST_HUNG = 8
 """Scenarios in a row in which a client may hang: after that, it hangs in all of them."""

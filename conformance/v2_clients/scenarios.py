@@ -13,7 +13,7 @@ from v2_clients.bench.stage import ScenarioStage
 from v2_clients.bench.tasks import USUAL_TIMEOUT_S, asked_of, task_of
 from v2_clients.judging.judge import judge_client
 from v2_clients.judging.observed import observe_client
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import CaseFileError, ConformanceError
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict

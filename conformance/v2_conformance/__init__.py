@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from v2_conformance.version import __version__
 
 if TYPE_CHECKING:
-    from v2_conformance.conversations.result import CaseFinished
+    from v2_conformance.conversations.steps import CaseFinished
     from v2_conformance.errors import ConformanceError
     from v2_conformance.report.document import CaseResult, Report
     from v2_conformance.runs.targets.target import Target

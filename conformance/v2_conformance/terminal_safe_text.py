@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import textwrap
+from collections.abc import Iterable
 
 WIDTH = 80
 # GitHub Actions, Azure Pipelines, TeamCity.
@@ -77,3 +78,60 @@ def matches(case_id: str, pattern: str) -> bool:
     """Return True if `pattern`, of a shell's kind, means a case. Brackets are part of ids: in a
     pattern they stand for themselves."""
     return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
+
+
+# Control characters but tab and line feed; soft hyphen; invisible, bidi and format characters;
+# surrogates; non-characters; tags.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    """`text` with what does not print, or reorders what does, as an escape: \\x1b, \\u202e."""
+    return _HIDDEN.sub(lambda match: _escape(ord(match[0])), text)
+
+
+def is_visible(text: str) -> bool:
+    """Return True if `visible` leaves `text` as it is; it reads a long text only as far as it
+    must."""
+    return _HIDDEN.search(text) is None
+
+
+def on_one_line(text: str) -> str:
+    """`text` made visible, its line feeds and tabs too."""
+    return visible(text).replace("\n", r"\n").replace("\t", r"\t")
+
+
+def short(text: str, limit: int) -> str:
+    """`text` in at most `limit` characters."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _escape(code: int) -> str:
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Return the question "did you mean X or Y? (`otherwise`)" with the known names closest to
+    `name`, or only `otherwise` if none is close."""
+    names = closest(name, known)
+    choice = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    return f"did you mean {choice}? ({otherwise})" if names else otherwise
+
+
+def closest(name: str, known: Iterable[str]) -> list[str]:
+    """Return at most three known names that are close to `name`, ignoring case, the closest first;
+    only those that begin with it if there are any."""
+    # Takes its time to import, and nobody needs it who mistypes nothing.
+    from difflib import get_close_matches
+
+    spelled: dict[str, str] = {}
+    for each in known:
+        spelled.setdefault(each.casefold(), each)
+    close = get_close_matches(name.casefold(), spelled)
+    longer = [match for match in close if match.startswith(name.casefold())]
+    return [spelled[match] for match in longer or close]

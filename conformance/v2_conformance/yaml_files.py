@@ -23,7 +23,7 @@ import yaml
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import ConformanceError
 from v2_conformance.resources import fits, schema
-from v2_conformance.suggestions import did_you_mean
+from v2_conformance.terminal_safe_text import did_you_mean
 
 _MOST_BYTES = 1 << 20
 _MOST_VALUES = 300_000

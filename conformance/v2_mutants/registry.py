@@ -37,7 +37,7 @@ from v2_clients.plain.plain_client import PlainClient
 from v2_conformance.errors import UsageError
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected
-from v2_conformance.suggestions import did_you_mean
+from v2_conformance.terminal_safe_text import did_you_mean
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -14,7 +14,7 @@ from v2_conformance.report.diff import ChangeKind, kind_of_change
 from v2_conformance.report.document import Report
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, Level
-from v2_conformance.visible_text import short
+from v2_conformance.terminal_safe_text import short
 
 _NOT_SHOWN = frozenset({Outcome.NOT_RUN, Outcome.INCONCLUSIVE})
 _LONGEST_VERSION = 100

@@ -22,12 +22,7 @@ from v2_clients.findings import (
     ClientSaidLess,
     ClientTimedOut,
 )
-from v2_clients.run import (
-    MOST_HUNG,
-    client_target,
-    make_client_plan,
-    start_client_run,
-)
+from v2_clients.run import MOST_HUNG, client_target, make_client_plan, start_client_run
 from v2_conformance.cli.main import main
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report

@@ -11,8 +11,8 @@ from v2_clients.bench.answers import make_answer
 from v2_clients.bench.tasks import asked_of
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.resources import folder
+from v2_conformance.suite.case_files import load_scenarios
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.scenario_files import load_scenarios
 
 CASES = [
     case

@@ -11,7 +11,7 @@ import urllib3
 
 from v2_clients.plain import PlainClient
 from v2_clients.plain.task import Call, CallerInput, ClientError
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import client_cases
 from v2_mutants.client_variants import CLIENT_VARIANTS

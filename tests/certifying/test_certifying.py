@@ -14,7 +14,7 @@ from support.reports import expectation
 from support.servers import free_port
 from v2_conformance.certifying import servers as certifying
 from v2_conformance.certifying.servers import plan_of, start
-from v2_conformance.conversations.result import CaseFinished
+from v2_conformance.conversations.steps import CaseFinished
 from v2_conformance.errors import CaseFileError, NothingRanError, UnreachableError, UsageError
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.files import RECORD, REPORT, load_report

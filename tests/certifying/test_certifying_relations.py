@@ -27,10 +27,9 @@ from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.evidence import AskedModel
 from v2_conformance.report.files import REPORT, sealed, write_report
-from v2_conformance.report.verdict.gate import Gate
-from v2_conformance.report.verdict.judged import failed_musts
+from v2_conformance.report.tested import AskedModel
+from v2_conformance.report.verdict.judged import Gate, failed_musts
 from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.causes.causes import Cause, SeveralWrong

@@ -25,7 +25,7 @@ from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import NOT_CONFORMANT, NOT_IMPLEMENTED, Report
 from v2_conformance.report.expectation_updates import updated
 from v2_conformance.report.expectations import Expectations, judge_expectations
-from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.report.words import shown_causes
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.base import describe

@@ -9,7 +9,7 @@ from support.reports import report_of
 from v2_conformance.cli.exit_codes import of_report, with_expectations
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import Model, Selection
-from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.verdict.judged import Gate
 
 
 def stopped(requirement: str, outcome: str) -> Report:

@@ -19,7 +19,7 @@ from support.servers import Peer, Start, free_port, serving
 from v2_conformance.certifying import servers as certifying
 from v2_conformance.cli import reporting
 from v2_conformance.cli.main import main
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour

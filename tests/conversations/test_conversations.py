@@ -13,7 +13,6 @@ from support.responses import exchange_of, http, sized, v2
 from v2_conformance.conversations.case import conversation
 from v2_conformance.conversations.discovery import calibration
 from v2_conformance.conversations.generated import generated
-from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import (
     Answer,
     Ask,
@@ -23,6 +22,7 @@ from v2_conformance.conversations.steps import (
     CanaryAnswer,
     Known,
     KnownGood,
+    Result,
     Step,
     play,
 )

@@ -16,8 +16,7 @@ from v2_conformance.formats.html.page import render
 from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.formats.trust import cautions
 from v2_conformance.report.document import CaseResult, ExpectedFailure, Report
-from v2_conformance.report.evidence import Relations
-from v2_conformance.report.tested import Model
+from v2_conformance.report.tested import Model, Relations
 from v2_conformance.report.words import headline, must_words, shown_causes
 from v2_conformance.suite.causes.causes import DidNotSurvive, NotKept
 from v2_conformance.suite.causes.kinds import (

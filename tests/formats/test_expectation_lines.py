@@ -7,7 +7,7 @@ from datetime import date
 from support.reports import case, expectation
 from v2_conformance.formats.text.terminal import expectation_lines
 from v2_conformance.report.expectations import Expectations, judge_expectations
-from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.suite.causes.kinds import NotHttp
 
 

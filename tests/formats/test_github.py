@@ -14,12 +14,7 @@ from support.commands import Cli
 from support.reports import case, passes, report_of
 from support.responses import HOSTILE
 from support.servers import Start
-from v2_conformance.formats.github import (
-    MOST_ANNOTATIONS,
-    annotation_lines,
-    markdown,
-    publish,
-)
+from v2_conformance.formats.github import MOST_ANNOTATIONS, annotation_lines, markdown, publish
 from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response

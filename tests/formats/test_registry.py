@@ -14,13 +14,7 @@ from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.errors import UsageError
 from v2_conformance.formats import registry
-from v2_conformance.formats.registry import (
-    BADGES,
-    FORMATS,
-    Format,
-    file_names,
-    write_formats,
-)
+from v2_conformance.formats.registry import BADGES, FORMATS, Format, file_names, write_formats
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import as_json

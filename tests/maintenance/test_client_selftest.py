@@ -8,10 +8,7 @@ from v2_clients.plain import PlainClient
 from v2_conformance.suite.library import client_cases
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.registry import Mutant
-from v2_mutants.selftest.clients import (
-    client_failures_without_fault,
-    try_client_fault,
-)
+from v2_mutants.selftest.clients import client_failures_without_fault, try_client_fault
 from v2_mutants.selftest.servers import SelftestResult
 from v2_mutants.selftest.text import selftest_lines
 from v2_mutants.selftest.trials import FaultTrial, Half, unproven

@@ -8,24 +8,8 @@ import pytest
 
 from support.runs import engine_for
 from tools import crossing_factors
-from tools.crossing import (
-    FILE,
-    committed,
-    completed,
-    extended,
-    page,
-    stages,
-    uncovered,
-    within,
-)
-from tools.crossing_factors import (
-    SIXTEEN_BIT,
-    combination,
-    factors,
-    is_legal,
-    label,
-    row_of,
-)
+from tools.crossing import FILE, committed, completed, extended, page, stages, uncovered, within
+from tools.crossing_factors import SIXTEEN_BIT, combination, factors, is_legal, label, row_of
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.resources import fits, folder

@@ -13,14 +13,7 @@ from typing import Any
 
 import pytest
 
-from support.document_models import (
-    EXAMPLES,
-    body_of,
-    bytes_of,
-    described,
-    serving_model,
-    stems,
-)
+from support.document_models import EXAMPLES, body_of, bytes_of, described, serving_model, stems
 from support.servers import Start
 from tools.examples import main
 from tools.traceability.statements import errata, sections

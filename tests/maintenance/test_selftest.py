@@ -12,18 +12,9 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.variations import variations
 from v2_mutants.faults import FAULTS
 from v2_mutants.registry import Mutant
-from v2_mutants.selftest.servers import (
-    SelftestResult,
-    try_fault,
-    try_until_caught,
-)
+from v2_mutants.selftest.servers import SelftestResult, try_fault, try_until_caught
 from v2_mutants.selftest.text import selftest_lines, trial_rows
-from v2_mutants.selftest.trials import (
-    FaultTrial,
-    Half,
-    unproven,
-    unproven_variations,
-)
+from v2_mutants.selftest.trials import FaultTrial, Half, unproven, unproven_variations
 
 BINARY = "V1/json-before-blobs-in-any-spelling[{}]"
 JSON = "V1/json-in-any-spelling[{}]"

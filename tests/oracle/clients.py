@@ -5,7 +5,7 @@ from __future__ import annotations
 from oracle.names import grouped
 from v2_clients.plain import PlainClient
 from v2_clients.scenarios import run_scenario
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome

@@ -9,7 +9,7 @@ from functools import cache
 from oracle.names import folded, grouped, members
 from support.memory import in_memory, memory_target, run_in_memory
 from support.runs import results, target_of
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.suite.cases import Case, ObservedCase
@@ -18,11 +18,7 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.faults import FAULTS
 from v2_mutants.selftest.relation_faults import noticed_by
-from v2_mutants.selftest.servers import (
-    SLOW_REQUIREMENTS,
-    try_fault,
-    try_until_caught,
-)
+from v2_mutants.selftest.servers import SLOW_REQUIREMENTS, try_fault, try_until_caught
 from v2_mutants.selftest.trials import FaultTrial, sample
 from v2_mutants.servers import MutantServer, mutated
 

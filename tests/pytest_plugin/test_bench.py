@@ -6,7 +6,7 @@ import pytest
 
 from v2_clients.findings import ExactForError
 from v2_clients.fixture import judge
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.folder_lock import sole_run
+from v2_conformance.report.recorder import sole_run
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])

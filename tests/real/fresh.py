@@ -24,12 +24,7 @@ from io import StringIO
 from pathlib import Path
 
 import publish
-from expectation import (
-    Expectation,
-    client_expectation_files,
-    expectation_files,
-    load_expectation,
-)
+from expectation import Expectation, client_expectation_files, expectation_files, load_expectation
 from servers import ServerFailedError
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.report.files import PACKED_REPORT, load_report

@@ -11,12 +11,7 @@ import pytest
 
 import fresh
 import publish
-from expectation import (
-    Expectation,
-    client_expectation_files,
-    expectation_files,
-    load_expectation,
-)
+from expectation import Expectation, client_expectation_files, expectation_files, load_expectation
 from support.sites import report_on
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.report.files import PACKED_REPORT

@@ -15,12 +15,7 @@ from typing import Any
 import pytest
 
 import publish
-from expectation import (
-    Expectation,
-    client_expectation_files,
-    expectation_files,
-    load_expectation,
-)
+from expectation import Expectation, client_expectation_files, expectation_files, load_expectation
 from support.reports import case, passes, report_of
 from support.sites import report_on, report_on_client
 from v2_conformance.cli.main import main as conformance

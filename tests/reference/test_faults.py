@@ -12,7 +12,7 @@ from functools import cache, partial
 
 import pytest
 
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
@@ -23,10 +23,7 @@ from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.requirements import catalogue
 from v2_mutants.faults import FAULTS
-from v2_mutants.selftest.servers import (
-    SLOW_REQUIREMENTS,
-    SLOW_TIMEOUT_S,
-)
+from v2_mutants.selftest.servers import SLOW_REQUIREMENTS, SLOW_TIMEOUT_S
 from v2_mutants.selftest.trials import sample
 from v2_mutants.servers import MutantServer
 

@@ -12,7 +12,7 @@ import pytest
 
 from support.memory import in_memory, run_in_memory
 from support.runs import chosen
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RequestCase

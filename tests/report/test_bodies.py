@@ -15,7 +15,7 @@ import pytest
 from support.cases import make_case
 from support.reports import Document, case, exchange, report_of
 from support.responses import exchange_of, http
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.text.case import lines
 from v2_conformance.judging.verdict import Verdict

@@ -15,21 +15,18 @@ import pytest
 from support.reports import case, causes_of_all_kinds, exchange, report_of
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.bodies import Streams
-from v2_conformance.report.document import (
-    CitedDocument,
-    ExpectedFailure,
-    LongTensor,
-    Report,
-)
-from v2_conformance.report.evidence import (
+from v2_conformance.report.document import CitedDocument, ExpectedFailure, LongTensor, Report
+from v2_conformance.report.files import load_report, pieces, sealed
+from v2_conformance.report.tested import (
     AskedInput,
     AskedModel,
     Calibration,
+    ClientInfo,
+    Model,
     Relations,
     SampleValue,
+    Selection,
 )
-from v2_conformance.report.files import load_report, pieces, sealed
-from v2_conformance.report.tested import ClientInfo, Model, Selection
 from v2_conformance.resources import fits, schema, schema_document
 from v2_conformance.suite.client_lines import ClientName, Line, Said, SaidTensor
 from v2_conformance.suite.outcomes import Outcome, Purpose

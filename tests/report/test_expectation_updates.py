@@ -10,12 +10,8 @@ import yaml
 from support.reports import case, expectation
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectation_updates import as_yaml, updated
-from v2_conformance.report.expectations import (
-    Expectations,
-    judge_expectations,
-    load_expectations,
-)
-from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.expectations import Expectations, judge_expectations, load_expectations
+from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.kinds import (
     AcceptedInvalidRequest,

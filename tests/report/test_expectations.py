@@ -23,7 +23,7 @@ from v2_conformance.report.expectations import (
     judge_expectations,
     load_expectations,
 )
-from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive
 from v2_conformance.suite.causes.kinds import (
     AcceptedInvalidRequest,

@@ -12,12 +12,12 @@ from subprocess import PIPE, Popen
 import pytest
 
 from v2_conformance.errors import UsageError
-from v2_conformance.report.folder_lock import sole_run
+from v2_conformance.report.recorder import sole_run
 
 HOLDER = """
 import sys
 from pathlib import Path
-from v2_conformance.report.folder_lock import sole_run
+from v2_conformance.report.recorder import sole_run
 
 with sole_run(Path(sys.argv[1])):
     print("has it", flush=True)

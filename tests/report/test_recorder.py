@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from support.cases import make_case, prepared
 from support.leaks import is_shown
 from support.responses import BLOB, exchange_of, http, v2
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import UsageError
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from support.runs import chosen, target_of
 from support.servers import Start
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.runs.discovery import discover

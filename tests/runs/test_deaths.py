@@ -13,7 +13,7 @@ import pytest
 from support.leaks import is_shown
 from support.runs import chosen, outcomes, restarting_on_request, results, target_of
 from support.servers import Peer, Start, free_port, served, serving
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response

@@ -12,7 +12,7 @@ from support.reports import Document, case_of, read_document
 from support.runs import cases_that_differ, changed, engine_for, said
 from support.servers import Start
 from v2_conformance.cli.main import main
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response

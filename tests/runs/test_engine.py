@@ -19,7 +19,7 @@ from support.responses import GOOD
 from support.runs import chosen, engine_for, outcomes, results, target_of
 from support.servers import Peer, Start, served, serving
 from v2_conformance.conversations import case as conversations
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
@@ -27,12 +27,7 @@ from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import ObservedCase
 from v2_conformance.suite.causes.causes import SeveralWrong
-from v2_conformance.suite.causes.kinds import (
-    Hung,
-    NoKnownGoodAnswer,
-    SuiteError,
-    WrongStatus,
-)
+from v2_conformance.suite.causes.kinds import Hung, NoKnownGoodAnswer, SuiteError, WrongStatus
 from v2_conformance.suite.outcomes import Outcome, Purpose
 
 ONE_MODEL = "identity/INT32"

@@ -19,11 +19,7 @@ from v2_conformance.report.document import CaseResult
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.runs.scheduling import engine as engine_module
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.kinds import (
-    BrokenCoding,
-    Flooded,
-    ResponseTooLarge,
-)
+from v2_conformance.suite.causes.kinds import BrokenCoding, Flooded, ResponseTooLarge
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify

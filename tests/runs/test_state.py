@@ -10,16 +10,7 @@ from unittest.mock import ANY
 import pytest
 
 from support.reports import case_of
-from support.runs import (
-    changed,
-    chosen,
-    engine_for,
-    of_faulty,
-    outcomes,
-    results,
-    said,
-    target_of,
-)
+from support.runs import changed, chosen, engine_for, of_faulty, outcomes, results, said, target_of
 from support.servers import Start
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour

@@ -14,10 +14,9 @@ from support.runs import results, target_of
 from v2_clients.scenarios import run_scenario
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.resources import schema, schema_document
-from v2_conformance.suite.case_files import load_cases
+from v2_conformance.suite.case_files import load_cases, load_scenarios
 from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.suite.values.patterns import VALUE_PATTERNS
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS

@@ -13,9 +13,9 @@ from v2_clients.bench.answers import make_answer
 from v2_clients.bench.tasks import asked_of, task_of
 from v2_clients.run import make_client_plan
 from v2_conformance.errors import CaseFileError
+from v2_conformance.suite.case_files import load_scenarios
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.library import client_cases, suite_cases
-from v2_conformance.suite.scenario_files import load_scenarios
 
 
 def entry(**members: Any) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.resources import folder, schema
-from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.causes.causes import KINDS
+from v2_conformance.terminal_safe_text import did_you_mean
 from v2_conformance.yaml_files import YamlFile, read_yaml
 
 FINDINGS = {*KINDS, "did_not_survive_on_same_connection", "wrong_error_status"}

@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.observed.exchanges import observe
 from v2_conformance.protocol.names import SERVER_PROFILES
@@ -361,7 +361,7 @@ def _run(target: MemoryTarget, cases: Sequence[Case], known: Once) -> list[Resul
     with (
         patch("v2_conformance.conversations.case.prepare", known.prepare),
         patch("v2_conformance.conversations.case.judge", known.judge),
-        patch("v2_conformance.conversations.result.observe", known.observe),
+        patch("v2_conformance.conversations.steps.observe", known.observe),
     ):
         engine = Engine(target, discover(target), patience=patience)
         return [event.result for event in run(engine, cases)]

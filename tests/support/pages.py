@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 
 from support.reports import passes, report_of
-from v2_conformance.formats.html.links import case_anchor
 from v2_conformance.formats.html.page import render
 from v2_conformance.formats.shown import Shown
+from v2_conformance.formats.templates import case_anchor
 from v2_conformance.report.document import CaseResult, Report
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}

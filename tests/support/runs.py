@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 
 from support.reports import Document, read_document
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import document_digest

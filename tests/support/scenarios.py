@@ -13,9 +13,9 @@ import yaml
 from v2_clients.bench.clients import Client, CommandClient, InProcessClient
 from v2_clients.plain import PlainClient, run_task
 from v2_clients.scenarios import run_scenario
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
+from v2_conformance.suite.case_files import load_scenarios
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.scenario_files import load_scenarios
 
 INT32 = {"model": "identity/INT32", "inputs": [{"shape": [4]}], "outputs": [{"form": "binary"}]}
 

@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.reports import Document, case_of, read_document
-from support.runs import (
-    CASES,
-    cases_that_differ,
-    changed,
-    made,
-    of_faulty,
-    said,
-    target_of,
-)
+from support.runs import CASES, cases_that_differ, changed, made, of_faulty, said, target_of
 from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.protocol.datatypes import Buffer

@@ -15,10 +15,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import escape
 
 from tools import ROOT
-from v2_conformance.formats.html.links import requirement_anchor
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.sections import Section, read_message
 from v2_conformance.formats.shown import hexdump
+from v2_conformance.formats.templates import requirement_anchor
 from v2_conformance.public_address import REPOSITORY
 from v2_conformance.report.document import NOT_IMPLEMENTED, cited_documents
 from v2_conformance.report.words import losses

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from v2_conformance.kits.kit import Kit
+from v2_conformance.kits import Kit
 
 ADAPTERS = Path(__file__).resolve().parent
 """The folder with the scripts."""

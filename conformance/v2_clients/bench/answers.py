@@ -23,9 +23,9 @@ from v2_conformance.protocol.message import Tensor, compose, dump_json
 from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.models import TensorSpec
 from v2_conformance.wire.encode import from_hex
+from v2_conformance.wire.encode.document import message_fields
 from v2_conformance.wire.encode.inputs import EncodedInput, encode_one, input_entries
 from v2_conformance.wire.encode.json_changes import change_json
-from v2_conformance.wire.encode.message_fields import message_fields
 from v2_conformance.wire.encode.requests import appended
 
 _PAUSE_S = 0.002

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from v2_clients.bench.messages import TaskRequest
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.suggestions import did_you_mean
+from v2_conformance.terminal_safe_text import did_you_mean
 
 
 def _forms_asked(asked: TaskRequest) -> set[str | None]:

@@ -15,11 +15,7 @@ from typing import Any
 from v2_clients.bench.answers import Answer, answer_to, make_answer
 from v2_clients.bench.features import needed
 from v2_clients.bench.messages import more_lines_than
-from v2_clients.bench.requests import (
-    ClientRequest,
-    UnreadableRequestError,
-    read_client_request,
-)
+from v2_clients.bench.requests import ClientRequest, UnreadableRequestError, read_client_request
 from v2_clients.bench.tasks import MOST_OUTPUT, Asked, asked_of
 from v2_clients.bench.turns import Turns
 from v2_clients.findings import (

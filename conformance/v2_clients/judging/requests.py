@@ -36,10 +36,7 @@ from v2_conformance.judging.messages.response import ReadOutput, validate
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.protocol.message import Tensor, parameters_of
-from v2_conformance.protocol.names import (
-    BINARY_DATA_SIZE,
-    HEADER_LENGTH,
-)
+from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.kinds import (
     BlobPastBody,

@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from v2_clients.plain.task import (
-    Array,
-    Call,
-    CallerInput,
-    CallerOutput,
-    ClientError,
-)
+from v2_clients.plain.task import Array, Call, CallerInput, CallerOutput, ClientError
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.names import (

@@ -9,13 +9,7 @@ from typing import Any
 
 from v2_clients.plain.connection import Answer
 from v2_clients.plain.task import Call, ClientError
-from v2_conformance.protocol.datatypes import (
-    DATATYPES,
-    ElementError,
-    Shape,
-    check_blob,
-    from_json,
-)
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, Shape, check_blob, from_json
 from v2_conformance.protocol.message import MessageError, Tensor, parse_json
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from v2_conformance.conversations.result import CaseFinished
+from v2_conformance.conversations.steps import CaseFinished
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.terminal_safe_text import plain, wrapped
-from v2_conformance.visible_text import short
+from v2_conformance.terminal_safe_text import plain, short, wrapped
 
 if TYPE_CHECKING:
     from rich.progress import Progress

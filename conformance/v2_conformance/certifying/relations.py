@@ -14,10 +14,9 @@ from pathlib import Path
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, StartedRun, start
 from v2_conformance.judging.learning import json_rtol
 from v2_conformance.redaction import Mask
-from v2_conformance.report.evidence import AskedInput, AskedModel, Relations, SampleValue
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import recorded_exchange
-from v2_conformance.report.tested import Selection
+from v2_conformance.report.tested import AskedInput, AskedModel, Relations, SampleValue, Selection
 from v2_conformance.runs.learning import LearnedModel, learn_models
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.reaching import wait_until_ready

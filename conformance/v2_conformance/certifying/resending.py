@@ -13,12 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.evidence import Relations
-from v2_conformance.report.tested import TargetInfo
+from v2_conformance.report.tested import Relations, TargetInfo
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.learning import LearnedServer, learn_again
 from v2_conformance.runs.patience import Budget, default_limit_s

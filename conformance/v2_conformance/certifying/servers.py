@@ -20,17 +20,15 @@ from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from v2_conformance.conversations.result import CaseFinished
+from v2_conformance.conversations.steps import CaseFinished
 from v2_conformance.errors import CaseFileError
 from v2_conformance.formats.registry import file_names, write_formats
 from v2_conformance.judging.observed.cases import OBSERVED
 from v2_conformance.protocol.names import LARGEST_SEED
 from v2_conformance.report.document import Report
-from v2_conformance.report.evidence import Relations
 from v2_conformance.report.expectations import Expectations
-from v2_conformance.report.folder_lock import sole_run
-from v2_conformance.report.recorder import Record
-from v2_conformance.report.tested import EVERYTHING, Selection
+from v2_conformance.report.recorder import Record, sole_run
+from v2_conformance.report.tested import EVERYTHING, Relations, Selection
 from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.patience import Budget, default_limit_s
 from v2_conformance.runs.scheduling.deaths import Recovery
@@ -39,11 +37,11 @@ from v2_conformance.runs.scheduling.running import ExtensionWatch, run
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target, check_claims, checked_target
-from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.choosing import select
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.terminal_safe_text import did_you_mean
 from v2_conformance.wire.exchange import Exchange
 
 NO_EXPECTATIONS = Expectations("")

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, field, fields
 from functools import wraps
 from inspect import get_annotations
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from v2_conformance.elsewhere import loaded
-from v2_conformance.errors import UsageError
+from v2_conformance.errors import ConformanceError, StoppedError, UsageError
 from v2_conformance.protocol.names import LARGEST_SEED
 from v2_conformance.runs.targets.numbers import number, seconds, seconds_of_a_run
-from v2_conformance.suggestions import did_you_mean
+from v2_conformance.terminal_safe_text import did_you_mean
+
+if TYPE_CHECKING:
+    from v2_conformance.redaction import Mask
 
 PROGRAM = "v2-conformance"
 _ALL = "v2_conformance.help_all"
@@ -235,3 +240,34 @@ def _help_all(context: click.Context, option: click.Parameter, given: bool) -> N
         context.meta[_ALL] = True
         click.echo(context.get_help())
         context.exit()
+
+
+@contextmanager
+def masked_errors(mask: Mask) -> Iterator[None]:
+    """Hide what `mask` hides in the messages of errors that leave the block, and in the traceback
+    of a bug in the suite.
+    """
+    try:
+        yield
+    except ConformanceError as error:
+        raise type(error)(mask.text(str(error))) from None
+    except (click.ClickException, click.exceptions.Exit, BrokenPipeError):
+        raise
+    except OSError as error:
+        raise OSError(error.errno, mask.text(error.strerror or "")) from None
+    except Exception as error:  # any error's text may quote a request
+        lines = "".join(traceback.format_exception(error))
+        raise RuntimeError(mask.text(lines)) from None
+
+
+@contextmanager
+def naming_the_record(directory: Path) -> Iterator[None]:
+    """Turn an interrupt into the error that says how to make a report of what was found."""
+    from v2_conformance.report.files import RECORD
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise StoppedError(
+            f"stopped; what was found so far: v2-conformance report {directory / RECORD}"
+        ) from None

@@ -9,7 +9,7 @@ from v2_conformance.suite.outcomes import Outcome
 
 if TYPE_CHECKING:
     from v2_conformance.report.document import Report
-    from v2_conformance.report.verdict.gate import Gate
+    from v2_conformance.report.verdict.judged import Gate
 
 OF_A_RUN = {
     0: "Conformant, or what --require says; with models of your own, consistent.",

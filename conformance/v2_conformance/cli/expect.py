@@ -57,7 +57,7 @@ def expect(options: ExpectOptions) -> int:
     from v2_conformance.cli.reporting import print_comparison
     from v2_conformance.report.expectations import load_expectations
     from v2_conformance.report.files import load_report
-    from v2_conformance.report.verdict.gate import Gate
+    from v2_conformance.report.verdict.judged import Gate
 
     document = load_report(options.report)
     if options.write:

@@ -29,8 +29,7 @@ from v2_conformance.cli import exit_codes
 from v2_conformance.cli.command import PROGRAM, CommandGroup
 from v2_conformance.errors import FULL, ConformanceError, UnreachableError, UsageError
 from v2_conformance.public_address import of_the_manual
-from v2_conformance.suggestions import question
-from v2_conformance.terminal_safe_text import defused, for_people
+from v2_conformance.terminal_safe_text import defused, did_you_mean, for_people
 from v2_conformance.version import __version__
 
 _STOPPED = UnreachableError.exit_code
@@ -185,7 +184,7 @@ def _problem(error: click.UsageError) -> str:
         return _as_clause(error.format_message())
     see = f"see `{error.ctx.command_path} --help`"
     if isinstance(error, click.NoSuchOption):
-        names = question((error.possibilities or ())[:1], see)
+        names = did_you_mean(error.option_name, (error.possibilities or ())[:1], see)
         return f"unknown option {error.option_name!r}: {names}"
     if isinstance(error, click.MissingParameter) and error.param:
         return f"missing argument {_name(error.param)}: {see}"

@@ -72,7 +72,7 @@ def replay(options: ReplayOptions) -> int:
         resend,
         shown_url,
     )
-    from v2_conformance.cli.ending import masked_errors
+    from v2_conformance.cli.command import masked_errors
     from v2_conformance.report.files import load_report
     from v2_conformance.runs.scheduling.deaths import Recovery
     from v2_conformance.runs.targets.making import load_target

@@ -9,18 +9,10 @@ from v2_conformance.cli import exit_codes
 from v2_conformance.cli.options import ReportOptions
 from v2_conformance.formats.github import publish
 from v2_conformance.formats.registry import write_formats
-from v2_conformance.formats.text.terminal import (
-    expectation_lines,
-    gate_lines,
-    summary_lines,
-)
+from v2_conformance.formats.text.terminal import expectation_lines, gate_lines, summary_lines
 from v2_conformance.report.document import Report
-from v2_conformance.report.expectations import (
-    Expectations,
-    judge_expectations,
-    load_expectations,
-)
-from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.expectations import Expectations, judge_expectations, load_expectations
+from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.report.verdict.standing import standing
 from v2_conformance.suite.cases import Case
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import (
     Ask,
     AskTogether,
@@ -27,17 +26,14 @@ from v2_conformance.conversations.steps import (
     Conversation,
     Known,
     KnownGood,
+    Result,
     Step,
 )
 from v2_conformance.judging.asking import describe_request
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.known_good import Form, own_form, with_rounding
-from v2_conformance.judging.survival import (
-    hang_of,
-    needs_canary,
-    survived,
-)
+from v2_conformance.judging.survival import hang_of, needs_canary, survived
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RelationCase, RequestCase
 from v2_conformance.suite.causes.base import printable
@@ -167,7 +163,6 @@ def _saying_what_was_sent(case: RequestCase, prepared: Prepared, verdict: Verdic
 
 
 def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
-    """Send a case that makes many requests at once; the first failure counts and is kept."""
     answers: list[tuple[int, Exchange]] = yield AskTogether(tuple(requests), case.rounds)
     judged = [
         (_judged_together(case.member(number), requests[number], exchange), exchange)

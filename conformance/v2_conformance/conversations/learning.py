@@ -67,7 +67,6 @@ def learn(
 
 
 def _ways(model: ModelContract) -> list[_Way]:
-    """Return the ways to ask a model, plainest first."""
     if any(spec.datatype in _NO_JSON for spec in model.outputs):
         return [("binary", True)]
     ways: list[_Way] = [("json", False), ("binary", False), ("binary", True)]
@@ -202,7 +201,6 @@ def _named(answer: Sequence[ReadOutput] | Unanswered, names: Sequence[str]) -> _
 def _plain(
     binding: DeployedModel, address: Address, way: _Way, number: int, *, special: bool = False
 ) -> Prepared:
-    """Return the plain request to a model with sample set `number`, or the special one."""
     form, binary = way
     model = binding.contract
     unlisted = binary and not model.outputs
@@ -220,7 +218,6 @@ def _plain(
 
 
 def _answer(prepared: Prepared) -> _Asking[Sequence[ReadOutput] | Unanswered]:
-    """Return the outputs of the answer to a plain request, or why there are none."""
     exchange = yield prepared
     response, most = exchange.response, decoded_limit(prepared.body_size)
     too_large = Unanswered(

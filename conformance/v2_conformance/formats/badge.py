@@ -11,7 +11,7 @@ from v2_conformance.report.document import INCOMPLETE, Report
 from v2_conformance.report.verdict.standing import Standing, claim, claimed, standing
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.visible_text import on_one_line, short, visible
+from v2_conformance.terminal_safe_text import on_one_line, short, visible
 
 LABEL = "V2 binary tensors"
 # Colors that differ for color-blind eyes, and on which white text has a contrast of 5 to 1.
@@ -65,7 +65,6 @@ def svg(report: Report) -> str:
 
 
 def _message(report: Report, stands: Standing) -> tuple[str, str]:
-    """The verdict and, if it certifies something, what and by which catalogue; and its color."""
     verdict, color = report.verdict, _COLORS[stands.tone]
     words = priced(report)
     if not (verdict.conformant or verdict.consistent) or stands.words == INCOMPLETE:

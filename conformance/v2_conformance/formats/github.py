@@ -17,8 +17,7 @@ from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import Report
 from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.report.words import ShownCause, headline, must_words, priced, shown_causes
-from v2_conformance.terminal_safe_text import in_github_actions
-from v2_conformance.visible_text import on_one_line, short
+from v2_conformance.terminal_safe_text import in_github_actions, on_one_line, short
 
 # GitHub shows no more of one kind for a step.
 MOST_ANNOTATIONS = 10
@@ -125,7 +124,6 @@ def _cause(cause: ShownCause) -> str:
 
 
 def _command(kind: str, title: str, text: str) -> str:
-    """A workflow command, with what would end its parts escaped in GitHub's way."""
     title = _percent(short(on_one_line(title), _NAME)).replace(":", "%3A").replace(",", "%2C")
     return f"::{kind} title={title}::{_percent(short(on_one_line(text), _MESSAGE))}"
 

@@ -10,7 +10,7 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.verdict.standing import claim, server_name, standing
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import families
-from v2_conformance.visible_text import visible
+from v2_conformance.terminal_safe_text import visible
 
 _ERRORS = (Outcome.ERROR, Outcome.INCONCLUSIVE)
 _FAILURES = (Outcome.FAIL, Outcome.FLAKY)
@@ -77,7 +77,6 @@ def _add(suite: ElementTree.Element, case: CaseResult) -> None:
 
 
 def _kind(case: CaseResult) -> str | None:
-    """The element of a case that did not pass; None for one that did."""
     tolerated = case.expected is not None or case.level == "MAY"
     if case.outcome in SKIPPED or (case.outcome in _FAILURES and tolerated):
         return "skipped"

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from v2_conformance.protocol.message import json_object, parameters_of
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.visible_text import on_one_line, short
+from v2_conformance.terminal_safe_text import on_one_line, short
 from v2_conformance.wire.messages import (
     Head,
     begins_message,
@@ -98,7 +98,6 @@ def read_message(name: Name, data: bytes, answers: int = 1, *, bodiless: bool = 
 
 
 def _section(kind: Kind, label: str, data: bytes, start: int, end: int) -> list[Section]:
-    """Return bytes as a section with all of them as its content, if there are any."""
     return [Section(kind, label, start, end, data[start:end], start)] if end > start else []
 
 

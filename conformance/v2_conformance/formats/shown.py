@@ -6,7 +6,7 @@
 `Shown` is plain data. It has everything that depends on the meaning of the bytes: the sections of
 each message, which bytes of them are shown, as text or as a hexdump, what is left out, and the
 first wrong byte. Whatever prints it only places and colors it. Text in it is visible (see
-`visible_text`) and of bounded length, but escaped for no format.
+`terminal_safe_text`) and of bounded length, but escaped for no format.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
 from v2_conformance.suite.client_lines import Line, Said
 from v2_conformance.suite.outcomes import FAILED, Purpose
-from v2_conformance.visible_text import is_visible, on_one_line, short, visible
+from v2_conformance.terminal_safe_text import is_visible, on_one_line, short, visible
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 

@@ -18,7 +18,7 @@ from v2_conformance.suite.causes.kinds import (
     RoleAbsent,
 )
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.visible_text import short
+from v2_conformance.terminal_safe_text import short
 
 TITLE = "Before you trust this"
 _NAME = 300

@@ -6,11 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from v2_conformance.protocol.names import (
-    BINARY_DATA,
-    BINARY_DATA_OUTPUT,
-    HEADER_LENGTH,
-)
+from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT, HEADER_LENGTH
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import counted, printable_words
 from v2_conformance.suite.models import ROLE
@@ -43,17 +39,15 @@ def _oddities(
     entries: Sequence[Mapping[str, Any]],
     blobs: Sequence[int],
 ) -> Iterator[str]:
-    """Yield in words what makes the request another than a plain one."""
-    request = case.request
+    request, json_given = case.request, case.request.get("json", {})
     if "header_length" in request:
         yield _header_line(prepared)
     yield from _sizes(entries, blobs)
     if case.negative:
         yield from _misnamed(request, entries, blobs)
     yield from _tampered(request)
-    change = request.get("json", {}).get("change")
-    if change:
-        yield printable_words(change_words(change), 300)
+    if json_given.get("change"):
+        yield printable_words(change_words(json_given["change"]), 300)
     if "encoding" in request:
         yield f"Content-Encoding {request['encoding']}"
     if case.variations:
@@ -65,11 +59,11 @@ def _oddities(
     if "unread_ms" in request:
         yield f"read only after {request['unread_ms']} ms"
     if "client" in request:
-        yield f"a client that breaks off: {_shown_client(request['client'])}"
+        shown = ", ".join(f"{name} {value}" for name, value in request["client"].items())
+        yield f"a client that breaks off: {ascii(shown)[1:-1]}"
 
 
 def _sizes(entries: Sequence[Mapping[str, Any]], blobs: Sequence[int]) -> Iterator[str]:
-    """Yield what is wrong with the sizes and counts that the inputs declare."""
     binary = [entry for entry in entries if entry.get("form", "binary") in ("binary", "both")]
     for entry, true in zip(binary, blobs, strict=False):
         if "size" in entry:
@@ -116,7 +110,6 @@ def _quoted(value: object) -> str:
 
 
 def _tampered(request: Mapping[str, Any]) -> Iterator[str]:
-    """Yield in what the HTTP message is another than one that fits its JSON."""
     body = request.get("body", {})
     if body.get("drop"):
         yield f"{counted(body['drop'], 'byte')} of the body left out"
@@ -132,12 +125,7 @@ def _tampered(request: Mapping[str, Any]) -> Iterator[str]:
         yield printable_words(f"Content-Type {request['content_type'] or 'left out'}", 100)
 
 
-def _shown_client(client: Mapping[str, Any]) -> str:
-    return ascii(", ".join(f"{name} {value}" for name, value in client.items()))[1:-1]
-
-
 def _header_line(prepared: Prepared) -> str:
-    """Return the header length as sent, if it was sent at all."""
     name = HEADER_LENGTH.lower()
     fields = prepared.request.head.fields
     lines = [ascii(f"{n}: {v}")[1:-1] for n, v in fields if n.lower().startswith(name)]

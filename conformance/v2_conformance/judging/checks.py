@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from v2_conformance.judging.compare import check_no_other_number
-from v2_conformance.judging.messages.errors import check_error_body, has_error_body
 from v2_conformance.judging.messages.response import (
     HasFields,
     ReadMessage,
@@ -16,7 +15,11 @@ from v2_conformance.judging.messages.response import (
     read_document,
     validate,
 )
-from v2_conformance.judging.messages.response_json import parse_response_json
+from v2_conformance.judging.messages.response_json import (
+    check_error_body,
+    has_error_body,
+    parse_response_json,
+)
 from v2_conformance.judging.verdict import Finding, Untested, not_read
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM

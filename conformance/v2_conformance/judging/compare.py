@@ -117,7 +117,6 @@ def compare_readings(
 
 
 def _read_as(reading: Sequence[object], got: Tensor) -> bytes:
-    """Return the bits of a reading, with those of `got` for any element."""
     elements = []
     for number, value in enumerate(reading):
         size = DATATYPES[got.datatype].size or 1

@@ -23,7 +23,6 @@ from v2_conformance.judging.asking import describe_request
 from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
 from v2_conformance.judging.compare import compare_readings, compare_tensors, values_shown
-from v2_conformance.judging.messages.errors import is_error
 from v2_conformance.judging.messages.response import (
     ReadMessage,
     decode_answer,
@@ -32,6 +31,7 @@ from v2_conformance.judging.messages.response import (
     read_document,
     read_message,
 )
+from v2_conformance.judging.messages.response_json import is_error
 from v2_conformance.judging.verdict import Finding, Unread, Untested, Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes import kinds

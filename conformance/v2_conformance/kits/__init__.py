@@ -1,1 +1,35 @@
 """Model kits: see `registry`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Kit:
+    """One kit.
+
+    `folder` has its README.md. `files` makes all other files, each with its path in the kit.
+    `command` tests what the kit is for, once it runs as README.md says. `requires` names the
+    package, and the extra of v2-conformance, without which `files` cannot work.
+    """
+
+    folder: Path
+    files: Callable[[], Iterable[tuple[str, bytes]]]
+    command: str
+    requires: str | None = None
+
+
+def run_command(port: int, *profiles: str, more: str = "") -> str:
+    """Return the command that tests a server on this machine and claims what its kit can hold, with
+    `more` options."""
+    claims = "".join(f" --profile {profile}" for profile in profiles)
+    return f"v2-conformance run http://127.0.0.1:{port}{claims}{more and ' '}{more}"
+
+
+def json_file(document: object) -> bytes:
+    """Return the content of a file with this JSON."""
+    return (json.dumps(document, indent=1) + "\n").encode()

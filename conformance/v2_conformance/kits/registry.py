@@ -12,9 +12,8 @@ from pathlib import Path
 
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import UsageError
-from v2_conformance.kits import kserve, mlserver, onnx, openvino, triton
-from v2_conformance.kits.kit import Kit
-from v2_conformance.suggestions import did_you_mean
+from v2_conformance.kits import Kit, kserve, mlserver, onnx, openvino, triton
+from v2_conformance.terminal_safe_text import did_you_mean
 
 KITS: dict[str, Kit] = {
     "clients": elsewhere("kit clients"),

@@ -394,7 +394,6 @@ def _out_of_range(datatype: str, index: int, value: object) -> ElementError:
 
 
 def _number(value: int) -> str:
-    """A size that a server may have made up: Python refuses to print 4,300 digits and more."""
     return str(value) if value < 10**40 else "more than 10^40"
 
 

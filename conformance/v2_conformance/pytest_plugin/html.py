@@ -21,7 +21,7 @@ from v2_conformance.report.files import from_json
 from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.visible_text import short, visible
+from v2_conformance.terminal_safe_text import short, visible
 
 _LONGEST = 200
 _ROW_CHARS = 10_000  # a browser has to open the page; report.json has every byte

@@ -12,8 +12,7 @@ from v2_conformance.report.expectations import Expectation
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.terminal_safe_text import plain
-from v2_conformance.visible_text import visible
+from v2_conformance.terminal_safe_text import plain, visible
 
 NODE = "v2-conformance"
 

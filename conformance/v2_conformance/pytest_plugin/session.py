@@ -29,7 +29,7 @@ from v2_conformance.certifying.servers import (
     start,
     today,
 )
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.formats.github import publish
 from v2_conformance.formats.junit import suite_properties
@@ -48,9 +48,8 @@ from v2_conformance.report.expectations import (
     load_expectations,
 )
 from v2_conformance.report.files import as_json
-from v2_conformance.report.folder_lock import sole_run
-from v2_conformance.report.recorder import case_result
-from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.recorder import case_result, sole_run
+from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.running import ExtensionWatch, in_order
 from v2_conformance.runs.targets.reaching import wait_until_ready

@@ -6,12 +6,12 @@ or content codings are removed, or whose codings cannot be removed, is withheld 
 is promised: a server can always invent a form that nobody looks for.
 """
 
-from v2_conformance.redaction.forms import credential_parts
 from v2_conformance.redaction.mask import (
     WITHHELD,
     Mask,
     Masked,
     MaskedStream,
+    credential_parts,
     is_findable,
     shows_masks,
 )

@@ -21,8 +21,13 @@ import numpy as np
 from v2_conformance.protocol.datatypes import Buffer, ElementError, element_count
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.protocol.names import EXTENSION, SERVER_PROFILES
-from v2_conformance.reference.content_coding import ContentCoding
-from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
+from v2_conformance.reference.http_messages import (
+    Breach,
+    ContentCoding,
+    Rejected,
+    Request,
+    Response,
+)
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS, compute
 from v2_conformance.reference.request_reader import InferenceRequest, RequestReader
 from v2_conformance.reference.response_writer import ResponseWriter

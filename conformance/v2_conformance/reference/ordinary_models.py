@@ -36,7 +36,6 @@ def _matrix_product(left: _Array, right: _Array, bias: _Array) -> Sequence[_Arra
 
 
 def _reverser(texts: _Array, numbers: _Array) -> Sequence[_Array]:
-    """Each text reversed; its length in bytes, to which the number in its place is added."""
     if texts.shape != numbers.shape:
         raise ElementError("INPUT0 and INPUT1 must have the same shape")
     lengths = np.array([len(text) for text in texts], "<i4")
@@ -44,7 +43,6 @@ def _reverser(texts: _Array, numbers: _Array) -> Sequence[_Array]:
 
 
 def _reversed(text: bytes) -> bytes:
-    """Return the text reversed; bytes that are no text stay as they are."""
     try:
         return text.decode()[::-1].encode()
     except UnicodeDecodeError:
@@ -52,7 +50,6 @@ def _reversed(text: bytes) -> bytes:
 
 
 def _widener(narrow: _Array) -> Sequence[_Array]:
-    """The input, its square, and which elements are over a half."""
     wide = narrow.astype("<f4")
     with np.errstate(all="ignore"):
         return wide, wide * wide, wide > 0.5

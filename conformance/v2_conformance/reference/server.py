@@ -114,7 +114,6 @@ class ReferenceServer:
             self._acceptor.join()
 
     def _stop_listening(self) -> None:
-        """Close the port. Once this returns, nobody can connect."""
         with self._lock:
             waker, self._waker = self._waker, None
         if waker is not None:
@@ -186,7 +185,6 @@ class ServedConnection:
             self._stop_listening()
 
     def _serve_one(self) -> bool:
-        """Serve one request, and return True if another may follow it."""
         behaviour = self._behaviour
         try:
             request = self._receive()
@@ -298,7 +296,6 @@ class ServedConnection:
         )
 
     def _first_bytes(self) -> bytes:
-        """The first bytes of a request, for which a kept connection waits a shorter time."""
         self._sock.settimeout(self._behaviour.idle_seconds() if self._served else IDLE_SECONDS)
         try:
             return self._receive_some()

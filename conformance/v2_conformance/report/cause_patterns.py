@@ -14,9 +14,9 @@ from typing import Any, TypeAlias, Union
 
 import msgspec
 
-from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.causes.base import CauseBase, FirstDifference, printable
 from v2_conformance.suite.causes.causes import CAUSES, KINDS, Cause
+from v2_conformance.terminal_safe_text import did_you_mean
 
 Place: TypeAlias = tuple[str | int, ...]
 """Where something is in a cause: names of members, and indices of lists."""
@@ -153,7 +153,6 @@ def _words(expected: Expected) -> str:
 
 
 def _read_mapping(written: Mapping[str, object], place: Place) -> CausePattern:
-    """Return the pattern of a mapping: of a difference if it has no kind."""
     kind = written.get("kind")
     if kind is not None:
         kind = _known(kind, KINDS, "kind of cause", (*place, "kind"))

@@ -154,7 +154,6 @@ def kind_of_change(was: Outcome, now: Outcome) -> ChangeKind | None:
 
 
 def _notes(old: Report, new: Report) -> Iterator[str]:
-    """Yield notes about the two reports besides what their cases say."""
     for word, report in (("old", old), ("new", new)):
         if not report.complete:
             yield f"the {word} report is incomplete: cases that it lacks may not have run"

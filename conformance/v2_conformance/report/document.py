@@ -29,10 +29,11 @@ from msgspec.structs import force_setattr, replace
 from v2_conformance.errors import ReportFileError
 from v2_conformance.protocol.names import DRAWS, LARGEST_SEED
 from v2_conformance.report.bodies import Added, Base64
-from v2_conformance.report.evidence import Calibration, Relations
 from v2_conformance.report.tested import (
     EVERYTHING,
+    Calibration,
     Part,
+    Relations,
     Selection,
     ServerInfo,
     SuiteInfo,

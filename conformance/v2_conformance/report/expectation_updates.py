@@ -17,7 +17,7 @@ from v2_conformance.report.expectations import (
     Expectations,
     judge_expectations,
 )
-from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.kinds import ExtensionLeftOut
 from v2_conformance.suite.outcomes import Outcome
@@ -97,7 +97,6 @@ def as_yaml(entries: Sequence[Expectation]) -> str:
 
 
 def _entry(case: CaseResult, old: Expectations) -> Expectation:
-    """The entry for one case, with what `old` says of it."""
     before = old.entry_for(case.requirement, case.id, case)
     if before is not None and not before.mismatch(case):
         return replace(before, line=0, requirements=(), case=case.id)
@@ -137,7 +136,6 @@ def _grouped(
 def _of_slugs(
     missing: Sequence[Expectation], cases: Iterable[CaseResult], known: Mapping[str, str]
 ) -> Iterator[Expectation]:
-    """One entry for all cases of a slug if they fail alike, else one for each."""
     groups: dict[str, list[Expectation]] = {}
     for entry in missing:
         groups.setdefault(_slug(entry.case), []).append(entry)

@@ -18,7 +18,7 @@ import msgspec
 from v2_conformance.errors import UsageError
 from v2_conformance.report.cause_patterns import CausePattern, PatternError, read_pattern
 from v2_conformance.report.document import CaseResult, ExpectedFailure
-from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.kinds import ExtensionLeftOut
 from v2_conformance.suite.outcomes import Outcome

@@ -34,8 +34,7 @@ from v2_conformance.report.document import (
     Report,
     with_client_name,
 )
-from v2_conformance.report.evidence import Calibration
-from v2_conformance.report.tested import REPORT_FORMAT
+from v2_conformance.report.tested import REPORT_FORMAT, Calibration
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.wire.exchange import Body, Exchange
@@ -115,7 +114,6 @@ def packed_bytes(path: Path) -> bytes:
 
 
 def _unpacked(path: Path, data: bytes) -> bytes:
-    """Return the content of a report.json.gz, of bounded size."""
     most = max(_ALWAYS_UNPACKED, min(_LONGEST_UNPACKED, _MOST_TIMES_PACKED * len(data)))
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:

@@ -8,9 +8,11 @@ incomplete. Secrets of the target are masked, length by length, before anything 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timezone
 from io import FileIO
 from pathlib import Path
@@ -21,7 +23,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from v2_conformance.bounded_files import create_new, write_all
-from v2_conformance.conversations.result import Calibrated, Result
+from v2_conformance.conversations.steps import Calibrated, Result
 from v2_conformance.errors import LeakError, UsageError, unwritable
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.names import DRAWS
@@ -36,13 +38,13 @@ from v2_conformance.report.document import (
     Report,
     cited_documents,
 )
-from v2_conformance.report.evidence import Calibration, Relations
 from v2_conformance.report.files import RECORD, REPORT, Room, as_json_bytes, fold, write_report
-from v2_conformance.report.folder_lock import unwritable_folder
 from v2_conformance.report.tested import (
     EVERYTHING,
+    Calibration,
     ClientInfo,
     Model,
+    Relations,
     Selection,
     ServerInfo,
     TargetInfo,
@@ -153,7 +155,6 @@ class Record:
         return report
 
     def _placed(self, body: object) -> object:
-        """Encode a message for a line. Raises LeakError if it has a secret."""
         if isinstance(body, Body) and not isinstance(body, PlacedBody):
             self.mask.check(bytes(body), RECORD)
         return self._streams.encoded(body)
@@ -297,3 +298,43 @@ def recorded_exchange(exchange: Exchange, mask: Mask, *, of_client: bool = False
         received=Body(received.data),
         detail=mask.text(exchange.detail),
     )
+
+
+def unwritable_folder(directory: Path, error: OSError) -> UsageError:
+    """Return the error for a folder that takes no reports, with the way out."""
+    return unwritable(
+        error,
+        f"cannot write reports into {directory}: {error.strerror}; choose another folder with "
+        "--report-dir",
+    )
+
+
+@contextlib.contextmanager
+def sole_run(directory: Path) -> Iterator[None]:
+    """Lock `directory`, made if need be, for as long as the context lasts.
+
+    The lock ends with its process. A file system without locks has none. Raises UsageError if
+    another run has it, and if the folder cannot be made.
+    """
+    made = not directory.exists()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise unwritable_folder(directory, error) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(
+                f"{directory} is in use: another run is writing its report there; wait for it, or "
+                "choose another folder with --report-dir"
+            ) from error
+        except OSError:
+            pass  # this file system has no locks
+        yield
+    finally:
+        os.close(descriptor)
+        if made:
+            with contextlib.suppress(OSError):  # it has reports in it
+                directory.rmdir()

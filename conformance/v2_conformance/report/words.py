@@ -16,7 +16,7 @@ from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.kinds import ExtensionLeftOut
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, Blocks, catalogue
-from v2_conformance.visible_text import short
+from v2_conformance.terminal_safe_text import short
 
 _IDS = 6
 _NAME = 120

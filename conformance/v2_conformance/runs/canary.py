@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from v2_conformance.conversations.discovery import FirstAnswer, calibration
 from v2_conformance.conversations.learning import learned_again
-from v2_conformance.conversations.result import Calibrated
-from v2_conformance.conversations.steps import CanaryAnswer, play
+from v2_conformance.conversations.steps import Calibrated, CanaryAnswer, play
 from v2_conformance.judging.availability import hung
 from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.judging.observed.exchanges import Observation

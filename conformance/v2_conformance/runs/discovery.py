@@ -10,12 +10,7 @@ from v2_conformance.conversations.discovery import SERVER, discovery
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from v2_conformance.judging.availability import unavailable
-from v2_conformance.judging.metadata import (
-    MAX_METADATA,
-    ServerName,
-    plain_body,
-    server_name,
-)
+from v2_conformance.judging.metadata import MAX_METADATA, ServerName, plain_body, server_name
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError

@@ -14,8 +14,7 @@ from typing import Any
 import msgspec
 
 from v2_conformance.conversations.generated import ANSWERED, generated, sendable
-from v2_conformance.conversations.result import Result
-from v2_conformance.conversations.steps import AskApart, play
+from v2_conformance.conversations.steps import AskApart, Result, play
 from v2_conformance.judging.survival import Claims
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target

@@ -27,11 +27,11 @@ from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.runs.discovery import MetadataClient, Server, server_name_of
 from v2_conformance.runs.patience import Budget, Patience, default_limit_s
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.values.samples import SIZES, Choice, make_samples
+from v2_conformance.terminal_safe_text import did_you_mean
 from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance, model_path
 from v2_conformance.wire.encode.requests import Prepared, get_request, post_request
 from v2_conformance.wire.exchange import Exchange

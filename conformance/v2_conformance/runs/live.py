@@ -7,7 +7,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from v2_conformance.conversations.case import conversation
-from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import (
     Answer,
     Ask,
@@ -16,6 +15,7 @@ from v2_conformance.conversations.steps import (
     CanaryAnswer,
     Known,
     KnownGood,
+    Result,
     Step,
     play,
 )

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import msgspec
 
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.judging.survival import answers_differ, blames_values, judged_by, withdrawn
 from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.suite.cases import RelationCase

@@ -1,7 +1,7 @@
 """Cases: what is sent, what must come back, and what a report says of it.
 
-A case is data: `case_files` reads those for servers from cases/*.yaml, `scenario_files` those for
-clients from cases/clients/*.yaml, and `library` has those of a run. There are five kinds: a request
+A case is data: `case_files` reads those for servers from cases/*.yaml and those for clients from
+cases/clients/*.yaml, and `library` has those of a run. There are five kinds: a request
 to a model, a plain GET, all generated requests of a run, a scenario for a client, and an
 observation of all exchanges. A sixth is a request to a model of which only the metadata is known.
 

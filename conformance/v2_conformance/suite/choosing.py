@@ -8,9 +8,8 @@ from v2_conformance.errors import NothingRanError
 from v2_conformance.protocol.content_codings import CODINGS
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.names import PROFILES
-from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.cases import Case
-from v2_conformance.terminal_safe_text import matches
+from v2_conformance.terminal_safe_text import did_you_mean, matches
 
 CLIENT_PROFILES = ("client", "bf16")
 """The profiles that a client can claim; every client claims the first."""

@@ -12,13 +12,12 @@ from typing import Any
 import msgspec
 
 from v2_conformance.own_files import own_document
-from v2_conformance.suite.case_files import own_cases
+from v2_conformance.suite.case_files import load_scenarios, own_cases
 from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.choosing import asked_for
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.relations import any_model_cases, value_sets
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.suite.scenario_files import load_scenarios
 from v2_conformance.suite.variations import Variation, variations
 
 GENERATED = "M7/generated"

@@ -12,8 +12,8 @@ import msgspec
 from v2_conformance.errors import UsageError
 from v2_conformance.own_files import own_document
 from v2_conformance.protocol.names import PROFILES
-from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.outcomes import Harm
+from v2_conformance.terminal_safe_text import did_you_mean
 
 Level = Literal["MUST", "SHOULD", "MAY", "DISPUTED"]
 Blocks = Literal["conformant", "robust"]

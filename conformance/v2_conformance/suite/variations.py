@@ -17,9 +17,9 @@ import msgspec
 from v2_conformance.errors import CaseFileError
 from v2_conformance.own_files import own_document
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.requirements import Blocks, Citation, Level
+from v2_conformance.terminal_safe_text import did_you_mean
 
 Kind = Literal["json", "http", "delivery", "coding", "size", "id"]
 
@@ -140,7 +140,6 @@ def _misfit(given: Variation, present: Collection[str], before: Sequence[Variati
 
 
 def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
-    """Return what the request has, of what a variation can need."""
     inputs = _entries(request.get("inputs"))
     # No variation could write such a text.
     own_text = {"text", "change", "indent"} & request.get("json", {}).keys()
@@ -167,7 +166,6 @@ def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
 
 
 def _entries(inputs: Any) -> list[dict[str, Any]]:
-    """The entries of `inputs`, with the tensor that each is for."""
     if isinstance(inputs, dict):
         listed = [
             {"tensor": tensor, **inputs["each"], **inputs.get("except", {}).get(str(tensor), {})}

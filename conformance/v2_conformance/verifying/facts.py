@@ -25,7 +25,7 @@ from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.protocol.message import MessageError
-from v2_conformance.report.evidence import AskedModel, Calibration, Relations
+from v2_conformance.report.tested import AskedModel, Calibration, Relations
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.kinds import AnswersDiffer
@@ -119,7 +119,6 @@ def first_answers(setting: Setting) -> Iterator[Observation]:
 
 
 def _wrong_first(one: Calibration, setting: Setting) -> Cause | None:
-    """Hold the conversation of a calibration with its record."""
     binding = setting.claims.present.get(one.role)
     if binding is None:
         raise RecordedError("a calibration has no such model")

@@ -11,7 +11,6 @@ import msgspec
 
 from v2_conformance.conversations.case import conversation
 from v2_conformance.conversations.generated import generated, sendable
-from v2_conformance.conversations.result import Result
 from v2_conformance.conversations.steps import (
     Answer,
     AskApart,
@@ -19,6 +18,7 @@ from v2_conformance.conversations.steps import (
     Calibrate,
     CanaryAnswer,
     KnownGood,
+    Result,
     Step,
     play,
 )
@@ -118,7 +118,6 @@ def of_generated(case: GeneratedCase, recorded: CaseResult, record: Record) -> V
 def _request_of(
     case: GeneratedCase, one: Exchange, cause: Cause | None, record: Record
 ) -> AskApart:
-    """Return the generated request that a recorded exchange belongs to."""
     entry = one.entry
     drawn = isinstance(cause, GeneratedFailure) and cause.seed == record.setting.report.seed
     if entry is None or not (entry in case.requests or (drawn and _is_drawn(entry))):

@@ -141,7 +141,6 @@ def _observed(
 
 
 def _compared(recorded: CaseResult, verdict: Verdict, *, hidden: bool, masks: bool) -> Rejudged:
-    """Compare a recorded case with `verdict`; `hidden` if masks may hide what was judged."""
     name, outcome = recorded.id, recorded.outcome
     flaky = isinstance(recorded.cause, FailedAtFirst)
     if outcome is Outcome.FLAKY and flaky and verdict.outcome.harmless:

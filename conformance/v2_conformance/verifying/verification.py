@@ -46,7 +46,7 @@ from v2_conformance.suite.choosing import asked_for, claims_problem, select
 from v2_conformance.verifying.facts import discovery_edits, learned_models
 from v2_conformance.verifying.record import Setting, UnconfirmedError, setting_of
 from v2_conformance.verifying.rejudge import Rejudged, rejudge
-from v2_conformance.wire.encode.stand_ins import stood_in
+from v2_conformance.wire.encode.inputs import stood_in
 from v2_conformance.wire.relations.cases import relation_plan
 
 _GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT})

@@ -19,14 +19,7 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Body, Exchange, milliseconds, unsent
 from v2_conformance.wire.response import Ending, Limits
 from v2_conformance.wire.response_reader import ResponseReader, asks_for_no_body
-from v2_conformance.wire.sockets import (
-    SocketAddress,
-    connected,
-    hint_in,
-    hint_of,
-    ready,
-    reason_of,
-)
+from v2_conformance.wire.sockets import SocketAddress, connected, hint_in, hint_of, ready, reason_of
 from v2_conformance.wire.transport import Connection, Parting, Request, asks_to_close
 
 _RECEIVE = 256 * 1024  # the most bytes that are read at once
@@ -172,7 +165,6 @@ class Http1Connection:
 
 
 def _refused(request: Request, error: OSError | UnicodeError) -> Exchange:
-    """Return the exchange of a request for which there is no connection."""
     ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
     made = unsent(request.data, ending, reason_of(error), request.answers)
     vars(made)["hint"] = hint_of(error)
@@ -289,7 +281,6 @@ class _SocketExchange:
         return True
 
     def _receive(self) -> None:
-        """Take what has arrived, if anything has."""
         try:
             data = self._sock.recv(_RECEIVE)
         except _BLOCKED:

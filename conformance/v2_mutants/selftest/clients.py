@@ -17,7 +17,7 @@ from v2_clients.bench.clients import InProcessClient
 from v2_clients.bench.messages import Task
 from v2_clients.plain import PlainClient, run_task
 from v2_clients.scenarios import run_scenario
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase

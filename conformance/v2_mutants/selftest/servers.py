@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.report.root_causes import root_causes
@@ -31,10 +31,7 @@ from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
-from v2_mutants.selftest.clients import (
-    client_failures_without_fault,
-    try_client_fault,
-)
+from v2_mutants.selftest.clients import client_failures_without_fault, try_client_fault
 from v2_mutants.selftest.trials import (
     FaultTrial,
     Half,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.judging.observed.exchanges import OF_EXCHANGES
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.suite.cases import Case, ObservedCase, RequestCase

@@ -10,7 +10,7 @@ from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import Standing, claim, missing, server_name, standing
 from v2_conformance.report.words import lost, shown_causes
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.visible_text import short
+from v2_conformance.terminal_safe_text import short
 from v2_publishing.trend import Findings, findings
 
 _SHORT, _LONG = 60, 600

@@ -15,13 +15,12 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from v2_conformance.formats.html.links import requirement_anchor
 from v2_conformance.formats.outcomes_shown import LOOKS
-from v2_conformance.formats.templates import environment
+from v2_conformance.formats.templates import environment, requirement_anchor
 from v2_conformance.report.document import NOT_IMPLEMENTED
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import BLOCKS, LEVELS, Blocks, families
-from v2_conformance.visible_text import short
+from v2_conformance.terminal_safe_text import short
 from v2_publishing.matrix.columns import Column
 from v2_publishing.matrix.folds import LEAST, Fold, folds
 from v2_publishing.matrix.heat import SHOWN, heat_map

@@ -11,9 +11,8 @@ from pathlib import Path
 from jinja2 import Template
 from markupsafe import Markup, escape
 
-from v2_conformance.formats.html.links import requirement_anchor
-from v2_conformance.formats.templates import environment
-from v2_conformance.visible_text import short
+from v2_conformance.formats.templates import environment, requirement_anchor
+from v2_conformance.terminal_safe_text import short
 from v2_publishing.matrix.columns import Column
 from v2_publishing.matrix.trends import trends
 from v2_publishing.site_index import SiteReport

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from v2_conformance.visible_text import short
+from v2_conformance.terminal_safe_text import short
 from v2_publishing.matrix.columns import Column
 from v2_publishing.trend import LevelTally, Step, steps, tallies, version_order
 

@@ -12,8 +12,8 @@ from v2_conformance.report.files import PACKED_REPORT, packed_bytes, write_atomi
 from v2_conformance.report.tested import this_suite
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.base import printable
+from v2_conformance.terminal_safe_text import short
 from v2_conformance.verifying.verification import Verification, verify
-from v2_conformance.visible_text import short
 
 _LONGEST_REASON = 300
 _MOST_REQUIREMENTS = 1000

@@ -21,13 +21,7 @@ from v2_publishing.matrix.product import ProductVersion, render_product
 from v2_publishing.site.admission import admit, stage
 from v2_publishing.site.entries import Entry, entry_of
 from v2_publishing.site.names import CLIENTS, PAGES, SERVERS, free_slugs, slug
-from v2_publishing.site_index import (
-    INDEX,
-    SITE_FORMAT,
-    SiteIndex,
-    SiteMaker,
-    SiteProduct,
-)
+from v2_publishing.site_index import INDEX, SITE_FORMAT, SiteIndex, SiteMaker, SiteProduct
 
 _FOLDERS = {"server": SERVERS, "client": CLIENTS}
 

@@ -14,7 +14,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.verdict.standing import claim
 from v2_conformance.suite.outcomes import FAILED
 from v2_conformance.suite.requirements import LEVELS
-from v2_conformance.visible_text import short
+from v2_conformance.terminal_safe_text import short
 from v2_publishing.matrix.columns import Column, column_of
 from v2_publishing.site.admission import Admitted
 from v2_publishing.site.names import free_slugs, slug

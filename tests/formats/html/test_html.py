@@ -14,17 +14,12 @@ from support.pages import Page, ids_of, rows_of, shown_in
 from support.reports import case, exchange, passes, report_of, row_of
 from support.responses import message_with
 from v2_conformance import public_address
-from v2_conformance.formats.html.links import case_anchor, requirement_anchor
 from v2_conformance.formats.html.page import render
-from v2_conformance.report.document import (
-    CitedDocument,
-    OverallVerdict,
-    Report,
-    RequirementResult,
-)
+from v2_conformance.formats.templates import case_anchor, requirement_anchor
+from v2_conformance.report.document import CitedDocument, OverallVerdict, Report, RequirementResult
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue, catalogue_version
-from v2_conformance.visible_text import visible
+from v2_conformance.terminal_safe_text import visible
 from v2_conformance.wire.response import Ending
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u202e\x00"

@@ -12,7 +12,7 @@ from support.browser import Browser, choose, opened, until
 from support.pages import written_page
 from support.reports import case, differing, exchange, passes, report_of
 from support.responses import message_with, v2
-from v2_conformance.formats.html.links import case_anchor
+from v2_conformance.formats.templates import case_anchor
 from v2_conformance.suite.requirements import catalogue
 
 _PAGE = re.compile(rb"/Type\s*/Page\b")

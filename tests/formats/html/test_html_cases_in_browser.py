@@ -11,7 +11,7 @@ from support.browser import Browser, choose, opened, until_in_view
 from support.pages import element_of, page_of_cases
 from support.reports import case, differing, exchange
 from support.responses import message_with, v2
-from v2_conformance.formats.html.links import case_anchor
+from v2_conformance.formats.templates import case_anchor
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.response import Ending

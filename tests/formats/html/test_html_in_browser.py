@@ -10,7 +10,7 @@ from support.browser import Browser, choose, in_view, opened, shown
 from support.pages import element_of, page_of_cases, written_page
 from support.reports import case, exchange, passes, report_of
 from support.responses import message_with, v2
-from v2_conformance.formats.html.links import case_anchor
+from v2_conformance.formats.templates import case_anchor
 from v2_conformance.suite.requirements import catalogue
 
 HOSTILE = (

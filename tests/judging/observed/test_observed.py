@@ -14,7 +14,6 @@ from support.responses import BLOB, GOOD, GOOD_JSON, answer, entry, exchange_of,
 from v2_clients.judging.observed import CHECKS as OF_CLIENTS
 from v2_conformance.judging.observed.cases import OBSERVED
 from v2_conformance.judging.observed.exchanges import (
-    OF_EXCHANGES,
     OF_THE_PATH,
     Observation,
     Observations,
@@ -168,18 +167,6 @@ def test_what_breaks_a_rule_for_http_1_0_alone_is_observed_apart(rule: str) -> N
     assert (broken.judged, broken.wrong) == (1, 1)
     assert seen(rule, old, new) == Observation(rule, "D1/made-by-hand", 1, 0)
     assert seen(apart, exchange(GOOD, old_request)) == Observation(apart, broken.case, 1, 0)
-
-
-def test_everything_that_is_observed_can_be_kept_and_broken() -> None:
-    elsewhere = {
-        "interim_responses_to_http_1_0",
-        "transfer_codings_to_http_1_0",
-        "client_errors",
-        "announced_closes",
-        "continues",
-    }
-    assert {what for what, _ in KEPT} | elsewhere >= OF_EXCHANGES
-    assert {what for what, _, _ in BROKEN} | elsewhere == OF_EXCHANGES
 
 
 def test_each_rule_has_a_case() -> None:

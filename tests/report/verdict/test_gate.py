@@ -10,7 +10,7 @@ import pytest
 from support.reports import case, passes, report_of
 from v2_conformance.formats.text.terminal import gate_lines
 from v2_conformance.report.document import Report
-from v2_conformance.report.verdict.gate import Gate
+from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.suite.requirements import Blocks
 
 CONFORMANT, ROBUST = Gate(), Gate("robust")

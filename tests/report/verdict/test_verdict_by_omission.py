@@ -23,8 +23,8 @@ from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import contract, stand_ins
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
+from v2_conformance.wire.encode.inputs import stood_in
 from v2_conformance.wire.encode.requests import prepare
-from v2_conformance.wire.encode.stand_ins import stood_in
 
 DATATYPES = [
     "BOOL",

@@ -12,7 +12,7 @@ import pytest
 from support.cases import REJECT, make_case, make_get
 from support.responses import exchange_of, http
 from support.runs import CASES, chosen, results, target_of
-from v2_conformance.conversations.result import CaseFinished, Result
+from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.server import ReferenceServer

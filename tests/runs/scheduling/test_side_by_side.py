@@ -15,7 +15,7 @@ from support.long_tests import sample
 from support.runs import chosen, outcomes, restarting_on_request, said
 from support.servers import Start, free_port
 from v2_conformance.certifying.servers import usual_workers
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response

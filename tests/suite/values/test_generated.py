@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from v2_conformance.conversations.result import Result
+from v2_conformance.conversations.steps import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.datatypes import to_values
 from v2_conformance.resources import fits

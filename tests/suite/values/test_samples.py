@@ -7,12 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from v2_conformance.protocol.datatypes import (
-    ElementError,
-    decode_bytes,
-    to_array,
-    to_values,
-)
+from v2_conformance.protocol.datatypes import ElementError, decode_bytes, to_array, to_values
 from v2_conformance.suite.models import TensorSpec
 from v2_conformance.suite.values.samples import Choice, Given, make_samples
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from v2_conformance.certifying.progress import Reporter, served, warnings_about_secrets
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, seeded, start
-from v2_conformance.cli.ending import masked_errors, naming_the_record
+from v2_conformance.cli.command import masked_errors, naming_the_record
 from v2_conformance.cli.options import server_under_test, target_of
 from v2_conformance.cli.reporting import Reporting
 from v2_conformance.cli.run import any_model
@@ -20,7 +20,7 @@ from v2_conformance.errors import NothingRanError
 from v2_conformance.formats.registry import JUNIT, write_formats
 from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.report.document import Report
-from v2_conformance.report.folder_lock import sole_run
+from v2_conformance.report.recorder import sole_run
 from v2_conformance.report.verdict.standing import found_no_model
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.target import Target

@@ -16,15 +16,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from v2_conformance.formats.html.links import case_anchor, source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, WORST_FIRST
 from v2_conformance.formats.replay import replay_command
 from v2_conformance.formats.shown import BRIEF, FULL, Limits, in_milliseconds, shown
+from v2_conformance.formats.templates import case_anchor, source
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES
-from v2_conformance.visible_text import short, visible
+from v2_conformance.terminal_safe_text import short, visible
 
 # A message is shown whole, unless it is absurd, or one of very many.
 _MAX_MESSAGE = 4_000

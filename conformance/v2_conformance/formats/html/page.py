@@ -20,9 +20,14 @@ from jinja2 import Template
 from v2_conformance import public_address
 from v2_conformance.formats.heat import by_grade, heat
 from v2_conformance.formats.html.cases import MAX_MESSAGE_OF_MANY, Listed, listed, packed
-from v2_conformance.formats.html.links import Source, case_anchor, requirement_anchor, source
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
-from v2_conformance.formats.templates import environment
+from v2_conformance.formats.templates import (
+    Source,
+    case_anchor,
+    environment,
+    requirement_anchor,
+    source,
+)
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import (
     CONFORMANT,
@@ -44,7 +49,7 @@ from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.report.words import headline, lost, lost_by, must_words, shown_causes
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES, LEVELS, Basis, families
-from v2_conformance.visible_text import short
+from v2_conformance.terminal_safe_text import short
 
 # The page stays below 2 MB: the bytes of exchanges get what everything else leaves of this.
 _PAGE_BYTES = 1_950_000

@@ -17,8 +17,7 @@ from v2_conformance.formats.replay import replay_command, show_command
 from v2_conformance.formats.shown import WHOLE, Limits, Look, Part, Run, Shown, shown
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.words import lost_by
-from v2_conformance.suggestions import did_you_mean
-from v2_conformance.terminal_safe_text import WIDTH, defused, matches, plain
+from v2_conformance.terminal_safe_text import WIDTH, defused, did_you_mean, matches, plain
 
 _MOST_MATCHES = 10
 _SHORT_ID = 300

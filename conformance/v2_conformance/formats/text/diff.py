@@ -68,7 +68,6 @@ def _counts(diff: ReportDiff) -> str:
 
 
 def _changes(diff: ReportDiff) -> Iterator[_Changes]:
-    """Yield the changes of requirements, then those of cases; of these, those that count first."""
     changed = (f"{r.id} {r.before or 'none'} -> {r.after or 'none'}" for r in diff.requirements)
     if diff.requirements:
         yield "Requirements", [(words, []) for words in changed]

@@ -11,13 +11,8 @@ from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations import UNWRITTEN, Judgement
-from v2_conformance.report.verdict.gate import Gate
-from v2_conformance.report.verdict.standing import (
-    claimed,
-    is_whole,
-    server_name,
-    tested_nothing,
-)
+from v2_conformance.report.verdict.judged import Gate
+from v2_conformance.report.verdict.standing import claimed, is_whole, server_name, tested_nothing
 from v2_conformance.report.words import (
     ShownCause,
     headline,

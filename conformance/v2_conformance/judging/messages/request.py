@@ -133,7 +133,6 @@ def _is_valid(message: Message, data: Buffer) -> bool:
 
 
 def _is_odd(head: bytes, target: bytes) -> bool:
-    """Return True if some proxy would not pass on a request with this head."""
     return (
         len(head) > _LONG_HEAD
         or head.count(b"\r\n") > _MANY_FIELDS

@@ -5,7 +5,6 @@ of every part.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, permutations
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from v2_conformance.judging.messages.response_json import parse_noting
+from v2_conformance.judging.messages.response_json import parse_noting, violation
 from v2_conformance.judging.verdict import Finding, not_read
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.datatypes import (
@@ -34,7 +33,6 @@ from v2_conformance.protocol.message import (
     parameters_of,
 )
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
-from v2_conformance.resources import fits, schema
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
@@ -42,7 +40,7 @@ from v2_conformance.wire.messages import codings_in, decimal, read_head
 from v2_conformance.wire.response import Limits, Response
 
 if TYPE_CHECKING:
-    from jsonschema import Draft202012Validator
+    pass
 
 MAX_DIMENSIONS = 256
 """Beyond any tensor; the product of very many dimensions is a number that takes minutes."""
@@ -192,28 +190,6 @@ def validate(name: str, document: Mapping[str, Any]) -> None:
     result = violation(name, document)
     if result is not None:
         raise Finding(result)
-
-
-def violation(name: str, document: Mapping[str, Any]) -> kinds.SchemaViolation | None:
-    """Return where `document` violates schemas/NAME.schema.json, None if it does not."""
-    if fits(name, document):
-        return None
-    validator: Draft202012Validator = schema(name)
-    error = next(iter(validator.iter_errors(document)), None)
-    if error is None:
-        return None
-    where = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in error.absolute_path)
-    problem = printable(_in_json(error.message, error.instance), 200)
-    return kinds.SchemaViolation(name, printable(f"${where}", 200), problem)
-
-
-def _in_json(message: str, instance: object) -> str:
-    """Return what the validator says, which begins with many instances, with the instance as JSON:
-    true is not True."""
-    python = repr(instance)
-    if not message.startswith(python):
-        return message
-    return json.dumps(instance) + message.removeprefix(python)
 
 
 def _document(data: Buffer, header_length: int | None, body: Buffer) -> dict[str, Any]:

@@ -1,11 +1,15 @@
-"""Parses the JSON of responses, which a hostile server can make of millions of values."""
+"""Parses the JSON of responses, which a hostile server can make of millions of values, and reads
+that of errors."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from v2_conformance.judging.verdict import Finding, Unread, not_read
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import (
     MessageError,
@@ -14,6 +18,13 @@ from v2_conformance.protocol.message import (
     parse_json,
     parse_json_noting,
 )
+from v2_conformance.resources import fits, schema
+from v2_conformance.suite.causes.base import excerpt, printable
+from v2_conformance.suite.causes.kinds import ConnectionClosed, InvalidErrorBody, SchemaViolation
+from v2_conformance.wire.response import Response
+
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
 
 _MOST_ENTRIES = 200_000
 """Arrays, objects and members that a response may have. Tensors of that many dimensions of data, or
@@ -77,3 +88,71 @@ def _check_number_of_values(raw: bytes) -> None:
         if entries > _MOST_ENTRIES or strings > _MOST_STRINGS or commas > most:
             check_depth(raw, raw.decode("latin-1"))  # deep JSON is left unread, and decides nothing
             raise MessageError("the JSON has more values than any response needs")
+
+
+# No error needs more; longer bodies are not parsed a second time to look for one.
+_LONGEST = 64 * 1024
+
+
+def check_error_body(response: Response) -> None:
+    """Raise Finding unless the body of an error is {"error": string} (R2).
+
+    One that a reset cut off shows nothing.
+    """
+    if not response.whole:
+        raise Unread(ConnectionClosed(len(response.body), "in the body of an error"))
+    try:
+        document = parse_response_json(response.body, unique=False)
+    except MessageError as error:
+        shown = excerpt(response.body)
+        problem = printable(str(error))
+        raise not_read(error, InvalidErrorBody(response.status, problem, shown)) from error
+    result = violation("error", document)
+    if result is not None:
+        shown = excerpt(response.body)
+        raise Finding(InvalidErrorBody(response.status, result.problem, shown))
+
+
+def has_error_body(response: Response) -> bool:
+    """Return True if the body is {"error": string}."""
+    try:
+        check_error_body(response)
+    except Finding:
+        return False
+    return True
+
+
+def is_error(response: Response) -> bool:
+    """Return True if a response says that the request failed: by its status or, wrongly, only in
+    its body.
+
+    A 2xx with {"error": string} is the defect that R1 is about. Every other case treats it as a
+    rejection.
+    """
+    if response.status >= 300:
+        return response.status >= 400
+    if len(response.body) > _LONGEST or b'"error"' not in bytes(response.body):
+        return False
+    return has_error_body(response) and b'"outputs"' not in bytes(response.body)
+
+
+def violation(name: str, document: Mapping[str, Any]) -> SchemaViolation | None:
+    """Return where `document` violates schemas/NAME.schema.json, None if it does not."""
+    if fits(name, document):
+        return None
+    validator: Draft202012Validator = schema(name)
+    error = next(iter(validator.iter_errors(document)), None)
+    if error is None:
+        return None
+    where = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in error.absolute_path)
+    problem = printable(_in_json(error.message, error.instance), 200)
+    return SchemaViolation(name, printable(f"${where}", 200), problem)
+
+
+def _in_json(message: str, instance: object) -> str:
+    """Return what the validator says, which begins with many instances, with the instance as JSON:
+    true is not True."""
+    python = repr(instance)
+    if not message.startswith(python):
+        return message
+    return json.dumps(instance) + message.removeprefix(python)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 import msgspec
 
 from v2_conformance.judging.checks import check_binary_type, check_data_or_size, check_json_type
-from v2_conformance.judging.messages.errors import is_error
 from v2_conformance.judging.messages.response import declared_sizes
+from v2_conformance.judging.messages.response_json import is_error
 from v2_conformance.judging.observed.look import Look
 from v2_conformance.judging.verdict import Finding, Verdict
 from v2_conformance.protocol.names import HEADER_LENGTH

@@ -6,10 +6,9 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
-from v2_conformance.judging.messages.errors import check_error_body
 from v2_conformance.judging.messages.request import ReadRequest, read_request
 from v2_conformance.judging.messages.response import decode_answer, json_end, read_header_length
-from v2_conformance.judging.messages.response_json import parse_noting
+from v2_conformance.judging.messages.response_json import check_error_body, parse_noting
 from v2_conformance.judging.observed.http_syntax import Syntax
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from v2_conformance.kits.kit import Kit, json_file, run_command
+from v2_conformance.kits import Kit, json_file, run_command
 from v2_conformance.suite.models import ModelContract, contract
 
 _FILES = Path(__file__).resolve().parent / "files"

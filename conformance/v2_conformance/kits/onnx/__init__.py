@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from v2_conformance.kits import triton
-from v2_conformance.kits.kit import Kit, run_command
+from v2_conformance.kits import Kit, run_command, triton
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 
 # Old ones that every runtime reads: the first in which Identity takes BF16, and its file format.
@@ -68,7 +67,6 @@ def _identity(model: ModelContract) -> list[Any]:
 
 
 def _first_three() -> tuple[list[Any], list[Any]]:
-    """Nodes and constants. With fewer elements, the Reshape is an error of the runtime."""
     from onnx import TensorProto, helper
 
     def constant(name: str, values: list[int]) -> Any:

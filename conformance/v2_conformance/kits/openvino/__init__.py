@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from xml.etree import ElementTree
 
-from v2_conformance.kits.kit import Kit, json_file, run_command
+from v2_conformance.kits import Kit, json_file, run_command
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 
 # OpenVINO has bfloat16, but the model server has no V2 datatype for it.

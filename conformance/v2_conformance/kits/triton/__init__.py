@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from v2_conformance.kits.kit import Kit, run_command
+from v2_conformance.kits import Kit, run_command
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 
 _FILES = Path(__file__).resolve().parent / "files"

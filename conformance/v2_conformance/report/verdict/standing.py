@@ -24,7 +24,7 @@ from v2_conformance.report.document import (
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.kinds import OutOfTime, RoleAbsent
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.visible_text import short, visible
+from v2_conformance.terminal_safe_text import short, visible
 
 # For each verdict the outcome whose color it has, and its sign: no reader depends on the color.
 TONES = {

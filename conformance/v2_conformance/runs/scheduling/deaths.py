@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from v2_conformance.conversations.result import Result
-from v2_conformance.conversations.steps import CanaryAnswer
+from v2_conformance.conversations.steps import CanaryAnswer, Result
 from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.survival import survived, time_needed_s
 from v2_conformance.redaction import Mask
@@ -149,7 +148,6 @@ class Deaths:
         return self._heard(role, connection).problem is None
 
     def _recovered(self, role: str, connection: Connection) -> bool:
-        """Return True if `role` lives again after the user's way of recovery."""
         within_s = min(self._recovery.within_s, self._budget.left_s)
         if not within_s:
             return False

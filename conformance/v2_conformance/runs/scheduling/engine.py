@@ -14,8 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from v2_conformance.conversations.result import Calibrated, Result
-from v2_conformance.conversations.steps import Known
+from v2_conformance.conversations.steps import Calibrated, Known, Result
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.survival import (
@@ -39,7 +38,7 @@ from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCas
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.kinds import InvalidCase, KilledBy, OutOfTime, SuiteError
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.encode.stand_ins import stood_in
+from v2_conformance.wire.encode.inputs import stood_in
 from v2_conformance.wire.transport import Transport
 
 
@@ -154,7 +153,6 @@ class Engine:
         return replace(result, duration_s=time.perf_counter() - started)
 
     def _moved(self, case: Case) -> RequestCase | GetCase:
-        """Return the case, or the one that stands in for it."""
         moved = stood_in(case, self.target.unsupported)
         if not isinstance(moved, RequestCase | GetCase):
             raise TypeError(f"{case.id} sends no request to a server")

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from contextlib import closing
 
-from v2_conformance.conversations.result import CaseFinished, Result
+from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.judging.extension import SHOWN_BY, Tried, left_out
 from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.protocol.names import EXTENSION
@@ -130,7 +130,6 @@ def _side_by_side(
 
 
 def _run_alongside(engine: Engine, case: Case, stop: threading.Event) -> _Finished | None:
-    """Run a case beside others, unless they are to `stop`, and look at its exchanges."""
     if stop.is_set():
         return None
     result = engine.run_alongside(case)

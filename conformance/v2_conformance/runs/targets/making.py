@@ -23,9 +23,9 @@ from v2_conformance.runs.targets.target import (
     is_https,
     limits_of,
 )
-from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.choosing import left_out_problem
 from v2_conformance.suite.models import contract
+from v2_conformance.terminal_safe_text import did_you_mean
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.response import Limits
 from v2_conformance.yaml_files import check_yaml, read_yaml

@@ -92,7 +92,6 @@ def _died(code: int, printed: _Printed, output: Path) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process group, even if the shell that leads it is gone."""
     signal_group(process, signal.SIGTERM)
     try:
         process.wait(_ENDS_WITHIN_S)

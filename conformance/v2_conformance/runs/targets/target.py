@@ -142,7 +142,6 @@ class Target:
 
 
 def _userinfo(url: str) -> tuple[str, ...]:
-    """Yield the user and password of a URL, as written and decoded."""
     try:
         parsed = urlsplit(url)
     except ValueError:

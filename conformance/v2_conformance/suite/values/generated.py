@@ -112,7 +112,6 @@ def _elements(datatype: str, representable: bool, most: int) -> st.SearchStrateg
 
 @cache
 def _element(datatype: str, representable: bool) -> st.SearchStrategy[bytes]:
-    """One element's bytes (BYTES without the length), often a corner value of the datatype."""
     spec = DATATYPES[datatype]
     if spec.kind == "bool":
         return st.sampled_from([b"\x00", b"\x01"])

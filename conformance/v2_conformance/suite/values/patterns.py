@@ -14,8 +14,8 @@ from v2_conformance.protocol.datatypes import (
     from_values,
     to_values,
 )
-from v2_conformance.suggestions import did_you_mean
 from v2_conformance.suite.values.draws import Draw
+from v2_conformance.terminal_safe_text import did_you_mean
 
 Pattern = Callable[[str, int], bytes]
 """Makes the blob of so many elements of a datatype. Raises CaseFileError."""
@@ -78,7 +78,6 @@ def _made(name: str, datatype: str, count: int) -> bytes:
 
 
 def _filled(datatype: str, period: bytes, count: int) -> bytes:
-    """Return `count` elements of a fixed size: those of `period`, repeated."""
     size = count * (DATATYPES[datatype].size or 1)
     return (period * (size // len(period) + 1))[:size]
 
@@ -102,7 +101,6 @@ def _counting(datatype: str, count: int) -> bytes:
 
 @cache
 def _counted(datatype: str) -> bytes:
-    """The elements of `counting` before they repeat."""
     spec = DATATYPES[datatype]
     if spec.kind == "bool":
         return bytes(((i * i + i // 3 + 1) % 3 == 1) for i in range(9))
@@ -129,7 +127,6 @@ def _counting_in_json(datatype: str, count: int) -> bytes:
 
 
 def _extremes(datatype: str, count: int) -> bytes:
-    """The corner values of the datatype, including infinities."""
     kind = DATATYPES[datatype].kind
     if kind == "float":
         corners = _float_corners(datatype)
@@ -138,7 +135,6 @@ def _extremes(datatype: str, count: int) -> bytes:
 
 
 def _finite_extremes(datatype: str, count: int) -> bytes:
-    """The corner values of the datatype that JSON can represent."""
     spec = DATATYPES[datatype]
     if spec.kind == "bytes":
         return _ascii(datatype, count)
@@ -155,7 +151,6 @@ def _finite_extremes(datatype: str, count: int) -> bytes:
 
 @cache
 def _float_corners(datatype: str) -> Mapping[str, list[int]]:
-    """Return the corner values of a float datatype, as bits, by kind."""
     exponent, mantissa = _FLOAT_FORMATS[datatype]
     sign = 1 << (exponent + mantissa)
     infinity = ((1 << exponent) - 1) << mantissa
@@ -182,7 +177,6 @@ def _nans(kind: Literal["quiet", "signaling"]) -> Pattern:
 
 
 def _beyond_double(datatype: str, count: int) -> bytes:
-    """64-bit integers that a double cannot represent exactly."""
     if datatype not in ("INT64", "UINT64"):
         raise CaseFileError(f"{datatype} has no integers that a double cannot represent")
     values = [2**53 + 1, 2**62 + 3, 2**63 - 1]
@@ -225,7 +219,6 @@ def _elements_of(size: int) -> Pattern:
 
 
 def _long(size: int) -> bytes:
-    """Return this many bytes of ASCII text whose period is not a power of two."""
     period = bytes(33 + i * 31 % 89 for i in range(89))
     return (period * (size // 89 + 1))[:size]
 

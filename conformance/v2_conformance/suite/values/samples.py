@@ -112,7 +112,6 @@ def _set(
 
 
 def _check(spec: TensorSpec, choice: Choice) -> None:
-    """Raise ElementError unless the user's shape, range and tensor are of the input's kind."""
     own = choice.tensors.get(spec.name)
     shape = choice.shapes.get(spec.name) if own is None else own.shape
     if own is not None and own.datatype != spec.datatype:
@@ -176,7 +175,6 @@ def _sample(spec: TensorSpec, choice: Choice, variable: int, turn: int) -> Sampl
 
 
 def _between(low: float, high: float, part: float) -> float:
-    """Return the number at this `part` of a range, in few digits."""
     number = float(f"{low * (1 - part) + high * part:.{_DIGITS}g}")
     return min(max(number, low), high)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -25,7 +26,9 @@ from v2_conformance.protocol.datatypes import (
 )
 from v2_conformance.protocol.message import Tensor, dump_json
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
-from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.cases import Case, RequestCase
+from v2_conformance.suite.models import ModelContract, TensorSpec, contract, stand_ins
+from v2_conformance.suite.requirements import catalogue
 from v2_conformance.suite.values.draws import Draw
 from v2_conformance.suite.values.patterns import value_pattern
 from v2_conformance.suite.values.samples import repeated
@@ -166,7 +169,6 @@ def _encode(
 
 
 def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], chosen: Values) -> bytes:
-    """Return the tensor's true value."""
     values = given.get("values", "counting")
     if isinstance(values, list):
         if given.get("elements", len(values)) != len(values):
@@ -184,7 +186,6 @@ def _blob(given: Mapping[str, Any], datatype: str, shape: Sequence[Any], chosen:
 
 
 def _filled(shape: Sequence[Any]) -> int:
-    """Return the number of elements that fill a shape."""
     if not _is_shape(shape) or (count := element_count(shape)) > _MOST_ELEMENTS:
         raise CaseFileError("`shape`: it cannot be filled; give `elements`")
     return count
@@ -266,3 +267,59 @@ def check_tensor(tensor: Tensor) -> None:
     if tensor.datatype not in DATATYPES or not _is_shape(tensor.shape):
         raise CaseFileError(f"{tensor.name} is no tensor: its datatype or shape cannot be")
     check_blob(tensor.datatype, tensor.shape, tensor.blob)
+
+
+# Patterns whose values differ from tensor to tensor; others become the usual one.
+_ANY_DATATYPE = frozenset({"counting", "counting_in_json"})
+# Members that depend on a tensor's datatype: such a case is about it.
+_OF_A_DATATYPE = frozenset({"blob", "datatype"})
+
+
+def stood_in(case: Case, unsupported: Collection[str]) -> Case:
+    """Return `case` as a server without the datatypes `unsupported` gets it, unchanged if nothing
+    moves.
+
+    The case keeps its id. A case that gives elements or bytes of its own is about a datatype, and
+    so is one of a requirement that is; these are not sent.
+    """
+    if not isinstance(case, RequestCase) or case.datatypes.isdisjoint(unsupported):
+        return case
+    if catalogue()[case.requirement].datatypes:
+        return case
+    try:
+        moved = _moved(case, unsupported)
+        first = None if case.first is None else _moved(case.first, unsupported)
+        members = [_moved(member, unsupported) for member in case.members]
+    except CaseFileError:
+        return case
+    if moved is None or (first is None) != (case.first is None) or None in members:
+        return case
+    moved_members = tuple(member for member in members if member is not None)
+    return replace(moved, first=first, members=moved_members)
+
+
+def _moved(case: RequestCase, unsupported: Collection[str]) -> RequestCase | None:
+    """Return one request of a case, sent to a model that the server can have; None if there is
+    none.
+    """
+    if contract()[case.model].datatypes.isdisjoint(unsupported):
+        return case
+    role = stand_ins().get(case.model)
+    if role is None:
+        return None
+    raw = bool(case.request.get("raw"))
+    entries = [_entry(entry, raw=raw) for entry in input_entries(case.request)]
+    if None in entries:
+        return None
+    return replace(case, model=role, request={**case.request, "inputs": entries})
+
+
+def _entry(entry: Mapping[str, Any], *, raw: bool) -> Mapping[str, Any] | None:
+    values, size = entry.get("values", "counting"), entry.get("size", {})
+    if raw:  # no tensor is named in it
+        return entry
+    if not _OF_A_DATATYPE.isdisjoint(entry) or not isinstance(values, str) or "value" in size:
+        return None
+    if values in _ANY_DATATYPE:
+        return entry
+    return {member: value for member, value in entry.items() if member != "values"}

@@ -21,7 +21,7 @@ from v2_conformance.wire.encode import from_hex
 from v2_conformance.wire.encode.coded_body import code_body, encode_spelled
 from v2_conformance.wire.encode.delivery import broken_off, make_request, read_delivery
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel, Tolerance
-from v2_conformance.wire.encode.document import encode_document
+from v2_conformance.wire.encode.document import encode_document, message_fields
 from v2_conformance.wire.encode.inputs import (
     EncodedInput,
     Values,
@@ -29,7 +29,6 @@ from v2_conformance.wire.encode.inputs import (
     declared_part,
     encode_inputs,
 )
-from v2_conformance.wire.encode.message_fields import message_fields
 from v2_conformance.wire.spelling.http import HttpSpelling, pipelined
 from v2_conformance.wire.transport import Head, Request, write_head
 

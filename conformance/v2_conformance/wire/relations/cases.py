@@ -27,8 +27,7 @@ from v2_conformance.suite.relations import AnyModelCase, any_model_cases, value_
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.inputs import IN_JSON, SAMPLE
 from v2_conformance.wire.encode.requests import prepare
-from v2_conformance.wire.relations.facts import filled
-from v2_conformance.wire.relations.values import UnfitError, need, values_of
+from v2_conformance.wire.relations.values import UnfitError, filled, need, values_of
 
 AT = "@"
 """Between the id of a case and the model that it is sent to."""
@@ -204,7 +203,6 @@ def _inputs(
 def _outputs(
     given: str | Mapping[str, Any], model: ModelContract, *, strict: bool
 ) -> tuple[Sequence[dict[str, Any]] | None, dict[int, str]]:
-    """Return the entries of requested outputs, None for no list, and the form of each."""
     spec: Mapping[str, Any] = {"form": given} if isinstance(given, str) else given
     word: str = spec["form"]
     places = list(range(len(model.outputs)))

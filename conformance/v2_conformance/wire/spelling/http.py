@@ -167,7 +167,6 @@ def pipelined(request: Request, following: Request) -> Request:
 
 
 def _added(how: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the fields that an operation adds."""
     fields = [(name, value) for name, value in how.get("add", ())]
     fields += [(f"X-Field-{number}", "value") for number in range(how.get("count", 0))]
     if "length" in how:

@@ -61,7 +61,6 @@ def write_spelled(document: Mapping[str, Any], given: Sequence[Variation], model
 
 
 def _order(value: Any, how: Mapping[str, Any], model: str) -> Any:
-    """Return `value` with the members of every object in another order."""
     if isinstance(value, list):
         if _SIMPLE.issuperset(map(type, value)):
             return value
@@ -269,7 +268,6 @@ def _escaped(
 
 
 def _units(character: str, hex: str) -> str:
-    """A character as \\uXXXX, or as a surrogate pair of them."""
     data = character.encode("utf-16-be", "surrogatepass")
     units = (data[at : at + 2].hex() for at in range(0, len(data), 2))
     return "".join("\\u" + (unit.upper() if hex == "X" else unit) for unit in units)

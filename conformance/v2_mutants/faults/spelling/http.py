@@ -18,12 +18,7 @@ from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.blobs import all_in_json
 from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
-from v2_mutants.faults.shared.deliveries import (
-    is_coded,
-    is_raw,
-    loses_behind,
-    raw_read_as_zeros_if,
-)
+from v2_mutants.faults.shared.deliveries import is_coded, is_raw, loses_behind, raw_read_as_zeros_if
 from v2_mutants.faults.shared.spellings import Sees, crashes, refuses_if
 from v2_mutants.registry import Right, What, fault, then
 
