@@ -116,4 +116,5 @@ def test_every_file_that_is_opened_by_its_name_is_made_new() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and writes(node):
                 found.append(f"{name}:{node.lineno} {ast.unparse(node)}")
-    assert [one for one in found if "formatter.write_text" not in one] == []
+    no_file = ("formatter.write_text", "os.devnull")
+    assert [one for one in found if not any(words in one for words in no_file)] == []
