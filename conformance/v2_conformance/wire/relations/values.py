@@ -155,6 +155,12 @@ def _data(spec: TensorSpec, one: Sample) -> list[Any]:
     return data
 
 
+def _deeper(spec: TensorSpec, one: Sample) -> Any:
+    """All elements in one row, as of a matrix; if that is the shape, of a matrix in an array."""
+    row = [_data(spec, one)]
+    return [row] if one.shape == (1, len(row[0])) else row
+
+
 def _in_halves(spec: TensorSpec, one: Sample) -> str:
     data = _data(spec, one)
     return f'{json.dumps(data[:1])},"data":{json.dumps(data[1:])}'
@@ -220,7 +226,7 @@ _FACTS: Mapping[str, _Fact] = {
     "two_commas": _texts(lambda texts: [*texts[:-2], "", texts[-1]]),
     "above": lambda spec, one: _bounds(spec)[1] + 1,
     "below": lambda spec, one: _bounds(spec)[0] - 1,
-    "deeper": lambda spec, one: [_data(spec, one)],
+    "deeper": _deeper,
     "in_part": lambda spec, one: [*_data(spec, one)[:-1], _data(spec, one)[-1:]],
     "in_halves": _in_halves,
     "blob_and_two_empty": lambda spec, one: (one.blob + bytes(8)).hex(),
