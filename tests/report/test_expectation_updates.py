@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from support.reports import case, expectation
+from support.reports import KNOWN, TODAY, case, expectation
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectation_updates import as_yaml, updated
 from v2_conformance.report.expectations import Expectations, judge_expectations, load_expectations
@@ -22,17 +22,6 @@ from v2_conformance.suite.causes.kinds import (
     WrongShape,
     WrongStatus,
 )
-
-TODAY = date(2026, 6, 15)
-KNOWN = {
-    "H6/word[a]": "H6",
-    "H6/word[b]": "H6",
-    "H6/sign": "H6",
-    "S1/size[a]": "S1",
-    "S1/size[b]": "S1",
-    "P4/type": "P4",
-    "W1/raw": "W1",
-}
 
 
 def whole(*failing: str) -> list[CaseResult]:

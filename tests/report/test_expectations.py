@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from support.reports import KNOWN, TODAY
 from support.reports import case as case_of
 from support.reports import expectation as entry
 from v2_conformance.errors import UsageError
@@ -34,18 +35,8 @@ from v2_conformance.suite.causes.kinds import (
 )
 from v2_conformance.suite.outcomes import Outcome
 
-TODAY = date(2026, 6, 15)
 ACCEPTED = AcceptedInvalidRequest(200, "{}")
 DIED = DidNotSurvive(None, WrongStatus("200", 500, ""), ACCEPTED, False)
-KNOWN = {
-    "H6/word[a]": "H6",
-    "H6/word[b]": "H6",
-    "H6/sign": "H6",
-    "S1/size[a]": "S1",
-    "S1/size[b]": "S1",
-    "P4/type": "P4",
-    "W1/raw": "W1",
-}
 
 
 def case(
