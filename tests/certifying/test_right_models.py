@@ -23,8 +23,11 @@ from v2_conformance.verifying.verification import verify
 from v2_mutants.servers import MutantServer
 
 
-@pytest.mark.parametrize("name", RIGHT_MODELS)
-@pytest.mark.long
+# The shape of `row` is that of elements in one list more, as many malformed requests have them.
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name != "row" else ()) for name in RIGHT_MODELS],
+)
 def test_a_right_model_fails_nothing(tmp_path: Path, name: str) -> None:
     model = RIGHT_MODELS[name]
     asked = Asked([name], model.choice)
