@@ -11,6 +11,7 @@ from pathlib import Path
 from v2_conformance.errors import ConformanceError
 
 _PATIENCE_S = 10.0
+_PIECE = 1 << 20
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
@@ -24,7 +25,12 @@ def read_bounded(path: Path, most: int, error: type[ConformanceError]) -> bytes:
             if not select.select([file], [], [], _PATIENCE_S)[0]:
                 raise error(f"cannot read {path}: nothing came out of it")
             os.set_blocking(file.fileno(), True)
-            data = file.read(most + 1)
+            # A pipe or a device has no size: memory is taken for what comes out of it alone.
+            size, pieces = os.fstat(file.fileno()).st_size, list[bytes]()
+            step, length = max(size + 1, _PIECE), size if size > most else 0
+            while length <= most and (piece := file.read(step)):
+                pieces.append(piece)
+                length += len(piece)
     except IsADirectoryError as problem:
         hint = "; name the report.json in it" if (path / "report.json").is_file() else ""
         raise error(f"cannot read {path}: it is a folder{hint}") from problem
@@ -32,10 +38,10 @@ def read_bounded(path: Path, most: int, error: type[ConformanceError]) -> bytes:
         raise error(f"cannot read {path}: {problem.strerror}") from problem
     except ValueError as problem:  # a NUL in its name
         raise error(f"cannot read {path}: {problem}") from problem
-    if len(data) > most:
-        size = f"{most >> 20} MiB" if most >= 1 << 20 else f"{most >> 10} KiB"
-        raise error(f"cannot read {path}: it has more than {size}")
-    return data
+    if length > most:
+        bound = f"{most >> 20} MiB" if most >= 1 << 20 else f"{most >> 10} KiB"
+        raise error(f"cannot read {path}: it has more than {bound}")
+    return b"".join(pieces)
 
 
 def create_new(path: Path) -> int:

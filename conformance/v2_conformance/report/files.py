@@ -43,9 +43,8 @@ RECORD = "report.jsonl"
 REPORT = "report.json"
 PACKED_REPORT = f"{REPORT}.gz"
 _GZIP = b"\x1f\x8b"
-_LONGEST = 1 << 30
-# A packed report may be a bomb. An ordinary report takes a tenth of this.
-_LONGEST_UNPACKED = 512 << 20
+# An ordinary report takes a hundredth of this. A packed one may be a bomb.
+_LONGEST = 512 << 20
 _ALWAYS_UNPACKED = 16 << 20
 # Messages that repeat shrink to less than a hundredth. What is left of a long report, such as one
 # with --large, is mostly packed already: gzip makes it four times shorter.
@@ -114,7 +113,7 @@ def packed_bytes(path: Path) -> bytes:
 
 
 def _unpacked(path: Path, data: bytes) -> bytes:
-    most = max(_ALWAYS_UNPACKED, min(_LONGEST_UNPACKED, _MOST_TIMES_PACKED * len(data)))
+    most = max(_ALWAYS_UNPACKED, min(_LONGEST, _MOST_TIMES_PACKED * len(data)))
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         unpacked = unpacker.decompress(data, most)

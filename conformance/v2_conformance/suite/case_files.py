@@ -13,6 +13,7 @@ the schema first, so that each mistake has its line; what no schema can say is c
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -39,6 +40,8 @@ _AXIS = re.compile(r"\$\{([a-z_]+)(?:\.([a-z_]+))?\}")
 # Known only when the request is encoded: the JSON's length, the blobs' and the whole body's.
 _WIRE_LENGTHS = ("length", "blobs", "body")
 _EXACT = {"outcome": "success", "outputs": "any"}
+# A mistake in a file of cases must not fill memory: the suite's largest entry makes under 200.
+_MOST_COMBINATIONS = 10_000
 _NOT_CASES = (
     "generated_requests.yaml",
     "models.yaml",
@@ -166,6 +169,8 @@ def expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[M
     unused = [name for name in axes if name not in used]
     if unused:
         raise CaseFileError(f"{entry['id']}: the axis {unused[0]} is not used")
+    if math.prod(map(len, axes.values())) > _MOST_COMBINATIONS:
+        raise CaseFileError(f"{entry['id']}: its axes make more than {_MOST_COMBINATIONS} cases")
     for combination in itertools.product(*(values.items() for values in axes.values())):
         by_axis = dict(zip(axes, combination, strict=True))
         differing = [
