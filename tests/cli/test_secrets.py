@@ -59,7 +59,7 @@ def run(cli: Cli, folder: Path, *arguments: str) -> tuple[int, str]:
     """The exit code of a run, and what it printed, with that of `show` for a rejected case."""
     ran = cli("run", *arguments, "--report-dir", folder)
     case = "H6/not-a-number[letters]"
-    shown = cli("show", folder / "report.json", case, "--replay", folder / "replay", code=0)
+    shown = cli("show", folder / "report.json", case, "--full", code=0)
     return ran.code, ran.out + ran.err + shown.out + shown.err
 
 

@@ -87,7 +87,7 @@ def test_a_case_shows_what_it_is_about_and_how_it_ended() -> None:
         "It shows that values survive.",
         "OUT: element 1 is wrong",
         "complete response, first byte after 1.2 ms, 2.5 ms in all, on a new\n  connection",
-        "v2-conformance show r.json 'D1/x[INT32]' --replay replay",
+        "v2-conformance replay r.json --case 'D1/x[INT32]'",
     ):
         assert words in text
 
@@ -181,7 +181,7 @@ def test_nothing_that_a_server_or_a_forged_report_says_reaches_the_terminal_raw(
 def test_a_case_that_did_not_run_has_no_replay() -> None:
     text = shown(case("D1/x", "not_run", "needs what D1/y killed"))
     assert text.startswith("NOT RUN  MUST")
-    assert "--replay" not in text
+    assert "v2-conformance replay" not in text
 
 
 def test_color_where_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
@@ -226,15 +226,3 @@ def test_no_match_names_what_is_close(tmp_path: Path, capsys: pytest.CaptureFixt
     line = problem(path, f"zzzz{HOSTILE}", capsys)
     assert line.startswith("v2-conformance: the report has no case zzzz\\x1b[2J")
     assert "mean" not in line
-
-
-# Replay.
-
-
-def test_replay_writes_into_the_folder_and_prints_the_command(tmp_path: Path, cli: Cli) -> None:
-    folder = tmp_path / "r"
-    arguments = ["show", str(saved(tmp_path, failing())), "D1", "--replay", str(folder)]
-    assert cli(*arguments, code=0).out == f"python3 {folder / 'replay.py'}\n"
-    assert (folder / "body-1.bin").read_bytes().endswith(BLOB)
-    (folder / "replay.py").write_text("mine")
-    assert "already exists" in cli(*arguments, code=2).err

@@ -12,6 +12,7 @@ first wrong byte. Whatever prints it only places and colors it. Text in it is vi
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -20,12 +21,12 @@ import msgspec
 
 from v2_conformance.formats.sections import Name, Section, read_message
 from v2_conformance.report.bodies import SHORT
-from v2_conformance.report.document import CaseResult
+from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
 from v2_conformance.suite.client_lines import Line, Said
-from v2_conformance.suite.outcomes import FAILED, Purpose
-from v2_conformance.terminal_safe_text import is_visible, on_one_line, short, visible
+from v2_conformance.suite.outcomes import FAILED, Outcome, Purpose
+from v2_conformance.terminal_safe_text import is_visible, on_one_line, plain, short, visible
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 
@@ -173,6 +174,20 @@ def shown(case: CaseResult, limits: Limits, canaries: Limits | None = None) -> S
         survival=_survival(case),
         exchanges=tuple(exchanges),
     )
+
+
+def replay_command(report: Report, case: CaseResult, path: str = "report.json") -> str:
+    """Return what to paste into a POSIX shell to send a failed case of the report at `path` again,
+    or to run a scenario again; "" if nothing can.
+    """
+    client = report.target.client
+    if client is None:
+        failed = case.outcome in (Outcome.FAIL, Outcome.FLAKY) and report.own
+        words = ["v2-conformance", "replay", path, "--case", plain(case.id)]
+        return shlex.join(words) if failed else ""
+    words = ["v2-conformance", "client", "--scenario", case.id, "--", *client.command]
+    whole = all(word.isascii() and word.isprintable() and "*" * 6 not in word for word in words)
+    return shlex.join(words) if client.command and whole else ""
 
 
 def in_bytes(number: int) -> str:

@@ -17,8 +17,14 @@ from typing import NamedTuple
 import msgspec
 
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, WORST_FIRST
-from v2_conformance.formats.replay import replay_command
-from v2_conformance.formats.shown import BRIEF, FULL, Limits, in_milliseconds, shown
+from v2_conformance.formats.shown import (
+    BRIEF,
+    FULL,
+    Limits,
+    in_milliseconds,
+    replay_command,
+    shown,
+)
 from v2_conformance.formats.templates import case_anchor, source
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.causes import NotKept
@@ -79,7 +85,7 @@ def packed(report: Report, cases: Listed, room: int) -> str:
 def _rows(report: Report, cases: Listed) -> Iterator[dict[str, object]]:
     limit = _MAX_MESSAGE if len(cases.troubled) <= _MANY else MAX_MESSAGE_OF_MANY
     ids = {case.id for case in report.cases}
-    for number, case in enumerate((*cases.troubled, *cases.passed, *cases.skipped)):
+    for case in (*cases.troubled, *cases.passed, *cases.skipped):
         look = LOOKS[case.outcome]
         most = MAX_MESSAGE_OF_MANY if case.outcome in SKIPPED else limit
         others = case.cause.cases if isinstance(case.cause, NotKept) else ()
@@ -96,7 +102,7 @@ def _rows(report: Report, cases: Listed) -> Iterator[dict[str, object]]:
             "why": visible(short(case.why, _MAX_WHY)),
             "cite": [tuple(map(visible, source(cited))) for cited in case.cite],
             "elsewhere": [visible(name) for name in others if name in ids],
-            "replay": replay_command(report, case) if number < len(cases.troubled) else "",
+            "replay": replay_command(report, case),
         }
 
 

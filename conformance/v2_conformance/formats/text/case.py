@@ -13,8 +13,16 @@ from rich.text import Text
 
 from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
-from v2_conformance.formats.replay import replay_command, show_command
-from v2_conformance.formats.shown import WHOLE, Limits, Look, Part, Run, Shown, shown
+from v2_conformance.formats.shown import (
+    WHOLE,
+    Limits,
+    Look,
+    Part,
+    Run,
+    Shown,
+    replay_command,
+    shown,
+)
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.words import lost_by
 from v2_conformance.terminal_safe_text import WIDTH, defused, did_you_mean, matches, plain
@@ -87,15 +95,10 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
         yield from _paragraph("Allowed by", "")
         yield from _cited(case.cite)
     yield from exchange_lines(view, "; --full shows them")
-    if report.target.client is not None:
-        command = replay_command(report, case)
-        if command:
-            yield from _paragraph("Again", "This command runs the scenario again:")
-            yield Text("  " + plain(command))
-    elif any(len(exchange.request) for exchange in case.exchanges):
-        words = "This command writes the request, and a script that sends it again:"
-        yield from _paragraph("Replay", words)
-        yield Text("  " + show_command(path, case.id))
+    command = replay_command(report, case, path)
+    if command:
+        yield from _paragraph("Replay", "")
+        yield Text("  " + plain(command))
 
 
 def exchange_lines(view: Shown, hint: str = "") -> Iterator[Text]:
