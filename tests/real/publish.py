@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import base64
 import gzip
+import json
 import shutil
 import struct
 import subprocess
@@ -37,17 +38,28 @@ from servers import SERVERS, ServerFailedError, inside, usable_port
 from support.browser import browsing
 from support.tools import find
 from v2_conformance.cli.main import main as conformance
+from v2_conformance.formats.registry import PAGE
 from v2_conformance.kits.registry import write_kit
 from v2_conformance.report.document import Report, RequirementResult
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
 from v2_conformance.report.verdict.judged import failed_musts, judged
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import FAILED, Outcome
+from v2_publishing.site_index import INDEX
 
 REPORTS = Path(__file__).parents[2] / "reports"
 README = REPORTS / "README.md"
 FRONT_PAGE = REPORTS.parent / "README.md"
 PICTURE = REPORTS.parent / "docs" / "report.png"
+OLDER = """<!DOCTYPE html>
+<html lang="en">
+<meta charset="utf-8">
+<title>{name}</title>
+<p>An older version. This command makes the page of its report:</p>
+<pre>v2-conformance report {name}/report.json.gz</pre>
+</html>
+"""
+"""The page of a report of which there is a newer version."""
 PICTURED = REPORTS / "triton-2.51.0" / "report.html"
 """The report that the front page shows."""
 BEGIN = "<!-- From here on written by `tox -e publish`, from tests/real/expectations/. -->\n"
@@ -139,9 +151,13 @@ def run_client(expected: Expectation, work: Path, folder: Path, *options: str) -
 def site() -> int:
     """Build the site in reports/ of the reports that it has, and take the picture; the exit code.
 
-    Those that were not made anew after a change of the cases are marked as outdated.
+    Those that were not made again after a change of the cases are marked as outdated. Of the older
+    versions of a product, the repository has the reports alone, which any page can be made of.
     """
     code = conformance(["publish", "--outdated", str(REPORTS), str(REPORTS)])
+    for product in json.loads((REPORTS / INDEX).read_text("utf-8"))["products"]:
+        for name in product["reports"][:-1]:
+            (REPORTS / name / PAGE.file_name).write_text(OLDER.format(name=name), "utf-8")
     PICTURE.write_bytes(picture(PICTURED))
     return code
 
