@@ -23,7 +23,7 @@ import yaml
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.errors import ConformanceError
 from v2_conformance.resources import fits, schema
-from v2_conformance.terminal_safe_text import did_you_mean
+from v2_conformance.terminal_safe_text import closest, did_you_mean
 
 _MOST_BYTES = 1 << 20
 _MOST_VALUES = 300_000
@@ -219,7 +219,8 @@ def check_yaml(
     """Raise `error` if the document does not fit schemas/NAME.schema.json.
 
     Its message names the member that is wrong, without the first `unnamed` steps to it. It quotes
-    no value of a `private` member, which may be a secret.
+    nothing in a `private` member, which may be a secret, nor, if there are any, a key that is like
+    no member.
     """
     found = misfit(name, file.document, unnamed, private)
     if found is not None:
@@ -241,14 +242,15 @@ def misfit(
     while wrong.context:  # the branch that came furthest says what is really wrong
         wrong = max(wrong.context, key=lambda e: (len(e.absolute_path), _telling(e.validator)))
     where = tuple(wrong.absolute_path)
-    member = ".".join(str(step) for step in where[unnamed:]) or "the file"
+    hidden = bool(where) and where[0] in private
+    member = ".".join(str(step) for step in where[unnamed : 1 if hidden else None]) or "the file"
     words = wrong.message if len(wrong.message) < _LONGEST else wrong.message[:_LONGEST] + "…"
     if wrong.validator == "type":
         given: str | Sequence[str] = wrong.validator_value
         types = [given] if isinstance(given, str) else given
         expected = " or ".join(_KINDS[type_name] for type_name in types)
         words = f"expected {expected}, got {_KINDS[_TYPES[type(wrong.instance)]]}"
-    elif where and where[0] in private:
+    elif hidden:
         words = f"does not fit the schema ({wrong.validator})"
     elif wrong.validator == "pattern" and "title" in wrong.schema:
         words = f"expected {wrong.schema['title']}, got {wrong.instance[:_LONGEST]!r}"
@@ -257,7 +259,9 @@ def misfit(
         extra = next((name for name in wrong.instance if name not in known), None)
         if known and extra is not None:
             where = (*where, extra)
-            words = f"there is no member {extra[:_LONGEST]!r}: " + did_you_mean(
+            quoted = not private or closest(extra, known)
+            which = f"member {extra[:_LONGEST]!r}" if quoted else "such member"
+            words = f"there is no {which}: " + did_you_mean(
                 extra, known, f"there are {', '.join(known)}"
             )
     return where, f"{member}: {words}"

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
 import traceback
@@ -29,11 +30,12 @@ from v2_conformance.cli import exit_codes
 from v2_conformance.cli.command import PROGRAM, CommandGroup
 from v2_conformance.errors import FULL, ConformanceError, UnreachableError, UsageError
 from v2_conformance.public_address import of_the_manual
-from v2_conformance.terminal_safe_text import defused, did_you_mean, for_people
+from v2_conformance.terminal_safe_text import defused, did_you_mean, for_people, visible
 from v2_conformance.version import __version__
 
 _STOPPED = UnreachableError.exit_code
 _COMPLETE = "_V2_CONFORMANCE_COMPLETE"
+_COLOR = re.compile("(\x1b\\[[0-9;]*m)")
 
 
 PARTS = {
@@ -88,11 +90,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     question = os.environ.get(_COMPLETE)
     if question:  # a shell asks, whose script click has made
         return shell_complete(program, {}, PROGRAM, _COMPLETE, question)
-    if sys.stdout is None:  # it was closed before this process began
+    with contextlib.ExitStack() as stack:
+        for redirect, stream in (
+            (contextlib.redirect_stdout, sys.stdout),
+            (contextlib.redirect_stderr, sys.stderr),
+        ):
+            if stream is None:  # it was closed before this process began
+                stream = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+            stack.enter_context(redirect(cast(TextIO, PatientOutput(stream))))
         code = _code(list(arguments))
-    else:
-        with contextlib.redirect_stdout(cast(TextIO, PatientOutput(sys.stdout))):
-            code = _code(list(arguments))
     # A failure to flush when the interpreter exits would make the exit code 120.
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
@@ -106,7 +112,8 @@ class PatientOutput:
     """A stream like `stream`, but once nobody reads it any more, what is written is dropped.
 
     So `diff … | head` has the exit code of `diff`, and a run whose output is cut off still writes
-    its report. Characters that the stream's encoding lacks become "?".
+    its report. Characters that the stream's encoding lacks become "?". Whatever a server, a file or
+    an argument has brought here, nothing but colors tells a terminal what to do.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -121,7 +128,11 @@ class PatientOutput:
         """Write as a text stream does."""
         encoding = self._stream.encoding or "utf-8"
         with self._reader_may_be_gone():
-            self._stream.write(text.encode(encoding, "replace").decode(encoding))
+            shown = "".join(
+                part if number % 2 else visible(part)
+                for number, part in enumerate(_COLOR.split(text))
+            )
+            self._stream.write(shown.encode(encoding, "replace").decode(encoding))
         return len(text)
 
     def flush(self) -> None:
@@ -145,8 +156,7 @@ def _let_go(stream: TextIO) -> None:
 def _code(arguments: list[str]) -> int:
     try:
         code = _call(arguments)
-        if sys.stdout is not None:
-            sys.stdout.flush()  # a failed write is better reported here than at exit
+        sys.stdout.flush()  # a failed write is better reported here than at exit
         return code
     except click.UsageError as error:
         return _complain(_problem(error), UsageError.exit_code)

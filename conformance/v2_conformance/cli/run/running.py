@@ -45,6 +45,9 @@ def run_server(options: RunOptions) -> int:
         stack.enter_context(masked_errors(target.mask))
         for line in warnings_about_secrets(target):
             print(line, file=sys.stderr)
+        if options.inputs:
+            note = "the report will have the tensors of --input, as it has every byte that is sent"
+            print(note, file=sys.stderr)
         return _certify(options, target, recovery, stack)
 
 
