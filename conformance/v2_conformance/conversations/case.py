@@ -33,7 +33,7 @@ from v2_conformance.judging.asking import describe_request
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.known_good import Form, own_form, with_rounding
-from v2_conformance.judging.survival import hang_of, needs_canary, survived
+from v2_conformance.judging.survival import hang_of, is_of_path, needs_canary, survived
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RelationCase, RequestCase
 from v2_conformance.suite.causes.base import printable
@@ -169,6 +169,7 @@ def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
         for number, exchange in answers
     ]
     bad = [item for item in judged if not item[0].outcome.harmless]
+    bad.sort(key=lambda item: is_of_path(item[0].cause))  # a wrong answer says more than none
     unclear = [item for item in judged if item[0].outcome is not Outcome.PASS]
     verdict, sample = (bad or unclear or judged)[0]
     if bad and verdict.cause is not None:

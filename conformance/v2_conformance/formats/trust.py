@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from v2_conformance.report.document import Report
 from v2_conformance.report.verdict.standing import missing, to_go
+from v2_conformance.report.verdict.summary import path_errors
 from v2_conformance.report.words import listed
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.kinds import (
@@ -43,6 +44,8 @@ def cautions(report: Report) -> list[Caution]:
 
 
 def _of_the_run(report: Report) -> Iterator[Caution]:
+    if path := path_errors(report):
+        yield Caution("The path to the server is bad", path)
     if not report.own:
         yield Caution("Not the suite", "the cases are those of --cases")
     left, total = sum(missing(report).values()), sum(report.planned.values())

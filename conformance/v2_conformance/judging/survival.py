@@ -53,6 +53,9 @@ _WITHOUT_END = MOST_SURPLUS // 16  # so much does an answer count that was cut o
 _SLOWER = 20
 _BYTES_A_SECOND = 1024 * 1024
 
+# What a case whose level is DISPUTED comes to.
+_RIGHT = (kinds.Accepted, kinds.AnsweredInForm, kinds.AnsweredWith, kinds.Rejected)
+
 FLOODED = Verdict(Outcome.INCONCLUSIVE, kinds.Flooded(MOST_SURPLUS))
 LEFT_OUT = Verdict(Outcome.NOT_RUN, kinds.ExtensionLeftOut())
 
@@ -202,6 +205,26 @@ def passed_again(verdict: Verdict, first: Verdict) -> Verdict:
     if isinstance(first.cause, FailedAtFirst):
         return first
     return replace(verdict, outcome=Outcome.FLAKY, cause=FailedAtFirst(first.cause, verdict.cause))
+
+
+def answered_alone(verdict: Verdict, beside: Verdict) -> Verdict:
+    """Return the verdict on a case that got no whole answer `beside` others. That is no fault of a
+    server that serves few connections, but shows if the path to it loses answers."""
+    cause = verdict.cause
+    if beside.cause is None or not verdict.outcome.harmless or isinstance(cause, FailedAtFirst):
+        return verdict
+    return replace(verdict, cause=FailedAtFirst(beside.cause, cause))
+
+
+def is_of_path(cause: Cause | None) -> bool:
+    """Return True if the only evidence is that answers did not come whole: what is between the
+    server and the suite may have lost them."""
+    if isinstance(cause, DidNotSurvive):
+        right = cause.case_passed or isinstance(cause.case, _RIGHT)
+        own = None if right else cause.case
+        parts = (cause.same_connection, cause.fresh_connection, own)
+        return all(map(is_of_path, filter(None, parts)))
+    return cause is not None and cause.found.of_path
 
 
 def needs_canary(case: Case, outcome: Outcome) -> bool:

@@ -14,7 +14,7 @@ from v2_conformance.judging.availability import hung
 from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.runs.discovery import Server
-from v2_conformance.runs.patience import Patience, liveness
+from v2_conformance.runs.patience import Patience, answered, liveness
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Purpose
@@ -86,9 +86,8 @@ class Canary:
 
             def ask(way: Prepared) -> Exchange:
                 # Fresh: the server may have closed the connection after refusing the last form.
-                exchange, _ = self._patience.exchange(
-                    connection, self._in_time(way.request), fresh=True, unasked=True
-                )
+                request, send = self._in_time(way.request), self._patience.exchange
+                exchange = answered(lambda: send(connection, request, fresh=True, unasked=True)[0])
                 exchanges.append(exchange.for_purpose(Purpose.CALIBRATION))
                 self._note(exchange)
                 return exchange

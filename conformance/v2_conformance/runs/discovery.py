@@ -14,7 +14,7 @@ from v2_conformance.judging.metadata import MAX_METADATA, ServerName, plain_body
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
-from v2_conformance.runs.patience import Patience
+from v2_conformance.runs.patience import Patience, answered
 from v2_conformance.runs.targets.reaching import no_answer, of_status
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import models_of_use
@@ -136,6 +136,8 @@ class MetadataClient:
     def exchange(self, request: Request) -> Response:
         """Exchange any request as `get` does."""
         exchange = self._connection.exchange(request)
+        if exchange.response is None and exchange.ending is not Ending.TIMEOUT:
+            exchange = answered(lambda: self._connection.exchange(request, fresh=True))
         if _unclear(exchange) or unavailable(exchange):
             exchange, _ = self._patience.exchange(
                 self._connection, request, fresh=True, unasked=True

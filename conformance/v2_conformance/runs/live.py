@@ -51,16 +51,23 @@ class Live:
         self.canary = canary
         self._transport = transport
 
-    def converse(self, case: RequestCase | GetCase, *, alone: bool = True) -> Result:
+    def converse(
+        self, case: RequestCase | GetCase, *, alone: bool = True, again: bool = False
+    ) -> Result:
         """Have the conversation of a case, `alone` or beside others. Raises CaseFileError for one
         that cannot be sent.
+
+        What is sent in many rounds is sent in one if the case is sent `again`: on a path that loses
+        one message in a hundred, some of hundreds would be lost each time.
         """
-        one = _One(self, case, self.connection(), alone=alone)
+        one = _One(self, case, self.connection(), alone=alone, again=again)
         return play(conversation(case, self._known), one.answer)
 
-    def in_time(self, case: RequestCase | GetCase, step: Ask) -> Request:
+    def in_time(self, case: RequestCase | GetCase, step: Ask, *, again: bool) -> Request:
         """Return a request of the case with the time limit that this server has for it; one that
         goes before the case's own may have to be refused."""
+        if again:
+            return self.hangs.confirming(step.prepared.request, self.canary.slowest_s)
         if isinstance(case, GetCase):
             return step.prepared.request
         negative = case.negative or step.purpose is Purpose.BEFORE
@@ -156,12 +163,19 @@ class _One:
     """Takes the steps of one conversation."""
 
     def __init__(
-        self, live: Live, case: RequestCase | GetCase, connection: Connection, *, alone: bool
+        self,
+        live: Live,
+        case: RequestCase | GetCase,
+        connection: Connection,
+        *,
+        alone: bool,
+        again: bool,
     ) -> None:
         self._live = live
         self._case = case
         self._connection = connection
         self._alone = alone
+        self._again = again
         self._ready = False
 
     def answer(self, step: Step) -> Answer:
@@ -177,14 +191,14 @@ class _One:
             return self._broken_off(step) if step.fresh else self._asked(step)
         if isinstance(step, AskTogether):
             self._connection.close()  # the server may serve just as many as the case needs
-            return self._live.together(step.prepared, step.rounds)
+            return self._live.together(step.prepared, 1 if self._again else step.rounds)
         if step.fresh:
             self._connection.close()
             return self._live.canary.send_patiently(step.role, self._connection)
         return self._heard_on_kept(step)
 
     def _asked(self, step: Ask) -> Exchange:
-        request = self._live.in_time(self._case, step)
+        request = self._live.in_time(self._case, step, again=self._again)
         exchange, purpose = self._live.exchange(self._connection, request)
         if step.purpose is Purpose.BEFORE and hung(exchange):
             self._live.hangs.note_before()

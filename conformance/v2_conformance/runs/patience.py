@@ -39,11 +39,12 @@ from v2_conformance.suite.causes.kinds import Hung, TimedOutEarly
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import LIVE, get_request
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.response import Limits
+from v2_conformance.wire.response import Ending, Limits
 from v2_conformance.wire.transport import Connection, Request
 
 # A gateway may hold several connections that the server has closed, each good for one 502.
 _AT_ONCE = 3
+_TRIES = 3
 _SHORTEST_S = 0.05
 _LONGEST_UNASKED_S = 1.0
 # After this many failures in a row, the run no longer waits for the server.
@@ -133,6 +134,17 @@ def _asks(exchange: Exchange) -> bool:
     return exchange.response is not None and asks_to_wait(exchange.response)
 
 
+def answered(send: Callable[[], Exchange]) -> Exchange:
+    """Return what a known-good request gets. If no whole answer comes, and not for lack of time,
+    the path may have lost it, so it is sent again, up to three times.
+    """
+    for _ in range(_TRIES):
+        exchange = send()
+        if exchange.response is not None or exchange.ending is Ending.TIMEOUT:
+            return exchange
+    return send()
+
+
 def liveness(connection: Connection, address: Address) -> Exchange:
     """Return the answer to GET /v2/health/live on a fresh connection.
 
@@ -153,6 +165,7 @@ _MOST = 3.0
 _EARLY = 0.2  # a missing answer in a shorter time-out
 _FADE = 0.01  # with each case that gets an answer
 _FLOOR_S = 0.25
+_CONFIRMING_S = 5.0
 _HASTE = 5  # the slowest known-good answer of a busy machine is no measure of the others
 
 
@@ -180,6 +193,11 @@ class Hangs:
         if limit >= self._limits.exchange_s:
             return request
         return replace(request, limit_s=limit)
+
+    def confirming(self, request: Request, known_good_s: float) -> Request:
+        """Return `request`, which got no answer in all of its time, with that for another try."""
+        needed = max(_CONFIRMING_S, time_needed_s(request.size, 0.0, known_good_s))
+        return replace(request, limit_s=min(needed, self._limits.exchange_s))
 
     def note(self, case: RequestCase, verdict: Verdict, exchanges: Iterable[Exchange] = ()) -> None:
         """Count the result of a case that was sent, and its `exchanges`."""

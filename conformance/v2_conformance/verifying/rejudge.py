@@ -142,8 +142,8 @@ def _observed(
 
 def _compared(recorded: CaseResult, verdict: Verdict, *, hidden: bool, masks: bool) -> Rejudged:
     name, outcome = recorded.id, recorded.outcome
-    flaky = isinstance(recorded.cause, FailedAtFirst)
-    if outcome is Outcome.FLAKY and flaky and verdict.outcome.harmless:
+    again = isinstance(recorded.cause, FailedAtFirst)
+    if outcome in (Outcome.FLAKY, Outcome.PASS) and again and verdict.outcome.harmless:
         verdict = msgspec.structs.replace(verdict, outcome=outcome)  # only its pass is recorded
     if verdict.outcome != outcome:
         if hidden:

@@ -38,7 +38,7 @@ from v2_conformance.report.document import (
 from v2_conformance.report.files import read_report
 from v2_conformance.report.tested import this_suite
 from v2_conformance.report.verdict.standing import unconfirmed, verdict_words
-from v2_conformance.report.verdict.summary import concluded
+from v2_conformance.report.verdict.summary import as_run, concluded
 from v2_conformance.runs.targets.target import check_url
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.base import printable
@@ -116,7 +116,7 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     Raises ReportFileError if the file is neither.
     """
     file = read_report(path)
-    report, here = file.report, this_suite()
+    report, here = as_run(file.report), this_suite()
     setting = setting_of(report)
     edits: list[str] = []
     open_: list[str] = []

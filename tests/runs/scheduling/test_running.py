@@ -14,6 +14,7 @@ from support.responses import exchange_of, http
 from support.runs import CASES, chosen, results, target_of
 from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.judging.observed.exchanges import Observation, Observations
+from v2_conformance.judging.survival import answered_alone
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.canary import Canary
@@ -198,7 +199,7 @@ class TestSideBySide:
         verdicts = {event.result.case.id: event.result.verdict for event in found}
         assert verdicts == {
             **{case.id: PASS for case in (*PLAIN, NEGATIVE)},
-            **dict.fromkeys(wrong, alone),
+            **dict.fromkeys(wrong, answered_alone(alone, beside) if beside is not FAIL else alone),
         }
 
     def test_what_breaks_a_rule_for_all_exchanges_runs_again_until_that_is_known(self) -> None:

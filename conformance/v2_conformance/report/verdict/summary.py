@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec.structs import replace
 
 from v2_conformance.judging.extension import Tried, left_out
+from v2_conformance.judging.survival import is_of_path
 from v2_conformance.protocol.names import EXTENSION
 from v2_conformance.report.document import (
     CaseResult,
@@ -19,10 +20,17 @@ from v2_conformance.report.document import (
 from v2_conformance.report.root_causes import caused_elsewhere
 from v2_conformance.report.verdict.standing import claim, to_go, verdict_words
 from v2_conformance.suite.causes.base import counted, describe
-from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.causes import (
+    Cause,
+    DidNotSurvive,
+    FailedAtFirst,
+    NotKept,
+    SeveralWrong,
+)
 from v2_conformance.suite.causes.kinds import (
     AnswersDiffer,
     CodingsUnsupported,
+    ConnectionClosed,
     DatatypesUnsupported,
     RoleAbsent,
 )
@@ -49,6 +57,9 @@ _WORST_FIRST = (
     Outcome.PASS,
     Outcome.UNSUPPORTED,
 )
+_SEVERAL = 2
+_LONG = 1 << 16
+_SPOILED = (NotKept, SeveralWrong, ConnectionClosed)
 _WORDS = {
     Outcome.FAIL: "failed",
     Outcome.FLAKY: "was flaky",
@@ -69,6 +80,9 @@ def concluded(report: Report) -> Report:
     models that is absent, and each that does not repeat its answers, blocks that. A generated
     failure whose cause another case has is no reason of its own.
     """
+    path = path_errors(report)
+    if path:
+        report = replace(report, cases=tuple(map(_excused, report.cases)))
     target = report.target
     by_requirement: dict[str, list[CaseResult]] = {}
     for case in report.cases:
@@ -92,6 +106,7 @@ def concluded(report: Report) -> Report:
         reasons += _reasons(requirement.id, own)
         reasons += _untested(requirement, of_this, target.unsupported)
     reasons += _lacked(report.cases)
+    reasons += [(None, path)] if path else []
     left_out = left_out_of(report)
     if left_out:
         reasons = [("conformant", why) for why in (*_of_the_run(report), left_out)]
@@ -113,6 +128,61 @@ def concluded(report: Report) -> Report:
     judged = replace(report, verdict=verdict, requirements=tuple(rows), integrity=None)
     words = verdict_words(judged)
     return replace(judged, verdict=replace(verdict, standing=words, claim=claim(judged)))
+
+
+def path_errors(report: Report) -> str:
+    """Return what the path to the server did to messages, "" if it is not to blame.
+
+    It is if correct requests of several requirements got no whole answer until they were sent
+    again: of malformed ones, a server may survive just some.
+    """
+    lost = [case for case in report.cases if _was_lost(case)]
+    correct = {
+        case.requirement
+        for case in lost
+        if case.blocks != "robust" and not isinstance(_at_first(case), DidNotSurvive)
+    }
+    if len(correct) < _SEVERAL:
+        return ""
+    exchanges = sum(len(case.exchanges) for case in report.cases)
+    return (
+        f"the path to the server lost answers of {counted(len(lost), 'case')} (in "
+        f"{counted(exchanges, 'exchange')}), all of which came when the cases were sent again"
+    )
+
+
+def _at_first(case: CaseResult) -> Cause | None:
+    return case.cause.first if isinstance(case.cause, FailedAtFirst) else None
+
+
+def _was_lost(case: CaseResult) -> bool:
+    return is_of_path(_at_first(case))
+
+
+def _excused(case: CaseResult) -> CaseResult:
+    """Return a case that a bad path alone spoiled as a pass: it lost answers that came in the end,
+    some of many, or the rest of a long one. A server that never answers a request is to blame for
+    that on any path."""
+    cause = case.cause
+    some = isinstance(cause, NotKept) or (
+        isinstance(cause, SeveralWrong) and cause.wrong < cause.total
+    )
+    long = any(len(one.request) + len(one.received) > _LONG for one in case.exchanges)
+    rest = isinstance(cause, ConnectionClosed) and long
+    if not (_was_lost(case) or rest or (some and is_of_path(cause))):
+        return case
+    return replace(case, outcome=Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS)
+
+
+def as_run(report: Report) -> Report:
+    """Return a report with the outcomes that its cases had before a bad path was seen to be to
+    blame."""
+    return replace(report, cases=tuple(map(_as_run, report.cases)))
+
+
+def _as_run(case: CaseResult) -> CaseResult:
+    spoiled = case.outcome.harmless and isinstance(case.cause, _SPOILED)
+    return replace(case, outcome=Outcome.FAIL) if spoiled else case
 
 
 def left_out_of(report: Report) -> str:

@@ -19,7 +19,7 @@ from v2_conformance.judging.availability import down, unavailable
 from v2_conformance.judging.survival import survived, time_needed_s
 from v2_conformance.redaction import Mask
 from v2_conformance.runs.canary import TIMES, Canary
-from v2_conformance.runs.patience import Budget, liveness
+from v2_conformance.runs.patience import Budget, answered, liveness
 from v2_conformance.runs.targets.started import signal_group
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
@@ -76,17 +76,17 @@ class Deaths:
         needed = [role for role, killer in self.killers.items() if killer == case.id]
         return bool(needed) and (case.role is None or None in needed or case.role in needed)
 
-    def examine(self, result: Result, connection: Connection) -> None:
+    def examine(self, result: Result, connection: Connection) -> bool:
         """If a case that ran alone left something dead, note that, and bring it back if the user
-        said how.
+        said how. Return True if it did.
         """
         case = result.case
         if not isinstance(case, RequestCase) or not left_dead(result.cause):
-            return
+            return False
         # An arbitrary model may not repeat its answers.
         times = TIMES if isinstance(case, RelationCase) else 1
         if any(self._lives(case.model, connection) for _ in range(times)):
-            return  # one request was lost, the model lives
+            return False  # one request was lost, the model lives
         dead = self._dead(case.model, connection)
         self.killers.setdefault(dead, case.id)
         if self._recovered(case.model, connection):
@@ -94,6 +94,7 @@ class Deaths:
                 self.killers.clear()
             else:
                 self.killers.pop(dead)
+        return True
 
     def among(self, unclear: Sequence[Result], connection: Connection) -> dict[str, Result]:
         """Return the results of those cases, by id, that are to blame for what is dead now. They
@@ -138,11 +139,18 @@ class Deaths:
 
     def _heard(self, role: str, connection: Connection) -> CanaryAnswer:
         """Return what a canary gets now, on a fresh connection. One that had all of its time was
-        lost already, so this one has less."""
-        connection.close()
+        lost already, so this one has less. It may be lost, too, and is sent again then."""
         needed = time_needed_s(0, 0.0, self._canary.slowest_s)
         limit_s = min(self._target.limits.exchange_s, max(_CONFIRMED_WITHIN_S, needed))
-        return self._canary.send(role, connection, limit_s=limit_s)
+        answers: list[CanaryAnswer] = []
+
+        def send() -> Exchange:
+            connection.close()
+            answers.append(self._canary.send(role, connection, limit_s=limit_s))
+            return answers[-1].exchange
+
+        answered(send)
+        return answers[-1]
 
     def _lives(self, role: str, connection: Connection) -> bool:
         return self._heard(role, connection).problem is None

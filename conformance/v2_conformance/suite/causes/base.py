@@ -89,6 +89,10 @@ class CauseBase(
     misleads: ClassVar[bool] = False
     """True if a client that relies on the answer continues with it and gets no error."""
 
+    of_path: ClassVar[bool] = False
+    """True if all that is wrong is that no whole answer came, which may be due to what is between
+    the server and the suite."""
+
     lenient: ClassVar[bool] = False
     """True if something was accepted that should not be, and read exactly. Then a case is no more
     than a SHOULD."""

@@ -123,6 +123,7 @@ class ChangedAnswer(CauseBase, frozen=True):
 class Hung(CauseBase, frozen=True):
     """no complete response in {seconds:.1f} s ({received:byte} received), although a known-good
     request after it was answered in {known_good_ms} ms: the server is up, but this request hung"""
+    of_path = True
     seconds: float
     received: Count
     known_good_ms: Count
@@ -144,6 +145,7 @@ class ExtensionLeftOut(CauseBase, frozen=True):
 
 class NoResponse(CauseBase, frozen=True):
     """no complete response: {ending} ({detail})"""
+    of_path = True
     stable = ("ending",)
     ending: str  # a value of `wire.Ending`
     detail: str
@@ -240,16 +242,19 @@ class SuiteError(CauseBase, frozen=True):
 
 class ConnectionRefused(CauseBase, frozen=True):
     """cannot connect: {detail}"""
+    of_path = True
     detail: str
 
 class TimedOut(CauseBase, frozen=True):
     """{detail} ({seconds:.1f} s, {received:byte} received)"""
+    of_path = True
     seconds: float
     received: int
     detail: str
 
 class ConnectionClosed(CauseBase, frozen=True):
     """incomplete response: the connection ended after {received:byte} ({detail})"""
+    of_path = True
     received: int
     detail: str
 
@@ -292,6 +297,7 @@ class StrayBytes(CauseBase, frozen=True):
 class UnannouncedClose(CauseBase, frozen=True):
     """expected Connection: close in the previous response, got none, although the server closed the
     connection within {after_ms} ms"""
+    of_path = True
     after_ms: Count
 
 class NotContinued(CauseBase, frozen=True):
