@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import random
 import zlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -21,19 +22,19 @@ from v2_conformance.protocol.content_codings import (
 )
 
 coding = pytest.mark.parametrize("coding", CODINGS)
-LIMIT = 1 << 20
+LIBRARY: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.decompress, "deflate": zlib.decompress}
 
 
 @coding
-@given(data=st.binary(max_size=4000))
-def test_what_is_encoded_decodes_to_the_same(coding: str, data: bytes) -> None:
-    assert decode(coding, encode(coding, data), len(data)) == data
-    assert encode(coding, data) == encode(coding, data)
-
-
-def test_the_codings_are_the_formats_that_http_names() -> None:
-    assert gzip.decompress(encode("gzip", b"abc")) == b"abc"
-    assert zlib.decompress(encode("deflate", b"abc")) == b"abc"
+@given(data=st.binary(max_size=4000), cut=st.integers(1, 8))
+def test_what_is_encoded_decodes_to_the_same_unless_it_is_cut(
+    coding: str, data: bytes, cut: int
+) -> None:
+    encoded = encode(coding, data)
+    assert decode(coding, encoded, len(data)) == LIBRARY[coding](encoded) == data
+    assert encode(coding, data) == encoded
+    with pytest.raises(CodingError, match="ends early"):
+        decode(coding, encoded[:-cut], 4000)
 
 
 @coding
@@ -43,36 +44,24 @@ def test_any_bytes_decode_or_are_refused(coding: str, data: bytes) -> None:
         assert len(decode(coding, data, 100)) <= 100
 
 
-@coding
-@given(cut=st.integers(1, 30))
-def test_a_truncated_stream_is_refused(coding: str, cut: int) -> None:
-    whole = encode(coding, bytes(range(256)))
-    with pytest.raises(CodingError, match="ends early"):
-        decode(coding, whole[:-cut], LIMIT)
-
-
-def test_members_of_gzip_are_one_body_and_noise_is_none() -> None:
-    assert decode("gzip", encode("gzip", b"ab") + encode("gzip", b"cd"), 4) == b"abcd"
+def test_a_thousand_members_of_gzip_are_one_body_and_noise_is_none() -> None:
+    member = encode("gzip", b"")
+    assert (
+        decode("gzip", member * 998 + encode("gzip", b"ab") + encode("gzip", b"cd"), 4) == b"abcd"
+    )
+    with pytest.raises(CodingError, match="more than 1000 members"):
+        decode("gzip", member * 100_000, 2)
     for name in CODINGS:
         with pytest.raises(CodingError, match="3 bytes follow"):
             decode(name, encode(name, b"ab") + b"xyz", 100)
 
 
-def test_very_many_members_of_gzip_are_refused_before_they_take_long() -> None:
-    member = encode("gzip", b"")
-    assert decode("gzip", member * 999 + encode("gzip", b"ab"), 2) == b"ab"
-    with pytest.raises(CodingError, match="more than 1000 members"):
-        decode("gzip", member * 100_000, 2)
-
-
 @coding
-def test_long_streams_are_decoded_in_blocks(coding: str) -> None:
+def test_long_streams_are_decoded_in_blocks_up_to_a_limit(coding: str) -> None:
     noise = random.Random(1).randbytes(300_000)
     encoded = encode(coding, noise)
     assert decode(coding, encoded, len(noise)) == noise
     assert decode(coding, encode(coding, bytes(5_000_000)), 5_000_000) == bytes(5_000_000)
-    with pytest.raises(CodingError, match="ends early"):
-        decode(coding, encoded[:-1], len(noise))
     with pytest.raises(CodingError, match="more than 299999 bytes"):
         decode(coding, encoded, 299_999)
 
@@ -82,7 +71,6 @@ def test_long_streams_are_decoded_in_blocks(coding: str) -> None:
     [
         ("", set()),
         ("identity", set()),
-        ("gzip", {"gzip"}),
         ("GZIP , deflate;q=0.5", {"gzip", "deflate"}),
         ("gzip;q=0, deflate", {"deflate"}),
         ("*", {"gzip", "deflate"}),
@@ -91,6 +79,12 @@ def test_long_streams_are_decoded_in_blocks(coding: str) -> None:
 )
 def test_accept_encoding_names_what_may_come(field: str, wanted: set[str]) -> None:
     assert acceptable(field) == wanted
+
+
+@pytest.mark.parametrize("field", ["gzip;q=x", "*;q=-1", "gzip;level=9", "br, gzip;q=1e3"])
+def test_a_weight_that_is_none_is_refused(field: str) -> None:
+    with pytest.raises(CodingError, match="expected a weight from q=0 to q=1, got '"):
+        acceptable(field)
 
 
 @coding
@@ -104,11 +98,3 @@ def test_text_that_begins_like_deflate_is_text(second: int) -> None:
     """As "x has another shape" does: an error that begins with the name of an input."""
     for text in (b"", b"has the shape [-1, 4]", b"2 is expected" * 99, b"\n"):
         assert looks_like(b"x" + bytes([second]) + text) is None
-
-
-@pytest.mark.parametrize(
-    "field", ["gzip;q=x", "gzip;q=1.5", "*;q=-1", "gzip;level=9", "br, gzip;q=1e3"]
-)
-def test_a_weight_that_is_none_is_refused(field: str) -> None:
-    with pytest.raises(CodingError, match="expected a weight from q=0 to q=1, got '"):
-        acceptable(field)

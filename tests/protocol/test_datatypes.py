@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
     ElementError,
-    blob_size,
     check_blob,
     decode_bytes,
     element_count,
@@ -26,10 +25,18 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 
-INTEGERS = [name for name, d in DATATYPES.items() if d.kind == "int"]
 FLOATS = [name for name, d in DATATYPES.items() if d.kind == "float"]
 FIXED = [name for name, d in DATATYPES.items() if d.size]
 shapes = st.lists(st.integers(0, 4), max_size=4)
+
+
+def refusal(datatype: str, shape: list[int], data: object) -> str:
+    """Why this is no tensor: `data` is its bytes, or what its JSON has."""
+    read: Any = check_blob if isinstance(data, bytes) else from_json
+    with pytest.raises(ElementError) as error:
+        read(datatype, shape, data)
+    assert len(str(error.value)) < 1500
+    return str(error.value)
 
 
 # Byte strings that were written down, not computed.
@@ -60,29 +67,6 @@ def test_known_values_have_known_bytes(datatype: str, values: list[Any], wire: s
         assert to_json(datatype, [len(values)], bytes.fromhex(wire)) == values
 
 
-@pytest.mark.parametrize("datatype", INTEGERS)
-def test_integers_survive_both_forms_over_their_whole_range(datatype: str) -> None:
-    size = DATATYPES[datatype].size or 0
-    signed = datatype.startswith("INT")
-    low, high = (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) if signed else (0, 256**size - 1)
-
-    @given(st.lists(st.integers(low, high), max_size=5))
-    def check(values: list[int]) -> None:
-        blob = from_values(datatype, values)
-        assert blob == b"".join(v.to_bytes(size, "little", signed=signed) for v in values)
-        assert to_values(datatype, blob) == values
-        assert from_json(datatype, [len(values)], to_json(datatype, [len(values)], blob)) == blob
-
-    check()
-    for index, value in ((0, low - 1), (2, high + 1)):
-        values = [0, 0, 0]
-        values[index] = value
-        with pytest.raises(ElementError, match=rf"element {index} is {value}, out of the range"):
-            from_values(datatype, values)
-        with pytest.raises(ElementError, match=rf"element {index} is {value}, out of the range"):
-            from_json(datatype, [3], values)
-
-
 @pytest.mark.parametrize("datatype", FIXED)
 @given(data=st.data())
 def test_any_bits_survive_json_or_have_no_form(datatype: str, data: st.DataObject) -> None:
@@ -99,15 +83,6 @@ def test_any_bits_survive_json_or_have_no_form(datatype: str, data: st.DataObjec
     else:
         assert from_values(datatype, values) == blob
         assert from_json(datatype, [count], to_json(datatype, [count], blob)) == blob
-
-
-@given(st.lists(st.binary(max_size=300), max_size=6))
-def test_bytes_elements_are_exact_whatever_they_hold(elements: list[bytes]) -> None:
-    blob = encode_bytes(elements)
-    assert blob == b"".join(struct.pack("<I", len(e)) + e for e in elements)
-    assert decode_bytes(blob, len(elements)) == elements
-    assert to_values("BYTES", memoryview(blob)) == elements
-    assert from_values("BYTES", elements) == blob
 
 
 @given(st.lists(st.text('a\0"\\\u00e9\u65e5\U0001f642\uffff', max_size=8), max_size=4))
@@ -140,22 +115,18 @@ def test_a_scalar_is_read_bare_and_as_an_array_of_one() -> None:
 @pytest.mark.parametrize(
     ("value", "pattern"),
     [
-        (1.0, 0x3F80),
         (-0.0, 0x8000),
         (1 + 2**-8, 0x3F80),  # the middle goes to the even neighbour
         (1 + 3 * 2**-8, 0x3F82),
         (1 + 2**-8 + 2**-40, 0x3F81),  # just above the middle, which FP32 cannot see
         (1 + 3 * 2**-8 - 2**-40, 0x3F81),
         (-(1 + 2**-8 + 2**-40), 0xBF81),
-        (2.0**-133, 0x0001),
         (2.0**-134, 0x0000),
         (2.0**-134 * 1.0000001, 0x0001),
         (3.3895313892515355e38, 0x7F7F),
         (3.4e38, 0x7F80),
-        (1e300, 0x7F80),
         (-1e300, 0xFF80),
         (math.inf, 0x7F80),
-        (-math.inf, 0xFF80),
     ],
 )
 def test_bf16_rounds_to_nearest_even(value: float, pattern: int) -> None:
@@ -172,76 +143,61 @@ def test_rounding_never_turns_a_nan_into_something_else(datatype: str, nan: floa
 
 # What is wrong is said with its index and its place.
 
-
-@pytest.mark.parametrize("datatype", FLOATS)
-@pytest.mark.parametrize("value", [10**400, -(10**309), 1e400, 1e308 * 10])
-def test_number_beyond_the_datatype_is_an_error(datatype: str, value: float) -> None:
-    with pytest.raises(ElementError, match=f"^element 2 is .*, out of the range of {datatype}"):
-        from_json(datatype, [4], [0, 1.5, value, 2])
+ABSURD = ([2**62] * 300, [10**4000, 10**4000], [1] * 5000 + [0, 7])
 
 
 @pytest.mark.parametrize(
-    ("datatype", "values"),
+    ("datatype", "shape", "data", "words"),
     [
-        ("BOOL", [True, 1]),
-        ("BOOL", [True, "true"]),
-        ("INT32", [1, True]),
-        ("INT32", [1, "1"]),
-        ("INT32", [1, None]),
-        ("FP32", [1, False]),
-        ("FP32", [1.0, "NaN"]),
-        ("BYTES", ["a", 1]),
-        ("BYTES", ["a", {"b64": ""}]),
-        ("INT32", [1, 1.5]),
-        ("UINT64", [1, 1e19]),
-        ("UINT64", [1, 2.0**53 * 2]),  # not known to be exact
+        *(
+            (name, [4], [0, 1.5, value, 2], f", out of the range of {name}")
+            for name in FLOATS
+            for value in (10**400, -(10**309), 1e400)
+        ),
+        ("INT8", [3], [0, 0, 128], "element 2 is 128, out of the range of INT8 (-128 to 127)"),
+        ("UINT64", [2], [-1, 0], "element 0 is -1, out of the range of UINT64"),
+        ("UINT64", [1], [2**64], "out of the range of UINT64"),
+        ("INT64", [1], [2**63], "out of the range of INT64"),
+        ("INT32", [1], [1.5], "element 0 is 1.5; expected an integer"),
+        ("INT64", [2], [1.0, 2.0**60], "element 1 is 1.152921504606847e+18; expected an integer"),
+        ("INT32", [2], [1, True], "element 1 is true; expected INT32"),
+        ("BOOL", [1], [1], "element 0 is 1; expected BOOL"),
+        ("FP32", [1], ["1"], "element 0 is '1'; expected FP32"),
+        ("BYTES", [1], [None], "element 0 is null; expected BYTES"),
+        ("BYTES", [2], ["ok", "\ud800"], "element 1 is a string with an unpaired surrogate"),
+        ("INT32", [2], [1, 2, 3], "expected 2 elements, got 3"),
+        ("INT32", [2, 2], [[1, 2]], "expected 2 rows, got 1"),
+        ("INT32", [2, 2], [[1, 2], [3]], "expected arrays nested as [2, 2]"),
+        ("INT32", [2, 2], [[1, 2], 3], "expected arrays nested as [2, 2]"),
+        ("INT32", [2], [[1], [2]], "element 0 is an array; expected INT32"),
+        ("INT32", [], [1, 2], "expected 1 elements, got 2"),
+        ("INT32", [1], "1", "expected an array, got '1'"),
+        ("INT32", [1], {"0": 1}, "expected an array, got an object"),
+        ("INT32", [2, 3], bytes(23), "expected 24 bytes for INT32 [2, 3] (6 x 4), got 23"),
+        ("BYTES", [2], b"\1\0\0\0a\5", "element 1 at byte 5: expected a length of 4 bytes, got 1"),
+        ("BYTES", [2], b"\1\0\0\0a\2\0\0\0b", "element 1 at byte 5: expected 2 bytes (0x00000002)"),
+        ("BYTES", [2], b"\xff" * 4 + b"a", "element 0 at byte 0: expected 4294967295 bytes"),
+        ("BYTES", [2], b"\1\0\0\0a", "expected 2 BYTES elements, got 1"),
+        ("BYTES", [2], bytes(12), "expected 2 BYTES elements, got 3"),
+        *(
+            (name, shape, data, "expected")
+            for name in ("INT32", "BYTES")
+            for shape in ABSURD
+            for data in (bytes(4), [1], [[1], [1]])
+        ),
     ],
 )
-def test_value_of_another_kind_is_an_error(datatype: str, values: list[Any]) -> None:
-    with pytest.raises(ElementError, match=r"^element 1 is "):
-        from_json(datatype, [2], values)
+def test_what_is_no_tensor_is_a_short_error(
+    datatype: str, shape: list[int], data: object, words: str
+) -> None:
+    assert words in refusal(datatype, shape, data)
 
 
-@pytest.mark.parametrize(
-    ("shape", "data", "words"),
-    [
-        ([2], [1], "expected 2 elements, got 1"),
-        ([2], [1, 2, 3], "expected 2 elements, got 3"),
-        ([0], [1], "expected 0 elements, got 1"),
-        ([2, 2], [[1, 2]], "expected 2 rows, got 1"),
-        ([2, 2], [[1, 2], [3]], "expected arrays nested as [2, 2]"),
-        ([2, 2], [[1, 2], 3], "expected arrays nested as [2, 2]"),
-        ([4], [[1, 2], [3, 4]], "expected 4 rows, got 2"),
-        ([2], [[1], [2]], "element 0 is an array; expected INT32"),
-        ([], [1, 2], "expected 1 elements, got 2"),
-        ([1], 1, "expected an array, got 1"),
-        ([1], "1", "expected an array, got '1'"),
-        ([1], {"0": 1}, "expected an array, got an object"),
-    ],
-)
-def test_data_of_another_shape_is_an_error(shape: list[int], data: object, words: str) -> None:
-    with pytest.raises(ElementError) as error:
-        from_json("INT32", shape, data)
-    assert words in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("blob", "words"),
-    [
-        ("0100000061 05", "element 1 at byte 5: expected a length of 4 bytes, got 1"),
-        ("0100000061 050000", "element 1 at byte 5: expected a length of 4 bytes, got 3"),
-        ("0100000061 02000000 62", "element 1 at byte 5: expected 2 bytes (0x00000002), as its"),
-        ("ffffffff 61", "element 0 at byte 0: expected 4294967295 bytes (0xffffffff)"),
-        ("00000000 00000001", "element 1 at byte 4: expected 16777216 bytes"),
-        ("01000000 61", "expected 2 BYTES elements, got 1"),
-        ("00000000 00000000 00000000", "expected 2 BYTES elements, got 3"),
-        ("", "expected 2 BYTES elements, got 0"),
-    ],
-)
-def test_a_broken_bytes_blob_is_an_error_with_index_and_offset(blob: str, words: str) -> None:
-    with pytest.raises(ElementError) as error:
-        check_blob("BYTES", [2], bytes.fromhex(blob))
-    assert words in str(error.value)
+def test_an_element_without_json_or_without_its_end_is_an_error_with_its_index() -> None:
+    with pytest.raises(ElementError, match="element 1 is not UTF-8 at its byte 2"):
+        to_json("BYTES", [2], encode_bytes([b"ok", b"ab\xff"]))
+    with pytest.raises(ElementError, match="element 3 at byte 12: expected 4 bytes of FP32, got 3"):
+        to_values("FP32", bytes(15))
 
 
 # Mostly lengths that are small, so that many elements fit and one of them is cut somewhere.
@@ -261,58 +217,14 @@ def test_any_bytes_are_elements_to_the_last_one_or_an_error(blob: bytes) -> None
         offset = end
     if offset == len(blob):
         assert decode_bytes(blob) == elements
+        assert encode_bytes(elements) == blob
         return
     with pytest.raises(ElementError, match=f"^element {len(elements)} at byte {offset}: "):
         decode_bytes(blob)
 
 
-def test_bytes_that_are_not_utf8_are_an_error_with_index_and_offset() -> None:
-    blob = encode_bytes([b"ok", b"ab\xff"])
-    with pytest.raises(ElementError, match="element 1 is not UTF-8 at its byte 2"):
-        to_json("BYTES", [2], blob)
-
-
-def test_an_unpaired_surrogate_is_an_error_with_its_index() -> None:
-    with pytest.raises(ElementError, match="element 1 is a string with an unpaired surrogate"):
-        from_json("BYTES", [2], ["ok", "\ud800"])
-
-
-@pytest.mark.parametrize("datatype", [name for name in FIXED if DATATYPES[name].size != 1])
-def test_a_cut_element_is_an_error_with_index_and_offset(datatype: str) -> None:
-    size = DATATYPES[datatype].size or 0
-    with pytest.raises(
-        ElementError, match=f"element 3 at byte {3 * size}: expected {size} bytes of "
-    ):
-        to_values(datatype, bytes(4 * size - 1))
-
-
-@pytest.mark.parametrize("datatype", FIXED)
-def test_a_blob_of_another_size_is_an_error_that_says_the_right_one(datatype: str) -> None:
-    size = DATATYPES[datatype].size or 0
-    check_blob(datatype, [2, 3], bytes(6 * size))
-    assert blob_size(datatype, [2, 3]) == 6 * size
-    for wrong in (6 * size - 1, 6 * size + 1, 0):
-        with pytest.raises(ElementError) as error:
-            check_blob(datatype, [2, 3], bytes(wrong))
-        right = f"expected {6 * size} bytes for {datatype} [2, 3] (6 x {size}), got {wrong}"
-        assert str(error.value) == right
-
-
-@pytest.mark.parametrize("shape", [[2**62] * 300, [10**4000, 10**4000], [1] * 5000 + [0, 7]])
-@pytest.mark.parametrize("datatype", ["INT32", "BYTES"])
-def test_an_absurd_shape_is_a_short_error(datatype: str, shape: list[int]) -> None:
-    for check in (lambda: check_blob(datatype, shape, b"\0" * 4),
-                  lambda: from_json(datatype, shape, [1]),
-                  lambda: from_json(datatype, shape, [[1], [1]])):  # fmt: skip
-        with pytest.raises(ElementError) as error:
-            check()
-        assert len(str(error.value)) < 1500
-
-
 def test_element_count_never_overflows() -> None:
-    assert element_count([]) == 1
-    assert element_count([2**62, 4, 0]) == 0
-    assert element_count([2**62, 16]) == 2**66
+    assert [element_count(shape) for shape in ([], [2**62, 4, 0], [2**62, 16])] == [1, 0, 2**66]
 
 
 def test_an_array_shares_the_blobs_memory() -> None:
@@ -322,11 +234,3 @@ def test_an_array_shares_the_blobs_memory() -> None:
     assert array.tolist() == [0, 7]
     with pytest.raises(ElementError):
         to_array("BYTES", b"")
-
-
-@pytest.mark.parametrize("count", [4095, 4096, 4097, 50_000])
-def test_many_elements_are_exact(count: int) -> None:
-    elements = [bytes([i % 256]) * (i % 3) for i in range(count)]
-    blob = encode_bytes(elements)
-    assert blob == b"".join(struct.pack("<I", len(e)) + e for e in elements)
-    assert decode_bytes(blob, count) == elements
