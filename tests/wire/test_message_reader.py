@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from v2_conformance.wire.messages import Chunk, read_chunks, read_head, read_messages
+from v2_conformance.wire.messages import read_chunks, read_head, read_messages
 
 PIECES = st.sampled_from(
     [
@@ -55,15 +55,6 @@ def test_a_head_has_every_line_of_any_bytes(data: bytes, at: int) -> None:
 
 
 @settings(max_examples=200)
-@given(ANY, ANY)
-def test_a_head_is_read_the_same_whatever_follows_it(data: bytes, more: bytes) -> None:
-    head = read_head(data)
-    if head.whole:
-        again = read_head(data + more)
-        assert (again.start, again.end, again.lines) == (head.start, head.end, head.lines)
-
-
-@settings(max_examples=200)
 @given(ANY)
 def test_messages_are_in_order_and_reach_the_end(data: bytes) -> None:
     at = 0
@@ -90,8 +81,8 @@ def test_messages_are_cut_into_heads_trailers_and_bodies_without_framing() -> No
     assert [one.codings for one in found] == [(), ("gzip",), (), ()]
 
 
-@pytest.mark.parametrize("digits", [1, 8, 9, 15, 16, 17, 40, 100_000])
-@pytest.mark.parametrize("after", [b"", b" ", b";name=value", b'\t; a="b"'])
+@pytest.mark.parametrize("digits", [1, 8, 16, 17, 100_000])
+@pytest.mark.parametrize("after", [b"", b" ", b'\t; a="b"'])
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])
 def test_a_size_may_have_any_number_of_digits(digits: int, after: bytes, end: bytes) -> None:
     size = b"%0*x" % (digits, 5)
@@ -101,19 +92,20 @@ def test_a_size_may_have_any_number_of_digits(digits: int, after: bytes, end: by
     assert (last.size, data[last.data : last.end], last.whole) == (0, b"T: x" + end + end, True)
 
 
-@pytest.mark.parametrize("size", [b"6", b"f" * 8, b"f" * 16, b"f" * 40])
-def test_a_chunk_that_is_cut_off_goes_as_far_as_it_came(size: bytes) -> None:
-    data = size + b"\r\nhello"
+@pytest.mark.parametrize(
+    ("data", "chunk", "left"),
+    [
+        (b"6\r\nhello", b"hello", b""),
+        (b"f" * 40 + b"\r\nhello", b"hello", b""),
+        (b"3\r\nabcd\r\n0\r\n\r\n", b"abc", b"d\r\n0\r\n\r\n"),
+    ],
+)
+def test_a_chunk_goes_as_far_as_it_came_and_what_follows_is_left(
+    data: bytes, chunk: bytes, left: bytes
+) -> None:
     first, rest = read_chunks(data)
-    assert (data[first.data : first.end], first.whole) == (b"hello", False)
-    assert rest == Chunk(len(data), None, *(len(data),) * 3, whole=False)
-
-
-def test_what_follows_a_chunk_without_its_line_end_is_left_as_it_is() -> None:
-    data = b"3\r\nabcd\r\n0\r\n\r\n"
-    first, rest = read_chunks(data)
-    assert data[first.data : first.end] == b"abc"
-    assert (rest.size, data[rest.data : rest.end]) == (None, b"d\r\n0\r\n\r\n")
+    assert (data[first.data : first.end], first.whole) == (chunk, False)
+    assert (rest.size, data[rest.data : rest.end]) == (None, left)
 
 
 def test_fields_are_read_as_tolerant_recipients_read_them() -> None:

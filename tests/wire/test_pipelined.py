@@ -8,7 +8,7 @@ import pytest
 
 from support.cases import binding, make_case
 from support.responses import http
-from support.servers import Peer, same, serving
+from support.servers import Peer, same, serving, steps
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.verdict import Verdict
@@ -30,31 +30,31 @@ BINARY = [{"tensor": 0, "binary_data": True}]
 CASE = vary(make_case(inputs=[{"shape": [3]}], outputs=BINARY), ["pipelined"])
 
 
-BEHIND_AN_ERROR = make_entry(
-    {
-        "id": "V2/made-by-hand",
-        "why": "For a test.",
-        "model": "identity/INT32",
-        "request": {"inputs": [{"shape": [3], "name": "NO_SUCH_INPUT"}]},
-        "next": [
-            {"request": {"inputs": [{"shape": [2]}], "outputs": BINARY}},
-            {"request": {"inputs": [{"shape": [1], "form": "json"}]}},
-        ],
-        "variations": ["pipelined"],
-        "expect": {"outcome": "reject"},
-    }
-)
+def entry(request: Any, expect: Any, *following: Any) -> Case:
+    """A case of an entry of a file, with more requests behind its own."""
+    return make_entry(
+        {
+            "id": "V2/made-by-hand",
+            "why": "For a test.",
+            "model": "identity/INT32",
+            "request": request,
+            "next": [{"request": one} for one in following],
+            "variations": ["pipelined"],
+            "expect": expect,
+        }
+    )
 
-BEFORE_A_LONG_ONE = make_entry(
-    {
-        "id": "V2/made-by-hand",
-        "why": "For a test.",
-        "model": "identity/INT32",
-        "request": {"inputs": [{"shape": [3]}], "outputs": BINARY},
-        "next": [{"request": {"inputs": [{"shape": [16500]}], "outputs": BINARY}}],
-        "variations": ["pipelined"],
-        "expect": {"outcome": "success", "outputs": {"0": "binary"}},
-    }
+
+BEHIND_AN_ERROR = entry(
+    {"inputs": [{"shape": [3], "name": "NO_SUCH_INPUT"}]},
+    {"outcome": "reject"},
+    {"inputs": [{"shape": [2]}], "outputs": BINARY},
+    {"inputs": [{"shape": [1], "form": "json"}]},
+)
+BEFORE_A_LONG_ONE = entry(
+    {"inputs": [{"shape": [3]}], "outputs": BINARY},
+    {"outcome": "success", "outputs": {"0": "binary"}},
+    {"inputs": [{"shape": [16500]}], "outputs": BINARY},
 )
 
 
@@ -78,25 +78,21 @@ def verdict(url: str, case: Case = CASE) -> Verdict:
     return judge(case, prepared, came)
 
 
-def answers(*, number: int) -> list[bytes]:
-    """The right answers to both requests, from the reference server."""
+@pytest.fixture(scope="module")
+def right() -> list[bytes]:
+    """The right answers to both requests of CASE, from the reference server."""
+    return received_by(CASE)
+
+
+def received_by(case: Case) -> list[bytes]:
     with ReferenceServer() as server:
-        _, came = asked(server.url)
-    second = bytes(came.received).index(b"HTTP/1.1", 1)
-    both = [bytes(came.received)[:second], bytes(came.received)[second:]]
-    return both[:number]
+        received = bytes(asked(server.url, case)[1].received)
+    return [b"HTTP/1.1" + one for one in received.split(b"HTTP/1.1")[1:]]
 
 
 def scripted(*pieces: bytes, close: bool = False, read: int = 2) -> Any:
-    def script(peer: Peer) -> None:
-        for _ in range(read):
-            peer.request()
-        for piece in pieces:
-            peer.send(piece)
-        if not close:
-            peer.until_closed()
-
-    return serving(script)
+    last = () if close else (Peer.until_closed,)
+    return serving(steps(*[Peer.request] * read, *pieces, *last))
 
 
 def test_a_server_that_answers_both_passes(server: ReferenceServer) -> None:
@@ -107,45 +103,32 @@ def test_a_server_that_answers_both_passes(server: ReferenceServer) -> None:
     assert judge(CASE, prepared, came).outcome is Outcome.PASS
 
 
-@pytest.mark.parametrize("read", [1, 2])
-def test_a_server_may_close_after_the_first(read: int) -> None:
-    with scripted(*answers(number=1), close=True, read=read) as server:
+@pytest.mark.parametrize(("read", "says_so"), [(1, False), (2, False), (2, True)])
+def test_a_server_may_close_after_the_first(read: int, says_so: bool, right: list[bytes]) -> None:
+    first, _ = right
+    if says_so:
+        first = first.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1)
+    with scripted(first, close=not says_so, read=read) as server:
         prepared, came = asked(server.url)
-    assert came.ending is Ending.COMPLETE
+    assert (came.ending, came.open) == (Ending.COMPLETE, False)
     assert judge(CASE, prepared, came).outcome is Outcome.PASS
 
 
-def test_a_server_that_says_that_it_closes_is_not_waited_for() -> None:
-    (first,) = answers(number=1)
-    closing = first.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1)
-    with scripted(closing) as server:
-        prepared, came = asked(server.url)
-    assert came.ending is Ending.COMPLETE
-    assert not came.open
-    assert judge(CASE, prepared, came).outcome is Outcome.PASS
-
-
-def test_a_second_request_that_gets_lost_is_a_failure() -> None:
-    with MutantServer(["pipelined-request-lost"]) as server:
+def test_a_second_request_that_gets_lost_is_a_failure(right: list[bytes]) -> None:
+    with scripted(right[0]) as server:
         found = verdict(server.url)
     assert found.outcome is Outcome.FAIL
     assert found.cause == SecondAnswerWrong(NoResponse("timeout", "no complete response in time"))
 
 
-def test_a_second_answer_that_is_cut_off_is_a_failure() -> None:
-    first, second = answers(number=2)
+def test_a_second_answer_that_is_cut_off_or_wrong_is_a_failure(right: list[bytes]) -> None:
+    first, second = right
     with scripted(first, second[:-1], close=True) as server:
-        found = verdict(server.url)
-    assert isinstance(found.cause, SecondAnswerWrong)
-    assert found.outcome is Outcome.FAIL
-
-
-@pytest.mark.parametrize("status", [500, 413])
-def test_a_wrong_second_answer_is_a_failure(status: int) -> None:
-    first, _ = answers(number=2)
-    with scripted(first, http(b"{}", status)) as server:
-        found = verdict(server.url)
-    assert found.cause == SecondAnswerWrong(WrongStatus("200", status, "{}"))
+        assert isinstance(verdict(server.url).cause, SecondAnswerWrong)
+    for status in (500, 413):
+        with scripted(first, http(b"{}", status)) as server:
+            found = verdict(server.url)
+        assert found.cause == SecondAnswerWrong(WrongStatus("200", status, "{}"))
 
 
 def test_a_server_may_limit_the_size_of_a_request_behind_another() -> None:
@@ -154,30 +137,15 @@ def test_a_server_may_limit_the_size_of_a_request_behind_another() -> None:
     assert (found.outcome, type(found.cause)) == (Outcome.UNSUPPORTED, BodyTooLarge)
 
 
-def test_every_answer_behind_an_error_is_read_and_judged() -> None:
-    with ReferenceServer() as server:
-        prepared, came = asked(server.url, BEHIND_AN_ERROR)
-        assert verdict(server.url, BEHIND_AN_ERROR).outcome is Outcome.PASS
-    assert (prepared.request.answers, came.answers) == (3, 3)
-    first = came.response
-    assert first is not None
-    assert first.following is not None
-    assert [first.status, first.following.status] == [400, 200]
-    assert first.following.following is not None
-    received = bytes(came.received)
-    third = received.rindex(b"HTTP/1.1")
-    with scripted(received[:third], http(b"{}", 500), read=3) as server:
+def test_every_answer_behind_an_error_is_read_and_judged_if_there_is_one() -> None:
+    answers = received_by(BEHIND_AN_ERROR)
+    assert [one[9:12] for one in answers] == [b"400", b"200", b"200"]
+    for came in (1, 2, 3):
+        with scripted(*answers[:came], close=came < 3, read=3) as server:
+            assert verdict(server.url, BEHIND_AN_ERROR).outcome is Outcome.PASS
+    with scripted(*answers[:2], http(b"{}", 500), read=3) as server:
         found = verdict(server.url, BEHIND_AN_ERROR)
     assert found.cause == SecondAnswerWrong(WrongStatus("200", 500, "{}"))
-
-
-def test_a_server_may_close_the_connection_behind_an_error_or_any_other_answer() -> None:
-    with ReferenceServer() as server:
-        received = bytes(asked(server.url, BEHIND_AN_ERROR)[1].received)
-    second = received.index(b"HTTP/1.1", 1)
-    for end in (second, received.rindex(b"HTTP/1.1")):
-        with scripted(received[:end], close=True, read=3) as server:
-            assert verdict(server.url, BEHIND_AN_ERROR).outcome is Outcome.PASS
 
 
 def test_requests_behind_another_need_the_variation_that_sends_them() -> None:

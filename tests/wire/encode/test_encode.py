@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import struct
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 
-from support.cases import ADDRESS, binding, make_case, make_get, prepared, sent
+from support.cases import (
+    ADDRESS,
+    REJECT,
+    binding,
+    document,
+    make_case,
+    make_get,
+    prepared,
+    sent,
+)
 from support.responses import BLOB
+from v2_conformance.protocol.content_codings import CODINGS, CodingError, decode
+from v2_conformance.protocol.datatypes import DATATYPES, to_json
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.library import suite_cases
+from v2_conformance.suite.values.patterns import value_pattern
+from v2_conformance.wire.encode.coded_body import code_body
 from v2_conformance.wire.encode.deployment import Address
+from v2_conformance.wire.encode.inputs import json_data
 from v2_conformance.wire.encode.requests import prepare
 
 
@@ -52,7 +68,6 @@ def test_the_targets_names_and_address_are_used() -> None:
 @pytest.mark.parametrize(
     ("change", "ranges"),
     [
-        ({}, [("json", 0, 0), ("blob", 0, 12)]),
         ({"append": "0000"}, [("json", 0, 0), ("blob", 0, 12), ("slack", 12, 14)]),
         ({"drop": 5}, [("json", 0, 0), ("blob", 0, 7)]),
         ({"drop": 12}, [("json", 0, 0)]),
@@ -72,10 +87,12 @@ def test_parts_are_the_ranges_of_what_was_sent(
     assert parts[-1].end == len(sent(case)[1])
 
 
-def test_an_expected_output_shares_the_memory_of_the_request() -> None:
-    one = prepared(make_case(inputs=[{"shape": [250_000]}]))
-    wire = np.frombuffer(one.request.http1[0], "u1")
-    assert np.shares_memory(wire, np.frombuffer(one.expected[0].tensor.blob, "u1"))
+@pytest.mark.parametrize("delivery", ["whole", {"slices": 100_000}])
+def test_the_body_and_what_is_expected_share_the_memory_of_the_request(delivery: Any) -> None:
+    one = prepared(make_case(inputs=[{"shape": [250_000]}], delivery=delivery))
+    wire = [np.frombuffer(piece, "u1") for piece in one.request.http1]
+    for held in (*one.request.body, one.expected[0].tensor.blob):
+        assert any(np.shares_memory(piece, np.frombuffer(held, "u1")) for piece in wire)
 
 
 def test_a_tampered_blob_never_becomes_the_expected_value() -> None:
@@ -103,10 +120,79 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("case", FOREIGN, ids=lambda case: str(case.id))
-def test_ids_of_other_requests_are_those_that_the_run_drew(case: RequestCase) -> None:
+def test_ids_of_other_requests_are_those_that_the_run_drew() -> None:
     target = Target("http://h", seed=7)
-    made = [prepare(one, target.address, target.binding(one.model)) for one in (case, *case.others)]
-    sent = {one.request_id for one in made} - {None}
-    assert sent != {one.request.get("id") for one in (case, *case.others)} - {None}
-    assert all(set(one.foreign_ids) == sent - {one.request_id} for one in made if one.foreign_ids)
+    for case in FOREIGN:
+        all_ = (case, *case.others)
+        made = [prepare(one, target.address, target.binding(one.model)) for one in all_]
+        sent = {one.request_id for one in made} - {None}
+        assert sent != {one.request.get("id") for one in all_} - {None}
+        assert all(
+            set(one.foreign_ids) == sent - {one.request_id} for one in made if one.foreign_ids
+        )
+
+
+# The JSON of a request is one document, in whatever way its pieces are written.
+
+
+@pytest.mark.parametrize("of_one", [True, 1.0])
+def test_equal_values_of_other_types_are_written_as_their_type(of_one: Any) -> None:
+    for one in (1, of_one):
+        inputs = [{"shape": [one], "values": [1]}]
+        outputs = [{"tensor": 0, "binary_data": one}]
+        body = sent(make_case(REJECT, inputs=inputs, outputs=outputs))[1]
+        assert b'"shape":[%b],' % json.dumps(one).encode() in body
+        assert b'"binary_data":%b}' % json.dumps(one).encode() in body
+
+
+def test_a_tampered_request_leaves_those_alone_that_share_its_tensors() -> None:
+    plain: dict[str, Any] = {"outputs": [{"tensor": 0, "binary_data": True}]}
+    before = sent(make_case(**plain))
+    places = ["inputs.0.shape.0", "inputs.0.parameters.x", "outputs.0.parameters.binary_data"]
+    change = [{"at": place, "to": 9} for place in places]
+    _, tampered = sent(make_case(REJECT, **plain, json={"change": change}))
+    assert tampered.count(b":9") == 2
+    assert b'"shape":[9]' in tampered
+    assert sent(make_case(**plain)) == before
+
+
+@pytest.mark.parametrize("form", ["json", "binary"])
+def test_spaces_fill_the_json_until_the_whole_body_has_pages(form: str) -> None:
+    inputs = [{"shape": [3], "form": form}]
+    bodies = [sent(make_case(inputs=inputs, json=json))[1] for json in ({"fill_to": 512}, {})]
+    assert len(bodies[0]) == 512
+    assert document(bodies[0]) == document(bodies[1])
+
+
+LONG = 5000  # elements: more than any pattern has before it repeats
+
+
+@pytest.mark.parametrize(
+    ("datatype", "pattern"),
+    [
+        *((datatype, "counting") for datatype in DATATYPES),
+        *((datatype, "finite_extremes") for datatype in ("INT64", "FP16", "FP64")),
+        *(("BYTES", name) for name in ("unicode", "nuls", "empty_elements")),
+    ],
+)
+@pytest.mark.parametrize("count", [0, 6, LONG])
+def test_data_is_what_each_element_is_in_json(datatype: str, pattern: str, count: int) -> None:
+    blob = value_pattern(pattern, datatype, count)
+    values = to_json(datatype, (count,), blob)
+    written = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    assert json_data(datatype, (), blob) == written.encode()
+
+
+@pytest.mark.parametrize("coding", CODINGS)
+def test_a_bomb_is_made_and_refused_in_little_memory(coding: str) -> None:
+    tracemalloc.start()
+    try:
+        bomb = code_body(coding, b"{}", {"bomb": 1 << 26})
+        with pytest.raises(CodingError, match="more than"):
+            decode(coding, bomb, 1 << 20)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 << 20
+    assert len(bomb) < 1 << 17
+    assert decode(coding, code_body(coding, b"{}", {"bomb": 5}), 7) == b"{}\0\0\0\0\0"

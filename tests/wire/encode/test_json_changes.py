@@ -17,16 +17,12 @@ def changed(*changes: dict[str, Any]) -> bytes:
     return change_json(json.dumps(DOCUMENT).encode(), list(changes), indent=None)
 
 
-def read(*changes: dict[str, Any]) -> Any:
-    return json.loads(changed(*changes))
-
-
 def test_later_mutations_see_earlier_ones() -> None:
     twice: list[dict[str, Any]] = [
         {"at": "inputs.0", "repeat": 2},
         {"at": "inputs.1.name", "to": "z"},
     ]
-    assert [entry["name"] for entry in read(*twice)["inputs"]] == ["x", "z", "y"]
+    assert [entry["name"] for entry in json.loads(changed(*twice))["inputs"]] == ["x", "z", "y"]
     nested: list[dict[str, Any]] = [{"at": "id", "text": "0x1"}, {"at": "id", "nest": 1}]
     assert changed(*nested).startswith(b'{"id":[0x1],')
 
@@ -35,12 +31,10 @@ def test_later_mutations_see_earlier_ones() -> None:
     ("change", "words"),
     [
         ({"at": "outputs.0", "to": 1}, "there is no 'outputs.0'"),
-        ({"at": "inputs.2.name", "to": 1}, "there is no 'inputs.2.name'"),
         ({"at": "inputs.name", "to": 1}, "there is no 'inputs.name'"),
         ({"at": "inputs.3", "to": 1}, "there is no 'inputs.3'"),
         ({"at": "id.x", "to": 1}, "there is no 'id.x'"),
         ({"at": "outputs", "remove": True}, "there is no 'outputs'"),
-        ({"at": "inputs.2", "repeat": 2}, "there is no 'inputs.2'"),
         ({"at": "id", "repeat": 2}, "not an element of an array"),
     ],
 )
@@ -54,21 +48,11 @@ def test_people_read_what_was_changed() -> None:
         {"at": "inputs.0.shape", "remove": True},
         {"at": "", "nest": 1},
         {"at": "id", "to": "a" * 99},
-        {"at": "inputs.0", "repeat": 2},
-    ]
-    assert change_words(changes) == (
-        "inputs.0.shape removed, the document nested 1 deep, "
-        f'id changed to "{"a" * 39}…, inputs.0 2 times'
-    )
-
-
-def test_changes_are_told_in_json() -> None:
-    changes: list[dict[str, Any]] = [
-        {"at": "a", "to": None},
         {"at": "b", "to": [True]},
-        {"at": "c", "text": "1e39"},
+        {"at": "inputs.0", "repeat": 2},
         {"at": "d", "hex": "ff"},
     ]
     assert change_words(changes) == (
-        "a changed to null, b changed to [true], c changed to 1e39, d changed to the bytes ff"
+        f'inputs.0.shape removed, the document nested 1 deep, id changed to "{"a" * 39}…, '
+        "b changed to [true], inputs.0 2 times, d changed to the bytes ff"
     )

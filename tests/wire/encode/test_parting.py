@@ -71,24 +71,19 @@ def test_a_client_that_resets_leaves_the_server_an_error() -> None:
     assert [type(error) for error in errors] == [ConnectionResetError]
 
 
-def test_a_client_that_half_closes_reads_the_answer() -> None:
-    script = steps(Peer.until_closed, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-    request = prepared(breaking_off({"then": "half_closes"})).request
-    with serving(script) as server, connected(server, PATIENT) as connection:
-        answered = connection.exchange(request)
-    assert answered.response is not None
-    assert bytes(answered.response.body) == b"ok"
-
-
-def test_over_tls_it_reads_the_answer_decrypted() -> None:
-    script = steps(
-        Peer.request, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", Peer.until_closed
-    )
-    authority = trustme.CA()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
-    trusting = ssl.create_default_context()
-    authority.configure_trust(trusting)
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_client_that_half_closes_reads_the_answer(tls: bool) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    script = steps(Peer.request, answer, Peer.until_closed)
+    context = trusting = None
+    if tls:
+        authority = trustme.CA()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(context)
+        trusting = ssl.create_default_context()
+        authority.configure_trust(trusting)
+    else:
+        script = steps(Peer.until_closed, answer)  # it has heard the end
     request = prepared(breaking_off({"then": "half_closes"})).request
     with serving(script, tls=context) as server, connected(server, PATIENT, trusting) as connection:
         answered = connection.exchange(request)
