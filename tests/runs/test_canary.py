@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,10 +14,12 @@ from support.connections import FakeConnection, instant_patience
 from support.responses import answer, entry, exchange_of, http, sized, v2
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.runs import canary as canary_module
-from v2_conformance.runs.canary import Canary
+from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.causes.kinds import ChangedAnswer, WrongStatus
+from v2_conformance.suite.causes.causes import Cause
+from v2_conformance.suite.causes.kinds import ChangedAnswer, WrongShape, WrongStatus
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
@@ -30,47 +35,58 @@ BAD_GATEWAY = exchange_of(http(b"", 502))
 ALIVE = exchange_of(http(b"", 200))
 BUSY = exchange_of(http(b"later", 503, ("Retry-After", "1")))
 AWAY = exchange_of(b"", Ending.REFUSED, "Connection refused")
+WAITS = "to wait (Retry-After: 1)"
 
 
-def new_canary() -> Canary:
-    return Canary(
-        Target("http://host:1"), Server("s", "1", (), {ROLE: binding()}), instant_patience(3.0)[0]
-    )
+@pytest.fixture
+def canary() -> Canary:
+    server = Server("s", "1", (), {ROLE: binding()})
+    return Canary(Target("http://host:1"), server, instant_patience(3.0)[0])
 
 
-def test_the_first_form_that_is_answered_exactly_is_the_canary() -> None:
+def test_the_first_form_that_is_answered_exactly_is_the_canary(canary: Canary) -> None:
     replies = FakeConnection(REFUSES, WRONG, EXACT_JSON, WRONG, EXACT_JSON)
-    canary = new_canary()
     assert canary.calibrate(ROLE, replies) == ""
     assert not replies.open
     assert canary.expected(ROLE) is None
     heard = canary.send(ROLE, replies)
     assert (heard.exchange.received, heard.problem) == (EXACT_JSON.received, None)
     assert replies.requests[4] == replies.requests[2]
-    assert HEADER_LENGTH not in dict(replies.requests[4].head.fields)
-    forms = [dict(request.head.fields).get(HEADER_LENGTH) for request in replies.requests[:3]]
-    assert all(forms[:2])
-    assert forms[2] is None
+    forms = [HEADER_LENGTH in dict(request.head.fields) for request in replies.requests]
+    assert forms == [True, True, False, True, False]
 
 
-def test_a_model_is_calibrated_once() -> None:
-    replies = FakeConnection(EXACT)
-    canary = new_canary()
-    assert [canary.calibrate(ROLE, replies) for _ in range(3)] == [""] * 3
-    assert len(replies.requests) == 1
-
-
-def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
+def test_a_canary_without_blobs_is_calibrated_by_itself(canary: Canary) -> None:
     replies = FakeConnection(EXACT, REFUSES, WRONG, EXACT)
-    canary = new_canary()
     canary.calibrate(ROLE, replies)
     canary.calibrate(ROLE, replies, form="json")
     assert (canary.expected(ROLE), canary.expected(ROLE, form="json")) == (None, "status 500")
-    assert canary.send(ROLE, replies, form="json").problem == ChangedAnswer(
-        "status 500", "status 200"
-    )
+    changed = ChangedAnswer("status 500", "status 200")
+    assert canary.send(ROLE, replies, form="json").problem == changed
     assert canary.send(ROLE, replies).problem is None
     assert not replies.replies
+
+
+@pytest.mark.parametrize(
+    ("replies", "silences"),
+    [
+        ([EXACT], ["", "", ""]),  # asked once
+        ([SILENT] * 3, ["no complete response in time"] * 2),  # it stays silent
+        ([AWAY] * 3 + [EXACT], ["Connection refused", ""]),
+        ([BAD_GATEWAY] * 2 + [EXACT], [""]),
+        ([BUSY] * 4 + [EXACT], [WAITS, ""]),
+    ],
+)
+def test_a_model_is_calibrated_until_its_answers_say_enough(
+    replies: list[Exchange], silences: list[str], canary: Canary
+) -> None:
+    connection = FakeConnection(*replies)
+    for silence in silences:
+        said = canary.calibrate(ROLE, connection)
+        assert silence in said
+        assert bool(silence) == bool(said)
+    assert not connection.replies
+    assert silences[-1] or canary.expected(ROLE) is None
 
 
 @pytest.mark.parametrize(
@@ -82,38 +98,20 @@ def test_a_canary_without_blobs_is_calibrated_by_itself() -> None:
     ],
 )
 def test_a_server_that_is_exact_in_no_form_must_answer_as_at_first(
-    first: Exchange, expected: str, later: Exchange, changed: str
+    first: Exchange, expected: str, later: Exchange, changed: str, canary: Canary
 ) -> None:
-    # Tensors that are wrong may be right the next time, and what got no answer is sent again.
-    again = {id(WRONG): 3, id(CLOSES): 9}.get(id(first), 0)
+    again = 3 if first is WRONG else 0  # tensors that are wrong may be right the next time
     replies = FakeConnection(*[first] * (4 + again), later)
-    canary = new_canary()
     assert canary.calibrate(ROLE, replies) == ""
     assert canary.expected(ROLE) == expected
     assert canary.send(ROLE, replies).problem is None
     assert canary.send(ROLE, replies).problem == ChangedAnswer(expected, changed)
 
 
-def test_a_model_that_answers_no_form_at_all_is_silent_and_stays_so() -> None:
-    replies = FakeConnection(SILENT, SILENT, SILENT)
-    canary = new_canary()
-    for _ in range(2):
-        assert canary.calibrate(ROLE, replies) == "no complete response in time"
-    assert not replies.replies
-
-
-def test_an_unavailable_server_is_asked_again_before_a_model_is_judged() -> None:
-    canary, replies = new_canary(), FakeConnection(*[AWAY] * 12, EXACT)
-    assert canary.calibrate(ROLE, replies) == "Connection refused"
-    assert canary.calibrate(ROLE, replies) == ""
-    assert canary.expected(ROLE) is None
-
-
 def test_an_answer_that_was_right_is_right_again_without_another_look(
-    monkeypatch: pytest.MonkeyPatch,
+    canary: Canary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     replies = FakeConnection(EXACT, EXACT, EXACT, WRONG)
-    canary = new_canary()
     canary.calibrate(ROLE, replies)
     assert canary.send(ROLE, replies).problem is None
 
@@ -126,45 +124,64 @@ def test_an_answer_that_was_right_is_right_again_without_another_look(
         canary.send(ROLE, replies)
 
 
-def test_a_server_that_becomes_exact_has_survived_and_must_stay_so() -> None:
+def test_a_server_that_becomes_exact_has_survived_and_must_stay_so(canary: Canary) -> None:
     replies = FakeConnection(REFUSES, REFUSES, REFUSES, EXACT, REFUSES)
-    canary = new_canary()
     canary.calibrate(ROLE, replies)
     assert canary.send(ROLE, replies).problem is None
     assert canary.expected(ROLE) is None
     assert canary.send(ROLE, replies).problem == WrongStatus("200", 500, "no")
 
 
-def test_a_server_that_is_unavailable_at_first_is_waited_for() -> None:
-    replies = FakeConnection(BAD_GATEWAY, BAD_GATEWAY, EXACT)
-    canary = new_canary()
-    assert canary.calibrate(ROLE, replies) == ""
-    assert canary.expected(ROLE) is None
-
-
-def test_a_server_that_only_asks_to_wait_is_asked_again_by_the_next_case() -> None:
-    replies = FakeConnection(*[BUSY] * 4, EXACT)
-    canary = new_canary()
-    assert "to wait (Retry-After: 1)" in canary.calibrate(ROLE, replies)
-    assert canary.calibrate(ROLE, replies) == ""
-    assert not replies.replies
-
-
-def test_a_fresh_canary_is_sent_again_while_a_gateway_cannot_reach_the_server() -> None:
-    replies = FakeConnection(EXACT, BAD_GATEWAY, BAD_GATEWAY, EXACT)
-    canary = new_canary()
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_gateway_that_reaches_no_server_is_asked_whether_it_is_alive(
+    asked: bool, canary: Canary
+) -> None:
+    lost = [*[BAD_GATEWAY] * 4, ALIVE, BAD_GATEWAY] if asked else [BAD_GATEWAY] * 2
+    replies = FakeConnection(EXACT, *lost, EXACT)
     canary.calibrate(ROLE, replies)
     heard = canary.send_patiently(ROLE, replies)
-    assert (heard.problem, heard.liveness) == (None, None)
+    assert (heard.problem, heard.liveness) == (None, ALIVE if asked else None)
     assert heard.exchange == EXACT.for_purpose(Purpose.CANARY_FRESH)
+    paths = [request.head.target for request in replies.requests]
+    assert ("/v2/health/live" in paths) is asked
 
 
-def test_a_gateway_that_reaches_no_server_is_asked_whether_it_is_alive() -> None:
-    replies = FakeConnection(EXACT, *[BAD_GATEWAY] * 4, ALIVE, BAD_GATEWAY, EXACT)
-    canary = new_canary()
-    canary.calibrate(ROLE, replies)
-    heard = canary.send_patiently(ROLE, replies)
-    assert (heard.problem, heard.liveness) == (None, ALIVE)
-    assert heard.exchange == EXACT.for_purpose(Purpose.CANARY_FRESH)
-    path = replies.requests[-3].head.target
-    assert path == "/v2/health/live"
+# How often an arbitrary model is asked again before a wrong value is blamed on its server.
+
+NO_ANSWER = WrongStatus("200", 503, "")
+ONE, OTHER = (WrongShape("OUTPUT0", (2,), (size,)) for size in (3, 4))
+
+
+class Answers:
+    """A canary that gets these answers in turn, and the last one for ever."""
+
+    def __init__(self, answers: Sequence[Cause | None]) -> None:
+        self.sent = 0
+        self._answers = answers
+
+    def expected(self, role: str) -> None:
+        return None
+
+    def send(self, role: str, connection: Any) -> Any:
+        self.sent += 1
+        return SimpleNamespace(problem=self._answers[min(self.sent, len(self._answers)) - 1])
+
+
+@pytest.mark.parametrize(
+    ("answers", "differs", "sent"),
+    [
+        ([None, None, ONE], True, 3),
+        ([ONE, ONE, None], True, 3),
+        ([ONE] * 2 * TIMES + [OTHER], True, 2 * TIMES + 1),
+        ([NO_ANSWER] * 3 + [ONE, OTHER], True, 5),
+        ([None], False, 200),
+        ([NO_ANSWER], False, TIMES + 1),  # each may take the time limit
+        ([ONE, NO_ANSWER], False, TIMES + 1),
+    ],
+)
+def test_two_answers_with_values_differ(
+    answers: list[Cause | None], differs: bool, sent: int
+) -> None:
+    asked: Any = Answers(answers)
+    assert Repeats(asked)._plain_differs("role", asked) is differs
+    assert asked.sent == sent

@@ -6,10 +6,13 @@ import base64
 import os
 import shlex
 import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from support.connections import instant_patience
 from support.leaks import is_shown
 from support.runs import chosen, outcomes, restarting_on_request, results, target_of
 from support.servers import Peer, Start, free_port, served, serving
@@ -23,8 +26,18 @@ from v2_conformance.runs.patience import Budget, liveness
 from v2_conformance.runs.scheduling import deaths
 from v2_conformance.runs.scheduling.deaths import Recovery, restart
 from v2_conformance.runs.scheduling.engine import Engine
+from v2_conformance.runs.scheduling.running import run
+from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.causes import DidNotSurvive, died
-from v2_conformance.suite.causes.kinds import ConnectionRefused, KilledBy, NoResponse, Rejected
+from v2_conformance.suite.causes.kinds import (
+    ConnectionRefused,
+    KilledBy,
+    NoResponse,
+    Rejected,
+    Unavailable,
+    WasDown,
+    WrongStatus,
+)
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.exchange import Exchange
@@ -42,206 +55,170 @@ def death(result: Result) -> DidNotSurvive:
 REJECTED = chosen("R3/survives-a-rejection")
 
 
-class TestBlame:
-    def test_a_killed_model_is_the_killing_cases_failure_and_nobody_elses(self) -> None:
-        with MutantServer(["overflowing-shape-kills-model"]) as server:
-            found = results(target_of(server.url), chosen("S8/", "S7/", "S2/size", "P2/"))
-        failed = [result for result in found.values() if result.outcome is Outcome.FAIL]
-        assert {result.case.requirement for result in failed} == {"S8"}
-        assert all(died(result.cause) for result in failed)
-        killers = {result.case.role: result.case.id for result in failed}
-        assert len(killers) == len(failed)  # one for each model
-        assert {"identity/INT32", "matrix/INT32", "matrix/BYTES"} <= set(killers)
-        skipped = [result for result in found.values() if result.outcome is Outcome.NOT_RUN]
-        assert "S8/matrix-product-overflows[wraps_to_4]" in {one.case.id for one in skipped}
-        for one in skipped:
-            assert one.cause == KilledBy(killers[one.case.role], one.case.role)
-            assert not one.exchanges
-        assert set(outcomes(found).values()) <= {
-            *(Outcome.PASS, Outcome.FAIL, Outcome.NOT_RUN, Outcome.UNSUPPORTED)
-        }
+def test_a_killed_model_is_the_killing_cases_failure_and_nobody_elses() -> None:
+    with MutantServer(["overflowing-shape-kills-model"]) as server:
+        found = results(target_of(server.url), chosen("S8/", "P2/"))
+    failed = [result for result in found.values() if result.outcome is Outcome.FAIL]
+    assert {result.case.requirement for result in failed} == {"S8"}
+    assert all(died(result.cause) for result in failed)
+    killers = {result.case.role: result.case.id for result in failed}
+    assert len(killers) == len(failed)  # one for each model
+    assert {"identity/INT32", "matrix/INT32", "matrix/BYTES"} <= set(killers)
+    skipped = [result for result in found.values() if result.outcome is Outcome.NOT_RUN]
+    assert "S8/matrix-product-overflows[wraps_to_4]" in {one.case.id for one in skipped}
+    for one in skipped:
+        assert one.cause == KilledBy(killers[one.case.role], one.case.role)
+        assert not one.exchanges
 
-    def test_a_server_that_stops_listening_fails_one_case(self) -> None:
-        with MutantServer(["rejection-stops-listening"]) as server:
-            found = list(
-                results(target_of(server.url), chosen("R3/survives", "P2/", "S12/")).values()
-            )
-        passed = {result.outcome for result in found if not result.case.negative}
-        assert passed == {Outcome.PASS}
-        first, *rest = [result for result in found if result.case.negative]
-        cause = death(first)
-        assert isinstance(cause.case, Rejected)
-        assert cause.case_passed
-        assert isinstance(cause.fresh_connection, NoResponse)
-        assert cause.fresh_connection.ending == "refused"
-        for result in rest:
-            assert result.outcome is Outcome.NOT_RUN
-            assert result.cause == KilledBy(first.case.id, result.case.role)
 
-    def test_a_killer_is_not_sent_again_while_what_it_killed_is_dead(self) -> None:
-        with MutantServer(["rejection-kills-model"]) as server:
-            target = target_of(server.url)
-            engine = Engine(target, discover(target))
-            killer = REJECTED[0]
-            first = engine.run(killer)
-            death(first)
-            assert engine.run(killer) is first
-            engine.deaths.killers.clear()
-            assert engine.run(killer) is not first
-            engine.close()
+def test_a_server_that_stops_listening_fails_one_case() -> None:
+    with MutantServer(["rejection-stops-listening"]) as server:
+        found = list(results(target_of(server.url), chosen("R3/survives", "P2/", "S12/")).values())
+    passed = {result.outcome for result in found if not result.case.negative}
+    assert passed == {Outcome.PASS}
+    first, *rest = [result for result in found if result.case.negative]
+    cause = death(first)
+    assert isinstance(cause.case, Rejected)
+    assert cause.case_passed
+    assert isinstance(cause.fresh_connection, NoResponse)
+    assert cause.fresh_connection.ending == "refused"
+    for result in rest:
+        assert result.outcome is Outcome.NOT_RUN
+        assert result.cause == KilledBy(first.case.id, result.case.role)
 
-    def test_a_good_request_that_kills_is_blamed_when_cases_share_the_server(
-        self, start: Start
-    ) -> None:
-        class DiesOfWhiteSpace(Behaviour):
-            crashed = False
 
-            def handle(self, request: Request) -> Response:
-                if b"\n    " in bytes(request.body):
-                    self.crashed = True
-                    return self.error(500, "out of memory")
-                return super().handle(request)
-
-            def listening(self) -> bool:
-                return not self.crashed
-
-        server = start(DiesOfWhiteSpace)
-        found = results(target_of(server.url), chosen("H1/honoured[medium,INT32]"), workers=2)
-        (result,) = found.values()
-        assert not death(result).case_passed
-
-    def test_requests_sent_together_that_kill_the_server_are_blamed(self, start: Start) -> None:
-        class DiesOfCompany(Behaviour):
-            busy = 0
-            crashed = False
-
-            def handle(self, request: Request) -> Response:
-                self.busy += 1
-                self.crashed |= self.busy > 1
-                threading.Event().wait(0.005)
-                self.busy -= 1
-                return super().handle(request)
-
-            def listening(self) -> bool:
-                return not self.crashed
-
-        server = start(DiesOfCompany)
-        first, *rest = results(
-            target_of(server.url), chosen("C6/concurrent", "R3/survives")
-        ).values()
-        death(first)
-        assert first.exchanges[0].purpose is Purpose.SAMPLE
-        assert {result.outcome for result in rest} == {Outcome.NOT_RUN}
-
-    def test_a_server_that_went_away_by_itself_is_no_cases_fault(self) -> None:
-        server = ReferenceServer(port=free_port())
-        server.start()
+def test_a_killer_is_not_sent_again_while_what_it_killed_is_dead() -> None:
+    with MutantServer(["rejection-kills-model"]) as server:
         target = target_of(server.url)
         engine = Engine(target, discover(target))
-        first, second, third = REJECTED
-        assert engine.run(first).outcome is Outcome.PASS
-        server.stop()
-        away = engine.run(second)
-        assert away.outcome is Outcome.INCONCLUSIVE
-        assert isinstance(away.cause, ConnectionRefused)
-        unknown = engine.run(chosen("P2/blob-follows-json[UINT8]")[0])
-        assert unknown.outcome is Outcome.INCONCLUSIVE
-        server.start()
-        assert engine.run(third).outcome is Outcome.PASS
-        assert engine.run(unknown.case).outcome is Outcome.PASS
+        killer = REJECTED[0]
+        first = engine.run(killer)
+        death(first)
+        assert engine.run(killer) is first
+        engine.deaths.killers.clear()
+        assert engine.run(killer) is not first
         engine.close()
+
+
+def test_a_good_request_that_kills_is_blamed_when_cases_share_the_server(start: Start) -> None:
+    class DiesOfWhiteSpace(Behaviour):
+        crashed = False
+
+        def handle(self, request: Request) -> Response:
+            if b"\n    " in bytes(request.body):
+                self.crashed = True
+                return self.error(500, "out of memory")
+            return super().handle(request)
+
+        def listening(self) -> bool:
+            return not self.crashed
+
+    server = start(DiesOfWhiteSpace)
+    found = results(target_of(server.url), chosen("H1/honoured[medium,INT32]"), workers=2)
+    (result,) = found.values()
+    assert not death(result).case_passed
+
+
+def test_a_server_that_went_away_by_itself_is_no_cases_fault() -> None:
+    server = ReferenceServer(port=free_port())
+    server.start()
+    target = target_of(server.url)
+    engine = Engine(target, discover(target))
+    first, second, third = REJECTED
+    assert engine.run(first).outcome is Outcome.PASS
+    server.stop()
+    away = engine.run(second)
+    assert away.outcome is Outcome.INCONCLUSIVE
+    assert isinstance(away.cause, ConnectionRefused)
+    unknown = engine.run(chosen("P2/blob-follows-json[UINT8]")[0])
+    assert unknown.outcome is Outcome.INCONCLUSIVE
+    server.start()
+    assert engine.run(third).outcome is Outcome.PASS
+    assert engine.run(unknown.case).outcome is Outcome.PASS
+    engine.close()
+    server.stop()
+
+
+# Recovery.
+
+
+@pytest.mark.parametrize("wait", [0.0, 20.0])
+def test_a_restart_command_gets_the_run_on(wait: float) -> None:
+    server = MutantServer(["rejection-stops-listening"], port=free_port())
+    with server, restarting_on_request(server) as command:
+        found = results(target_of(server.url), REJECTED, recovery=Recovery(command, wait_s=wait))
+    assert list(outcomes(found).values()) == ["fail"] * 3
+    assert all(died(result.cause) for result in found.values())
+
+
+def test_what_a_restart_command_prints_is_shown_without_secrets(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    secret = "Zk9-pQ7w_vX2"
+    say = f"echo restarting with {secret}; echo {base64.b64encode(secret.encode()).decode()}"
+    restart(say, Mask((secret,)), 60)
+    captured = capfd.readouterr()
+    assert "restarting with ************\n" in captured.err
+    assert is_shown((captured.out + captured.err).encode(), secret.encode()) is None
+    restart(say, Mask(), 60)
+    assert secret in capfd.readouterr().out
+
+
+def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def noticed(connection: Connection, address: Address) -> Exchange:
+        answer = liveness(connection, address)
+        restarts.append(threading.Timer(0.3, restart))
+        restarts[-1].start()
+        return answer
+
+    def restart() -> None:
         server.stop()
+        server.start()
+
+    restarts: list[threading.Timer] = []
+    monkeypatch.setattr(deaths, "liveness", noticed)
+    with MutantServer(["rejection-stops-listening"], port=free_port()) as server:
+        found = results(target_of(server.url), REJECTED, recovery=Recovery(wait_s=20))
+        for timer in restarts:
+            timer.join()
+    assert list(outcomes(found).values()) == ["fail"] * 3
+    assert len(restarts) == 3
 
 
-class TestRecovery:
-    def test_without_recovery_the_rest_is_not_run(self) -> None:
-        with MutantServer(["rejection-stops-listening"]) as server:
-            found = results(target_of(server.url), REJECTED)
-        assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
+@pytest.mark.parametrize(("wait_s", "max_time_s"), [(0.3, 600.0), (600.0, 0.5)])
+def test_a_restart_command_that_does_not_return_is_ended_with_its_group(
+    wait_s: float,
+    max_time_s: float,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(reader, True)
+    command = f"exec >{shlex.quote(str(held))}; echo started; sleep 1000 & wait"
+    with MutantServer(["rejection-stops-listening"]) as server:
+        target = target_of(server.url)
+        engine = Engine(
+            target,
+            discover(target),
+            recovery=Recovery(command, wait_s),
+            budget=Budget(max_time_s),
+        )
+        death(engine.run(REJECTED[0]))
+        engine.close()
+    with open(reader, "rb") as output:
+        # The end comes once no process has it open any more.
+        assert output.read() == b"started\n"
+    assert "the restart command did not return in" in capfd.readouterr().err
 
-    @pytest.mark.parametrize("wait", [0.0, 20.0])
-    def test_a_restart_command_gets_the_run_on(self, wait: float) -> None:
-        server = MutantServer(["rejection-stops-listening"], port=free_port())
-        with server, restarting_on_request(server) as command:
-            found = results(
-                target_of(server.url), REJECTED, recovery=Recovery(command, wait_s=wait)
-            )
-        assert list(outcomes(found).values()) == ["fail"] * 3
-        assert all(died(result.cause) for result in found.values())
 
-    def test_what_a_restart_command_prints_is_shown_without_secrets(
-        self, capfd: pytest.CaptureFixture[str]
-    ) -> None:
-        secret = "Zk9-pQ7w_vX2"
-        say = f"echo restarting with {secret}; echo {base64.b64encode(secret.encode()).decode()}"
-        restart(say, Mask((secret,)), 60)
-        captured = capfd.readouterr()
-        assert "restarting with ************\n" in captured.err
-        assert is_shown((captured.out + captured.err).encode(), secret.encode()) is None
-        restart(say, Mask(), 60)
-        assert secret in capfd.readouterr().out
-
-    def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def noticed(connection: Connection, address: Address) -> Exchange:
-            answer = liveness(connection, address)
-            restarts.append(threading.Timer(0.3, restart))
-            restarts[-1].start()
-            return answer
-
-        def restart() -> None:
-            server.stop()
-            server.start()
-
-        restarts: list[threading.Timer] = []
-        monkeypatch.setattr(deaths, "liveness", noticed)
-        with MutantServer(["rejection-stops-listening"], port=free_port()) as server:
-            found = results(target_of(server.url), REJECTED, recovery=Recovery(wait_s=20))
-            for timer in restarts:
-                timer.join()
-        assert list(outcomes(found).values()) == ["fail"] * 3
-        assert len(restarts) == 3
-
-    @pytest.mark.parametrize(("wait_s", "max_time_s"), [(0.3, 600.0), (600.0, 0.5)])
-    def test_a_restart_command_that_does_not_return_is_ended_with_its_group(
-        self,
-        wait_s: float,
-        max_time_s: float,
-        tmp_path: Path,
-        capfd: pytest.CaptureFixture[str],
-    ) -> None:
-        held = tmp_path / "held"
-        os.mkfifo(held)
-        reader = os.open(held, os.O_RDONLY | os.O_NONBLOCK)
-        os.set_blocking(reader, True)
-        command = f"exec >{shlex.quote(str(held))}; echo started; sleep 1000 & wait"
-        with MutantServer(["rejection-stops-listening"]) as server:
-            target = target_of(server.url)
-            engine = Engine(
-                target,
-                discover(target),
-                recovery=Recovery(command, wait_s),
-                budget=Budget(max_time_s),
-            )
-            death(engine.run(REJECTED[0]))
-            engine.close()
-        with open(reader, "rb") as output:
-            # The end comes once no process has it open any more.
-            assert output.read() == b"started\n"
-        assert "the restart command did not return in" in capfd.readouterr().err
-
-    def test_a_case_that_is_not_sent_names_the_option_that_helps(self) -> None:
-        with MutantServer(["rejection-stops-listening"]) as server:
-            found = results(target_of(server.url), REJECTED)
-        assert "--restart-command" in list(found.values())[-1].message
-
-    def test_a_recovery_that_fails_leaves_the_rest_not_run(self) -> None:
-        with MutantServer(["rejection-stops-listening"]) as server:
-            found = results(
-                target_of(server.url), REJECTED, recovery=Recovery("exit 1", wait_s=0.3)
-            )
-        assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
+def test_a_recovery_that_fails_leaves_the_rest_not_run() -> None:
+    with MutantServer(["rejection-stops-listening"]) as server:
+        found = results(target_of(server.url), REJECTED, recovery=Recovery("exit 1", wait_s=0.3))
+    assert list(outcomes(found).values()) == ["fail", "not_run", "not_run"]
 
 
 @pytest.mark.parametrize("dies", [False, True])
@@ -267,3 +244,84 @@ def test_a_refusal_that_ends_in_a_reset_passes_unless_the_server_dies_of_it(dies
         assert death(found).case_passed
     else:
         assert (found.outcome, found.cause) == (Outcome.PASS, Rejected(400))
+
+
+# Behind a gateway.
+
+GOOD = chosen("P2/blob-follows-json[INT32]")
+
+
+class Gateway(Behaviour):
+    """A server behind a gateway, which has no answer to `lost` requests after a rejection."""
+
+    lost: ClassVar[int] = 0
+    about_all: ClassVar[bool] = False
+    left = 0
+
+    def handle(self, request: Request) -> Response:
+        infers = request.target.endswith("/infer")
+        if self.left and (infers or self.about_all):
+            self.left -= 1
+            return Response(502, (("Content-Type", "text/html"),), (b"<h1>Bad Gateway</h1>",))
+        response = super().handle(request)
+        if infers and response.status >= 400:
+            self.left = self.lost
+        return response
+
+
+def ran(server: ReferenceServer, cases: Sequence[Case] = REJECTED) -> list[Result]:
+    """The results of the run, whose pauses take no time."""
+    target = target_of(server.url)
+    engine = Engine(target, discover(target), patience=instant_patience(5.0)[0])
+    return [event.result for event in run(engine, cases)]
+
+
+@pytest.mark.parametrize("lost", [2, 6])  # connections; or a model on a living server is away
+def test_what_a_gateway_loses_for_a_while_is_no_death(start: Start, lost: int) -> None:
+    found = ran(start(type("Loses", (Gateway,), {"lost": lost})))
+    assert [result.outcome for result in found] == [Outcome.PASS] * len(REJECTED)
+
+
+def test_a_server_that_was_down_and_came_back_has_not_survived(start: Start) -> None:
+    restarts = type("Restarts", (Gateway,), {"lost": 10, "about_all": True})
+    (result,) = ran(start(restarts), REJECTED[:1])
+    assert death(result).fresh_connection == WasDown("status 502")
+    purposes = [exchange.purpose for exchange in result.exchanges]
+    assert purposes[-2:] == [Purpose.LIVENESS, Purpose.CANARY_FRESH]
+
+
+def test_a_server_that_stays_away_is_dead_as_a_whole(start: Start) -> None:
+    dies = type("Dies", (Gateway,), {"lost": 10**6, "about_all": True})
+    first, *rest = ran(start(dies), [*REJECTED, *chosen("R1/unknown-model")])
+    assert isinstance(death(first).fresh_connection, WrongStatus)
+    for result in rest:
+        assert result.cause == KilledBy(first.case.id, result.case.role)
+
+
+NEVER = "Fri, 31 Dec 2999 23:59:59 GMT"
+
+
+@pytest.mark.parametrize("keeps_its_word", [True, False])
+def test_a_server_that_asks_to_wait_is_neither_wrong_nor_dead(
+    start: Start, keeps_its_word: bool
+) -> None:
+    class Limits(Behaviour):
+        served = 0
+
+        def handle(self, request: Request) -> Response:
+            self.served += request.target.endswith("/infer")
+            busy = self.served % 3 == 0 if keeps_its_word else self.served > 2
+            if not request.target.endswith("/infer") or not busy:
+                return super().handle(request)
+            after = "1" if keeps_its_word else NEVER
+            return Response(429 if keeps_its_word else 503, (("Retry-After", after),), (b"busy",))
+
+    first, *rest = ran(start(Limits), [*GOOD, *REJECTED])
+    assert first.outcome is Outcome.PASS
+    purposes = {e.purpose for result in rest for e in result.exchanges}
+    if keeps_its_word:
+        assert {result.outcome for result in rest} == {Outcome.PASS}
+        assert Purpose.RETRIED in purposes
+    else:
+        assert {result.outcome for result in rest} == {Outcome.INCONCLUSIVE}
+        assert {result.cause for result in rest} == {Unavailable(503, NEVER, "busy")}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from support.responses import http
-from support.servers import Peer, Script, answering, serving
+from support.servers import PATIENT, Peer, Script, always, answering, serving
 from v2_conformance.errors import NothingRanError, UnreachableError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server, discover
@@ -22,7 +22,7 @@ from v2_conformance.wire.response import Limits
 from v2_mutants.servers import MutantServer
 
 METADATA = {"name": "srv", "version": "1.2", "extensions": ["binary_tensor_data"]}
-PATIENT = Limits(connect_s=5, exchange_s=5)
+BODY = json.dumps(METADATA).encode()
 SHORT = Limits(connect_s=5, exchange_s=0.15)
 
 
@@ -72,18 +72,13 @@ def test_a_server_with_every_model_is_known() -> None:
     assert not server.absent
 
 
-def test_models_of_a_claimed_profile_are_looked_for() -> None:
+def test_models_of_claimed_profiles_are_looked_for_and_what_stands_in_for_a_datatype() -> None:
     with serving(v2_server()) as server:
         found = discover(Target(server.url, profiles=("binary", "raw", "bf16")))
+        lacking = Target(server.url, unsupported=frozenset({"FP16"}))
+        present = discover(lacking).present.keys()
     assert found.present.keys() == contract().keys() - set(stand_ins().values())
-
-
-def test_what_stands_in_is_looked_for_if_a_datatype_is_lacking() -> None:
-    with serving(v2_server()) as server:
-        target = Target(server.url, profiles=("binary", "raw"), unsupported=frozenset({"FP16"}))
-        found = discover(target)
-    present = found.present.keys() & set(stand_ins().values())
-    assert present == {"mixed/INT32", "all_types/INT32"}
+    assert present & set(stand_ins().values()) == {"mixed/INT32", "all_types/INT32"}
 
 
 def test_bytes_behind_the_answer_for_an_absent_model_hide_no_other_model() -> None:
@@ -115,7 +110,7 @@ def test_the_targets_prefix_fields_and_password_go_out() -> None:
 # Not a V2 server.
 
 
-@pytest.mark.parametrize("host", ["a..b", "a" * 70, "name.invalid"])
+@pytest.mark.parametrize("host", ["a..b", "a" * 70])
 def test_a_host_without_an_address_is_unreachable(host: str) -> None:
     with pytest.raises(UnreachableError):
         discover(Target(f"http://{host}:1", limits=PATIENT))
@@ -124,7 +119,6 @@ def test_a_host_without_an_address_is_unreachable(host: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (http(b"<!doctype html><html></html>"), "answered with HTML"),
         (http(b"\n <html>"), "answered with HTML"),
         (http(b"OK"), "something else"),
         (http(b""), "something else"),
@@ -134,19 +128,13 @@ def test_a_host_without_an_address_is_unreachable(host: str) -> None:
         (http(b'{"name": "x", "version": "1", "extensions": "binary"}'), "$.extensions"),
         (http(b'{"a": NaN}'), "NaN"),
         (http(b'{"a": ' + b"[" * 50_000), "nested"),
-        (http(b"", 404), "status 404"),
-        (http(b"", 500), "status 500"),
-        (http(b'{"error": "no"}', 401), "status 401"),
-        (
-            http(b"", 302, ("Location", "http://elsewhere/")),
-            "302, a redirect to http://elsewhere/;",
-        ),
-        (http(b"", 302, ("Location", "http://[")), "302, a redirect to http://[;"),
-        (http(b"", 308, ("Location", "/" + "x" * 5000)), "/" + "x" * 199 + "…;"),
-        (http(b"", 307, ("Location", "/\x1b[31m\xff")), r"a redirect to /\x1b[31m\xff;"),
         (http(b"", 304), "status 304,"),
         (http(b"not gzip", 200, ("Content-Encoding", "gzip")), "cannot be read"),
         (http(b"{}", 200, ("Content-Encoding", "br")), "cannot be read"),
+        (
+            http(gzip.compress(b" " * (1 << 21)), 200, ("Content-Encoding", "gzip")),
+            "1048576 bytes",
+        ),
     ],
 )
 def test_what_is_not_v2_metadata_is_unreachable_and_said_so(reply: bytes, words: str) -> None:
@@ -158,15 +146,12 @@ def test_a_server_that_never_answers_is_unreachable_in_time() -> None:
     assert "within 0.15 s" in message
 
 
-BODY = dumped(METADATA)
-
-
 @pytest.mark.parametrize(
     ("coding", "packed"), [("GZIP", gzip.compress), ("deflate", zlib.compress)]
 )
 def test_a_coded_answer_is_read(coding: str, packed: Callable[[bytes], bytes]) -> None:
     answer = http(packed(BODY), 200, ("Content-Encoding", coding))
-    assert discovered(answering(*[answer] * 100)).name == "srv"
+    assert discovered(always(answer)).name == "srv"
 
 
 @pytest.mark.parametrize("status", [429, 502, 503])
@@ -181,20 +166,6 @@ def test_a_server_that_cannot_serve_just_now_is_asked_again(status: int) -> None
 
     server = discovered(script)
     assert (server.name, server.absent) == ("srv", {})
-
-
-def test_metadata_may_not_unfold_without_bound() -> None:
-    answer = http(gzip.compress(b" " * (1 << 21)), 200, ("Content-Encoding", "gzip"))
-    assert "1048576 bytes" in unreachable(answering(answer))
-
-
-def test_a_secret_that_a_server_sends_back_is_masked() -> None:
-    target_headers = (("Authorization", "Bearer of-much-secrecy"),)
-    reply = http(b"", 302, ("Location", "/login?token=of-much-secrecy"))
-    with serving(answering(reply)) as server, pytest.raises(UnreachableError) as error:
-        discover(Target(server.url, headers=target_headers, limits=PATIENT))
-    assert "of-much-secrecy" not in str(error.value)
-    assert "/login?token=***" in str(error.value)
 
 
 def test_a_server_at_an_ipv6_address_is_found() -> None:
@@ -242,7 +213,6 @@ def tensors(name: object, datatype: object) -> dict[str, list[dict[str, object]]
             tensors("INPUT0", "INT64"),
             "INPUT0 of identity_int32: expected datatype INT32, got 'INT64'",
         ),
-        (tensors("INPUT0", None), "expected datatype INT32, got None"),
         (tensors("INPUT0", ["INT32"]), "expected datatype INT32, got ['INT32']"),
         (tensors("INPUT0", "\x1b[31m" * 100), "\\x1b"),
         (tensors("other", "INT32"), "no tensor INPUT0 among its inputs"),
@@ -251,7 +221,6 @@ def tensors(name: object, datatype: object) -> dict[str, list[dict[str, object]]
             {"inputs": [*tensors("INPUT0", "INT32")["inputs"], {"name": "mask\n", "shape": [1]}]},
             r"identity_int32 has inputs that the role identity/INT32 has no values for: mask\n",
         ),
-        (b"<html>", "is not JSON"),
         (b"[]", "is not JSON"),
     ],
 )
@@ -269,22 +238,15 @@ def test_metadata_that_contradicts_the_role_makes_the_model_absent(
     "metadata",
     [
         {},
-        {"inputs": [], "outputs": []},
         {"inputs": None, "outputs": 3},
         {"inputs": ["text", None, 1]},
         {"inputs": [{"name": [1]}, {"name": {}}]},
-        {"inputs": [{"name": "INPUT0", "datatype": "INT32"}]},
         {"outputs": [{"name": "OUTPUT0", "datatype": "INT32"}, {"name": "more"}]},
     ],
 )
-def test_metadata_without_tensors_does_not_rule_out_a_model(
-    metadata: object,
-) -> None:
+def test_metadata_without_tensors_does_not_rule_out_a_model(metadata: object) -> None:
     server = discovered(v2_server(models={"identity_int32": metadata}))
     assert "identity/INT32" in server.present
-
-
-# TLS.
 
 
 @pytest.mark.parametrize(

@@ -1,50 +1,104 @@
-"""Drawn requests (`--generated`) are sent up to the first failure, which is shrunk and recorded."""
+"""All generated requests of a run are one case: those of the file, and then those that are drawn
+(`--generated`), up to the first failure, which is shrunk and recorded."""
 
 from __future__ import annotations
 
-import time
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import ANY
 
 import pytest
 
 from support.reports import Document, case_of, read_document
-from support.runs import cases_that_differ, changed, engine_for, said
-from support.servers import Start
+from support.runs import cases_that_differ, changed, chosen, engine_for, said, target_of
 from v2_conformance.cli.main import main
 from v2_conformance.conversations.steps import Result
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.generated import Failure, first_failure, usable_roles
+from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, RequestCase
-from v2_conformance.suite.causes.causes import died
-from v2_conformance.suite.causes.kinds import LeftoverBytes
-from v2_conformance.suite.library import GENERATED
+from v2_conformance.suite.causes.causes import GeneratedFailure, died
+from v2_conformance.suite.causes.kinds import GeneratedRequests, KilledBy, LeftoverBytes
+from v2_conformance.suite.library import GENERATED, generated_case
 from v2_conformance.suite.models import ModelContract, contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.servers import MutantServer
 
-SHRINK_S = 1.0
 ROLES = [role for role, model in contract().items() if model.does == "identity"]
 
 
-def drawn(
-    url: str,
-    count: int,
-    seed: int,
-    *profiles: str,
-    timeout: float = 3,
-    shrink_s: float = SHRINK_S,
-) -> Failure | None:
+def drawn(url: str, count: int, seed: int, *profiles: str) -> Failure | None:
     """The failure of requests to all models that the server at `url` has."""
-    with engine_for(url, *profiles, timeout=timeout) as engine:
+    with engine_for(url, *profiles) as engine:
         roles = usable_roles(engine.target, engine.server)
-        return first_failure(engine.run, roles, count, seed, shrink_s=shrink_s)
+        return first_failure(engine.run, roles, count, seed, shrink_s=1.0)
+
+
+# The requests of the file.
+
+REQUESTS = generated_case().requests
+
+
+def test_generated_requests_are_one_case_and_are_sent_as_their_file_has_them(
+    monkeypatch: pytest.MonkeyPatch, server: ReferenceServer
+) -> None:
+    monkeypatch.setitem(sys.modules, "hypothesis", None)  # whatever it would make
+    with engine_for(server.url) as engine:
+        first, again = engine.run(generated_case()), engine.run(generated_case())
+    assert first.outcome is Outcome.PASS
+    usable = [e for e in REQUESTS if contract()[e["model"]].profile == "binary"]
+    assert first.cause == GeneratedRequests(len(usable), None, None)
+    assert [exchange.entry for exchange in first.exchanges] == usable
+    sent = [[bytes(exchange.request) for exchange in one.exchanges] for one in (first, again)]
+    assert sent[0] == sent[1]
+    assert len(set(sent[0])) > 50  # some differ in their delivery alone
+
+
+def test_a_server_gets_the_generated_requests_that_it_has_the_models_for(url: str) -> None:
+    target = replace(target_of(url), unsupported=frozenset({"FP16", "BYTES"}))
+    found = discover(target)
+    present = {role: found.present[role] for role in found.present if "cube" not in role}
+    for roles in (present, {}):
+        engine = Engine(target, replace(found, present=roles))
+        result = engine.run(generated_case())
+        engine.close()
+        sent = {exchange.entry["model"] for exchange in result.exchanges if exchange.entry}
+        assert result.outcome is (Outcome.PASS if roles else Outcome.NOT_RUN)
+        assert not sent & {"mixed", "all_types", "trio", "cube/FP64", "matrix/BYTES"}
+        assert ("matrix/FP32" in sent) is bool(roles)
+
+
+def test_a_generated_request_that_fails_is_the_failure_of_the_case() -> None:
+    fault = "request-blobs-in-model-order"
+    with MutantServer([fault]) as server, engine_for(server.url) as engine:
+        result = engine.run(generated_case())
+        assert result.outcome is Outcome.FAIL
+        assert isinstance(result.cause, GeneratedFailure)
+        assert REQUESTS[result.cause.number - 1] == result.exchanges[0].entry
+        assert f" (generated request {result.cause.number}) (sent " in result.message
+        alone = engine.run(make_case(result.exchanges[0].entry or {}))
+    assert (alone.outcome, alone.cause) == (Outcome.FAIL, result.cause.request)
+
+
+def test_generated_requests_to_a_dead_server_are_not_run_and_name_the_killer() -> None:
+    fault = "rejection-stops-listening"
+    with MutantServer([fault]) as server, engine_for(server.url) as engine:
+        killer = chosen("R3/survives")[0]
+        assert died(engine.run(killer).cause)
+        result = engine.run(generated_case())
+    assert (result.outcome, result.cause) == (Outcome.NOT_RUN, KilledBy(killer.id, ANY))
+    assert not result.exchanges
+
+
+# Those that are drawn.
 
 
 class Recording:
@@ -87,14 +141,7 @@ def test_a_server_without_faults_answers_drawn_requests(server: ReferenceServer)
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [
-        "blobs-read-aligned",
-        "request-blobs-in-model-order",
-        "bytes-trailing-nul-stripped",
-        "json-inputs-take-blob-bytes",
-        "last-output-flag-decides",
-    ],
+    "fault", ["blobs-read-aligned", "bytes-trailing-nul-stripped", "last-output-flag-decides"]
 )
 def test_a_fault_is_found_and_its_entry_fails_alone(fault: str) -> None:
     with MutantServer([fault]) as server:
@@ -121,44 +168,6 @@ def test_a_failure_is_shrunk_to_what_fails() -> None:
     assert max(entry["shape"]) == 10
 
 
-def test_a_server_that_dies_ends_the_requests(start: Start) -> None:
-    class Dies(Behaviour):
-        dead = False
-
-        def infer(self, model: ModelContract, request: Request) -> Response:
-            self.dead = self.dead or (model.role == "mixed" and len(request.body) > 600)
-            if self.dead:
-                return self.error(500, "dead")
-            return super().infer(model, request)
-
-    found = drawn(start(Dies).url, 300, 6)
-    assert found is not None
-    assert found.result.outcome is Outcome.FAIL
-    assert died(found.result.cause)
-    assert found.entry["model"] == "mixed"
-
-
-def test_shrinking_ends_in_time() -> None:
-    class Slow(Recording):
-        def __call__(self, case: Case) -> Result:
-            if len(self.cases) > 1:
-                time.sleep(0.05)
-            return super().__call__(case)
-
-    begun = time.monotonic()
-    slow = Slow(lambda case: "mixed" not in case.model)
-    assert first_failure(slow, ROLES, 300, seed=9, shrink_s=0.3) is not None
-    assert time.monotonic() - begun < 20
-
-
-def test_hypothesis_is_left_as_it_was() -> None:
-    from hypothesis.internal.conjecture import providers
-
-    before = getattr(providers, "_get_local_constants", None)
-    first_failure(Recording(), ROLES, 3, seed=0)
-    assert getattr(providers, "_get_local_constants", None) is before
-
-
 # Whole runs.
 
 
@@ -176,7 +185,8 @@ def failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a run whose drawn requests fail, and those of the file do not."""
     folder = tmp_path_factory.mktemp("failed")
     options = ["--case", "M7", "--report-dir", str(folder), "--seed", "4"]
-    with ReferenceServer(Refuses) as server:
+    with ReferenceServer(Refuses) as server, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(first_failure, "__kwdefaults__", {"shrink_s": 1.0})
         assert main(["run", server.url, *options]) == 0
         assert main(["run", server.url, *options, "--generated", "400"]) == 1
     return folder / "report.json"
@@ -193,14 +203,19 @@ def test_the_smallest_drawn_failure_is_in_the_report_and_verified(
     assert "shrunk from generated request " in case["message"]
     found, text = said(failed)
     assert found.exit_code == 0, text
+    found, _ = changed(failed, tmp_path, lambda report: reseed(case_of(report, GENERATED)))
+    assert cases_that_differ(found) == [GENERATED]
+
+
+def reseed(case: Document) -> None:
+    """Claim another seed than that of the run."""
+    case["cause"]["seed"] = 5
 
 
 @pytest.mark.parametrize(
     "change",
     [
         {"id": "P2/blob-follows-json[INT32]"},
-        {"level": "MAY"},
-        {"expect": {"outcome": "reject"}},
         {"model": "no/such-role"},
         {"request": {"inputs": [{"shape": ["${n}"]}]}},
         {"request": {"inputs": [{"shape": [1 << 40], "values": {"hex": "", "then": "zeros"}}]}},
@@ -216,19 +231,3 @@ def test_what_nothing_draws_is_no_entry(failed: Path, tmp_path: Path, change: Do
     found, text = changed(failed, tmp_path, edit)
     assert cases_that_differ(found) == [GENERATED]
     assert "the entry of a generated request is not one" in text
-
-
-def test_a_drawn_failure_has_the_seed_of_its_run(failed: Path, tmp_path: Path) -> None:
-    def edit(report: Document) -> None:
-        case_of(report, GENERATED)["cause"]["seed"] = 5
-
-    found, _ = changed(failed, tmp_path, edit)
-    assert cases_that_differ(found) == [GENERATED]
-
-
-def test_a_right_server_passes_as_without_drawn_requests(
-    server: ReferenceServer, tmp_path: Path
-) -> None:
-    options = ["--case", "M7", "--report-dir", str(tmp_path), "--generated", "60"]
-    assert main(["run", server.url, *options]) == 0
-    assert said(tmp_path / "report.json")[0].exit_code == 0

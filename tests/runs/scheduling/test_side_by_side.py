@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from support.cases import make_case
 from support.long_tests import sample
+from support.responses import http
 from support.runs import chosen, outcomes, restarting_on_request, said
-from support.servers import Start, free_port
+from support.servers import Peer, Start, free_port, served, serving
 from v2_conformance.certifying.servers import usual_workers
 from v2_conformance.conversations.steps import Result
 from v2_conformance.protocol.names import SERVER_PROFILES
@@ -26,7 +26,7 @@ from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.making import make_target
-from v2_conformance.suite.cases import Case, GeneratedCase
+from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.kinds import KilledBy
 from v2_conformance.suite.library import suite_cases
@@ -38,34 +38,31 @@ from v2_mutants.servers import MutantServer
 Outcomes = Mapping[str, Outcome]
 
 _WORKERS = 8
-_TIMEOUT_S = 5.0
 # What leaves something behind in a connection, a model or the server.
 _MODULES = ("state", "transport", "framing")
 _COMPANY = ("C6/unlike", "C7/", "P2/blob", "R1/", "R3/survives-a-rejection", "H4/")
-_SAMPLED = 20
 _MOST_RUNS = 5  # of a server whose answers depend on the moment, or on all that came before
 _SLOW = frozenset({"J7", "Z5", "L1"})  # their faults are tried with `--whole-runs` alone
 
 
 def _may_hurt_others(name: str) -> bool:
     cls = FAULTS[name].cls
-    if FAULTS[name].requirement in _SLOW:
-        return False
     module = cls.__module__.rpartition(".")[2]
-    return module in _MODULES or issubclass(cls, CrashingModels | CrashingServer)
+    hurts = module in _MODULES or issubclass(cls, CrashingModels | CrashingServer)
+    return hurts and FAULTS[name].requirement not in _SLOW
 
 
 def run_of(
-    server: ReferenceServer,
+    url: str,
     cases: Sequence[Case],
     workers: int,
     folder: Path | None = None,
     *,
-    timeout: float = _TIMEOUT_S,
+    timeout: float = 5.0,
     recovery: Recovery | None = None,
 ) -> dict[str, Result]:
     """The results of `cases`; with a folder, their report is in it."""
-    target = make_target(server.url, profiles=SERVER_PROFILES, timeout=timeout)
+    target = make_target(url, profiles=SERVER_PROFILES, timeout=timeout)
     found = discover(target)
     engine = Engine(target, found, recovery=recovery)
     record = Record(folder, target, found, suite_cases()) if folder is not None else None
@@ -80,60 +77,44 @@ def run_of(
     return results
 
 
-def _cases(requirements: Collection[str], *, every: bool) -> list[Case]:
-    return [
-        case
-        for case in suite_cases()
-        if (every and not isinstance(case, GeneratedCase))
-        or case.requirement in requirements
-        or case.id.startswith(_COMPANY)
-    ]
+def _cases(fault: str) -> list[Case]:
+    """The cases of a fault's requirement, and others that it may hurt."""
+    own = FAULTS[fault].requirement
+    return [c for c in suite_cases() if c.requirement == own or c.id.startswith(_COMPANY)]
 
 
-def _outcomes(fault: str, cases: Sequence[Case], workers: int) -> dict[str, Outcome]:
+def _outcomes(fault: str, cases: Sequence[Case], workers: int) -> Outcomes:
     with MutantServer([fault]) as server:
-        return outcomes(run_of(server, cases, workers))
-
-
-def _differing(alone: Sequence[Outcomes], beside: Sequence[Outcomes]) -> set[str]:
-    """The cases that have no outcome in common."""
-    return {
-        name
-        for name in alone[0]
-        if not {found[name] for found in alone} & {found[name] for found in beside}
-    }
+        return outcomes(run_of(server.url, cases, workers))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Every fault, or else some of those that may hurt other requests."""
     if "any_fault" in metafunc.fixturenames:
         every = metafunc.config.getoption("--whole-runs")
-        some = sample(filter(_may_hurt_others, FAULTS), _SAMPLED)
+        some = sample(filter(_may_hurt_others, FAULTS), 20)
         metafunc.parametrize("any_fault", FAULTS if every else some)
 
 
 @pytest.mark.long
-def test_every_fault_comes_to_the_same_with_eight_workers_as_with_one(
-    any_fault: str, request: pytest.FixtureRequest
-) -> None:
-    """With `--whole-runs`, what may hurt other requests meets all cases: some 40 minutes.
-
-    What differs is tried again, one by one backwards, too: a server may answer by the moment at
-    which a request comes, or by all that it was asked before.
-    """
-    every = request.config.getoption("--whole-runs") and _may_hurt_others(any_fault)
-    requirement = FAULTS[any_fault].requirement
-    cases = _cases([requirement], every=every)
-    alone = [_outcomes(any_fault, cases, 1)]
-    beside = [_outcomes(any_fault, cases, _WORKERS)]
-    while (differing := _differing(alone, beside)) and len(alone) < _MOST_RUNS:
-        alone.append(_outcomes(any_fault, cases[:: -1 if len(alone) % 2 else 1], 1))
+def test_a_fault_comes_to_the_same_with_eight_workers_as_with_one(any_fault: str) -> None:
+    """What differs is tried again, one by one backwards, too: a server may answer by the moment at
+    which a request comes, or by all that it was asked before."""
+    cases = _cases(any_fault)
+    alone: list[Outcomes] = []
+    beside: list[Outcomes] = []
+    differing = {case.id for case in cases}
+    for number in range(_MOST_RUNS):
+        alone.append(_outcomes(any_fault, cases[:: -1 if number % 2 else 1], 1))
         beside.append(_outcomes(any_fault, cases, _WORKERS))
-    if len(alone) > 1:
-        for found in (*alone, *beside):
-            failed = [name for name, outcome in found.items() if outcome is Outcome.FAIL]
-            assert any(name.startswith(f"{requirement}/") for name in failed)
-    assert not differing or requirement == "C6", differing
+        differing = {
+            name
+            for name in differing
+            if not {found[name] for found in alone} & {found[name] for found in beside}
+        }
+        if not differing:
+            return
+    assert FAULTS[any_fault].requirement == "C6", differing
 
 
 class Races(Behaviour):
@@ -155,7 +136,7 @@ class Races(Behaviour):
 @pytest.mark.long
 def test_a_race_is_the_failure_of_c6_alone(start: Start) -> None:
     cases = chosen("P2/", "C6/", "B5/", "R3/survives-a-rejection")
-    found = run_of(start(Races), cases, _WORKERS)
+    found = run_of(start(Races).url, cases, _WORKERS)
     failed = {r.case.requirement for r in found.values() if r.outcome is Outcome.FAIL}
     assert failed == {"C6"}
     others = {r.outcome for r in found.values() if r.case.requirement != "C6"}
@@ -181,7 +162,7 @@ def _deadly() -> list[Case]:
 def test_what_kills_a_server_that_comes_back_is_found_out() -> None:
     server = ReferenceServer(DiesOfAnId, port=free_port())
     with server, restarting_on_request(server) as command:
-        found = run_of(server, _deadly(), _WORKERS, recovery=Recovery(command))
+        found = run_of(server.url, _deadly(), _WORKERS, recovery=Recovery(command))
     failed = {r.case.id: r.cause for r in found.values() if r.outcome is not Outcome.PASS}
     assert list(failed) == ["D1/deadly"]
     cause = failed["D1/deadly"]
@@ -193,7 +174,7 @@ def test_when_a_server_stays_dead_one_case_is_blamed_and_the_others_named(
     start: Start, tmp_path: Path
 ) -> None:
     cases = _deadly()
-    found = run_of(start(DiesOfAnId), cases, _WORKERS, tmp_path)
+    found = run_of(start(DiesOfAnId).url, cases, _WORKERS, tmp_path)
     assert set(found) == {case.id for case in cases}
     (blamed,) = [r for r in found.values() if r.outcome is Outcome.FAIL]
     assert isinstance(blamed.cause, DidNotSurvive)
@@ -208,17 +189,12 @@ def test_when_a_server_stays_dead_one_case_is_blamed_and_the_others_named(
 
 @pytest.mark.parametrize(
     "fault",
-    [
-        "rejection-kills-model",
-        "decoder-stuck-after-error",
-        "concurrent-ids-mixed",
-        "empty-outputs-end-server",
-    ],
+    ["rejection-kills-model", "decoder-stuck-after-error", "concurrent-ids-mixed"],
 )
 def test_a_report_of_eight_workers_verifies(fault: str, tmp_path: Path) -> None:
-    cases = _cases([FAULTS[fault].requirement], every=False)
+    cases = _cases(fault)
     with MutantServer([fault]) as server:
-        run_of(server, cases, _WORKERS, tmp_path)
+        run_of(server.url, cases, _WORKERS, tmp_path)
     verification, words = said(tmp_path / "report.json")
     assert not [case.id for case in verification.cases if case.problem], words
     assert not [case.id for case in verification.cases if case.other_cause], words
@@ -238,63 +214,41 @@ def test_a_far_server_that_closes_every_connection_is_shared_too(start: Start) -
         def keeps_open(self, request: Request, response: Response) -> bool:
             return False
 
-    found = run_of(start(Closes), chosen("H4/", "P2/blob", "R3/survives-a-rejection"), _WORKERS)
+    found = run_of(start(Closes).url, chosen("H4/", "P2/blob", "R3/survives-a-rejection"), _WORKERS)
     assert {result.outcome for result in found.values()} == {Outcome.PASS}
 
 
-class Seats(ReferenceServer):
-    """Serves so many connections at a time; others wait until one of them is closed."""
-
-    def __init__(self, seats: int) -> None:
-        super().__init__()
-        self._seats = threading.Semaphore(seats)
-
-    def _turn_taken(self) -> AbstractContextManager[object]:
-        return self._seats
+BUSY = http(b"", 503, ("Retry-After", "0"), ("Connection", "close"))
 
 
-_HERE = threading.local()  # `turned_away` is true for a connection that has no seat
+@contextmanager
+def few_seats(seats: int, *, waiting: bool) -> Iterator[str]:
+    """The URL of a server of so many connections at a time; others wait, or are turned away.
 
+    Python's HTTPServer has one, and servers with a thread for each connection have few.
+    """
+    free = threading.Semaphore(seats)
 
-class TurnsAway(Behaviour):
-    """Answers 503 on a connection that has no seat, and closes it."""
-
-    def handle(self, request: Request) -> Response:
-        if _HERE.turned_away:
-            return replace(self.error(503, "full", (("Retry-After", "0"),)), keep_open=False)
-        return super().handle(request)
-
-
-class FewSeats(ReferenceServer):
-    """Serves three connections at a time, and turns others away."""
-
-    def __init__(self) -> None:
-        super().__init__(TurnsAway)
-        self._seats = threading.Semaphore(3)
-
-    @contextmanager
-    def _turn_taken(self) -> Iterator[None]:
-        seated = self._seats.acquire(blocking=False)
-        _HERE.turned_away = not seated
+    def talk(peer: Peer) -> None:
+        if not free.acquire(blocking=waiting):
+            peer.request()
+            peer.send(BUSY)
+            return
         try:
-            yield
+            while True:
+                peer.send(served(peer.request()))
         finally:
-            if seated:
-                self._seats.release()
+            free.release()
+
+    with serving(talk) as server:
+        yield server.url
 
 
-def test_a_server_that_turns_connections_away_is_not_shared_and_not_blamed() -> None:
-    with FewSeats() as server:
-        found = run_of(server, chosen("H4/", "P2/blob", "C6/one-is"), _WORKERS, timeout=1.0)
-    assert {result.outcome for result in found.values()} == {Outcome.PASS}
-
-
-@pytest.mark.parametrize("seats", [1, 3, _WORKERS])
+@pytest.mark.parametrize(("seats", "waiting"), [(1, True), (3, True), (_WORKERS, True), (3, False)])
 def test_a_far_server_with_few_connections_is_neither_shared_nor_blamed(
-    seats: int,
+    seats: int, waiting: bool
 ) -> None:
-    """Python's HTTPServer has one, and servers with a thread for each connection have few."""
-    with Seats(seats) as server:
-        cases = chosen("H4/", "P2/blob", "R3/survives-a-rejection")
-        found = run_of(server, cases, _WORKERS, timeout=1.0)
+    with few_seats(seats, waiting=waiting) as url:
+        cases = chosen("H4/", "P2/blob", "R3/survives-a-rejection", "C6/one-is")
+        found = run_of(url, cases, _WORKERS, timeout=1.0)
     assert {result.outcome for result in found.values()} == {Outcome.PASS}

@@ -1,11 +1,10 @@
-"""A server that cannot be tested: the cause in a whole sentence, and the option that helps."""
+"""A server that cannot be tested, or not yet: the cause in a sentence, the option that helps."""
 
 from __future__ import annotations
 
 import datetime
 import json
 import ssl
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,16 @@ import pytest
 import trustme
 
 from support.responses import http
-from support.servers import Peer, always, answering, serving, steps
+from support.servers import (
+    PATIENT,
+    Peer,
+    Script,
+    always,
+    answering,
+    free_port,
+    serving,
+    steps,
+)
 from v2_conformance.errors import UnreachableError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
@@ -124,52 +132,159 @@ def test_a_server_that_wants_a_client_certificate_gets_one(
         assert "status 404" not in met(foreign_target)
 
 
-def test_https_to_a_plain_port_is_said(cacert: Path, server: ReferenceServer) -> None:
-    url = server.url.replace("http:", "https:")
-    message = met(target_for(url, cacert=cacert))
+def test_the_wrong_scheme_is_said(
+    authority: trustme.CA, cacert: Path, server: ReferenceServer
+) -> None:
+    message = met(target_for(server.url.replace("http:", "https:"), cacert=cacert))
     assert "does not speak TLS; the URL must begin with http://" in message
-
-
-def test_http_to_a_grpc_port_is_said() -> None:
-    settings = bytes.fromhex("000006 04 00 00000000 0004 00400000")
-    with serving(answering(settings)) as server:
-        message = met(target_for(server.url))
-    assert "as a gRPC port does" in message
-
-
-def test_http_to_a_tls_port_is_said_if_the_server_sends_an_alert() -> None:
-    alert = b"\x15\x03\x01\x00\x02\x02\x46"
-    with serving(answering(alert)) as server:
-        message = met(target_for(server.url))
-    assert "this port speaks TLS; the URL must begin with https://" in message
-
-
-def test_http_to_a_real_tls_port_says_what_may_help(authority: trustme.CA) -> None:
     context = server_context(authority.issue_cert("127.0.0.1"))
-    with serving(answering(http(METADATA)), tls=context) as server:
-        message = met(target_for(server.url.replace("https:", "http:")))
-    assert "must begin with https://" in message
+    with serving(answering(http(METADATA)), tls=context) as tls_server:
+        assert "must begin with https://" in met(
+            target_for(tls_server.url.replace("https:", "http:"))
+        )
+
+
+SPEAKS_TLS = "this port speaks TLS; the URL must begin with https://"
+CREDENTIALS = (
+    "use the URL of the server itself, or give credentials with --bearer-env, --header or "
+    "`auth` in a target file"
+)
+TOKEN = "Zk9-pQ7w_vX2-token"
+
+
+def challenge(value: str) -> bytes:
+    return http(b"", 401, ("WWW-Authenticate", value))
+
+
+def moved(location: str, status: int = 302) -> bytes:
+    return http(b"", status, ("Location", location))
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("reply", "words"),
     [
-        b"<html><center>The plain HTTP request was sent to HTTPS port</center></html>",
-        b"Client sent an HTTP request to an HTTPS server.\n",
+        (bytes.fromhex("000006 04 00 00000000 0004 00400000"), "as a gRPC port does"),
+        (b"\x15\x03\x01\x00\x02\x02\x46", SPEAKS_TLS),
+        (http(b"<center>The plain HTTP request was sent to HTTPS port</center>", 400), SPEAKS_TLS),
+        (http(b"Client sent an HTTP request to an HTTPS server.\n", 400), SPEAKS_TLS),
+        (http(b"no", 400), "status 400, not with V2 server metadata; is this the base URL"),
+        (http(b"an HTTPS server", 500), "status 500, not with V2 server metadata; is this"),
+        (
+            challenge('Bearer realm="models"'),
+            'GET URL/v2 answered with status 401: it wants credentials (Bearer realm="models"); '
+            "give them with --bearer-env, --header or `auth` in a target file",
+        ),
+        (challenge("x\x1b[31m" + "y" * 5000), "it wants credentials (x"),
+        (http(b"", 403), "another Host (--header 'Host: NAME')"),
+        (http(b"", 404), "no V2 server is at this path"),
+        (http(b"", 404), "--header 'Host: NAME'"),
+        (
+            moved("https://models.example/base/v2", 308),
+            "a redirect to https://models.example/base/v2; a run follows no redirect",
+        ),
+        (moved("/login?next=/v2"), CREDENTIALS),
+        (moved("http://[/v2"), CREDENTIALS),
+        (moved("//me:password@h/v2"), CREDENTIALS),
+        (moved("https://h/" + "x" * 5000 + "/v2"), CREDENTIALS),
+        (moved("https://h\x1b[31m/v2"), CREDENTIALS),
+        (moved("/v2/"), CREDENTIALS),
     ],
 )
-def test_http_to_the_tls_port_of_common_servers_is_said(body: bytes) -> None:
-    with serving(always(http(body, 400))) as server:
-        message = met(target_for(server.url))
-    assert "status 400: this port speaks TLS; the URL must begin with https://" in message
+def test_an_answer_that_is_none_of_v2_says_what_may_help(reply: bytes, words: str) -> None:
+    with serving(always(reply)) as server, pytest.raises(UnreachableError) as error:
+        discover(target_for(server.url))
+    message = str(error.value).replace(server.url, "URL")
+    assert words in message
+    assert message.isprintable()
+    assert len(message) < 600
 
 
-@pytest.mark.parametrize(("status", "body"), [(400, b"no"), (500, b"an HTTPS server")])
-def test_another_error_is_not_said_to_come_from_a_tls_port(status: int, body: bytes) -> None:
-    with serving(always(http(body, status))) as server:
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (challenge(""), "it did not accept the credentials; give others"),
+        (challenge(f"Bearer bad={TOKEN}"), "it did not accept the credentials"),
+        (moved(f"/login?token={TOKEN}"), "/login?token=***"),
+        (http(b"", 403), "these credentials have no access"),
+    ],
+)
+def test_credentials_that_do_not_help_are_not_shown(reply: bytes, words: str) -> None:
+    with serving(always(reply)) as server:
+        message = met(target_for(server.url, headers=(f"Authorization: Bearer {TOKEN}",)))
+    assert words in message
+    assert TOKEN not in message
+
+
+def test_404_says_that_v2_does_not_belong_into_the_url() -> None:
+    with serving(always(http(b"", 404))) as server:
+        message = met(target_for(server.url + "/v2/"))
+    assert message.endswith(": leave /v2 out of the URL, because the suite adds it")
+
+
+@pytest.mark.parametrize("reply", [b"", b"\x15\x03"])
+def test_a_server_that_closes_early_is_said_in_one_line(reply: bytes) -> None:
+    with serving(steps(Peer.request, reply)) as server:
         message = met(target_for(server.url))
-    assert "is this the base URL of a V2 server?" in message
-    assert "TLS" not in message
+    assert "gave no answer that can be read" in message or "speaks TLS" in message
+
+
+# Readiness.
+
+
+def wait(url: str, within_s: float | None = None) -> list[float]:
+    """The pauses that are made until the server is ready; no time passes in them."""
+    pauses: list[float] = []
+    wait_until_ready(
+        Target(url, limits=PATIENT), within_s, pause=pauses.append, clock=lambda: sum(pauses, 0.0)
+    )
+    return pauses
+
+
+def statuses(ready: list[int], live: int = 200) -> Script:
+    """A script for each connection: the statuses of /ready in turn, and that of /live."""
+    left = list(ready)
+
+    def script(peer: Peer) -> None:
+        path = peer.request().split()[1]
+        if path == b"/v2/health/live":
+            peer.send(http(b"", live))
+            return
+        assert path == b"/v2/health/ready"
+        peer.send(http(b"", left.pop(0) if len(left) > 1 else left[0]))
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("ready", "live", "pauses"),
+    [
+        *(([status], 200, 0) for status in (200, 204, 301, 401, 403, 404, 405, 501)),
+        *(([status, status, 200], 200, 2) for status in (400, 429, 500, 502, 503, 504)),
+        ([400], 400, 0),  # it has no such endpoint
+    ],
+)
+def test_only_a_server_that_says_that_it_is_not_ready_is_waited_for(
+    ready: list[int], live: int, pauses: int
+) -> None:
+    with serving(statuses(ready, live)) as server:
+        assert len(wait(server.url)) == pauses
+
+
+def test_a_server_that_never_becomes_ready_is_told_in_one_line() -> None:
+    with serving(statuses([503])) as server:
+        with pytest.raises(UnreachableError) as error:
+            wait(server.url, 7)
+        assert str(error.value) == (
+            f"{server.url} is not ready: GET /v2/health/ready still gets status 503 after 7 s; "
+            "--wait-ready changes the limit"
+        )
+
+
+def test_a_server_that_is_not_there_is_waited_for_only_if_the_user_says_so() -> None:
+    for scheme in ("http", "https"):
+        assert wait(f"{scheme}://127.0.0.1:{free_port()}") == []
+    with pytest.raises(UnreachableError, match="still gets no answer after 2 s"):
+        wait(f"http://127.0.0.1:{free_port()}", 2)
 
 
 def test_waiting_for_a_server_ends_with_the_cause_too(authority: trustme.CA) -> None:
@@ -178,96 +293,4 @@ def test_waiting_for_a_server_ends_with_the_cause_too(authority: trustme.CA) -> 
         serving(answering(http(b"")), tls=context) as server,
         pytest.raises(UnreachableError, match="--cacert FILE"),
     ):
-        wait_until_ready(target_for(server.url), 0.2, pause=lambda s: None)
-
-
-# Statuses.
-
-
-def said(
-    status: int,
-    *fields: tuple[str, str],
-    headers: Sequence[str] = (),
-    body: bytes = b"",
-    path: str = "",
-) -> str:
-    with serving(always(http(body, status, *fields))) as server:
-        with pytest.raises(UnreachableError) as error:
-            discover(make_target(server.url + path, timeout=5, headers=tuple(headers)))
-        return str(error.value).replace(server.url, "URL")
-
-
-TOKEN = "Authorization: Bearer Zk9-pQ7w_vX2-token"
-
-
-def test_401_says_which_options_give_credentials() -> None:
-    message = said(401, ("WWW-Authenticate", 'Bearer realm="models"'))
-    assert message == (
-        'GET URL/v2 answered with status 401: it wants credentials (Bearer realm="models"); give '
-        "them with --bearer-env, --header or `auth` in a target file"
-    )
-    assert "it did not accept the credentials; give others" in said(401, headers=[TOKEN])
-
-
-def test_401_that_repeats_the_token_does_not_show_it() -> None:
-    message = said(401, ("WWW-Authenticate", "Bearer bad=Zk9-pQ7w_vX2-token"), headers=[TOKEN])
-    assert "Zk9-pQ7w_vX2-token" not in message
-
-
-def test_a_hostile_challenge_is_short_and_printable() -> None:
-    message = said(401, ("WWW-Authenticate", "x\x1b[31m" + "y" * 5000))
-    assert "\x1b" not in message
-    assert len(message) < 300
-
-
-def test_403_says_what_may_be_missing() -> None:
-    assert "another Host (--header 'Host: NAME')" in said(403)
-    assert "these credentials have no access" in said(403, headers=[TOKEN])
-
-
-def test_404_says_that_the_path_or_the_host_is_wrong() -> None:
-    message = said(404)
-    assert "no V2 server is at this path" in message
-    assert "--header 'Host: NAME'" in message
-
-
-def test_404_says_that_v2_does_not_belong_into_the_url() -> None:
-    message = said(404, path="/v2/")
-    assert message.endswith(": leave /v2 out of the URL, because the suite adds it")
-
-
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirection_names_its_target(status: int) -> None:
-    message = said(status, ("Location", "https://models.example/base/v2"))
-    assert "a redirect to https://models.example/base/v2; a run follows no redirect" in message
-
-
-@pytest.mark.parametrize(
-    "location",
-    [
-        "/login?next=/v2",
-        "https://sso.example/authorize",
-        "http://[/v2",
-        "javascript:alert(1)/v2",
-        "//me:password@h/v2",
-        "https://h/" + "x" * 5000 + "/v2",
-        "https://h\x1b[31m/v2",
-        "/v2",
-        "/v2/",
-    ],
-)
-def test_a_redirection_to_anything_is_one_line(location: str) -> None:
-    message = said(302, ("Location", location))
-    assert message.endswith(
-        "use the URL of the server itself, or give credentials with --bearer-env, --header or "
-        "`auth` in a target file"
-    )
-    assert "\x1b" not in message
-    assert len(message) < 600
-
-
-@pytest.mark.parametrize("reply", [b"", b"\x15", b"\x15\x03"])
-def test_a_server_that_closes_early_is_said_in_one_line(reply: bytes) -> None:
-    with serving(steps(Peer.request, reply)) as server:
-        message = met(target_for(server.url))
-    assert "gave no answer that can be read" in message or "speaks TLS" in message
+        wait(server.url, 0.2)
