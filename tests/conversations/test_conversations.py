@@ -18,7 +18,6 @@ from v2_conformance.conversations.steps import (
     Ask,
     AskApart,
     AskTogether,
-    Calibrate,
     CanaryAnswer,
     Known,
     KnownGood,
@@ -54,22 +53,21 @@ def sent(received: bytes, ending: Ending = Ending.COMPLETE) -> Exchange:
 RIGHT = sent(v2(document(sized()), bytes([1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0])))
 REFUSED = sent(http(b'{"error":"no"}', 400))
 SILENT = sent(b"", Ending.TIMEOUT)
+AWAY = exchange_of(b"", Ending.REFUSED)
 WELL = CanaryAnswer(RIGHT.for_purpose(Purpose.CANARY_SAME), None)
 ILL = CanaryAnswer(SILENT.for_purpose(Purpose.CANARY_SAME), NoResponse("timeout", ""))
 
 
-def had(
-    case: RequestCase | GetCase, answers: Sequence[Answer], known: Known = KNOWN
-) -> tuple[list[str], Result]:
+def had(case: RequestCase | GetCase, answers: Sequence[Answer]) -> tuple[list[str], Result]:
     """The steps of a case in short, each of which gets the next of `answers`, and its end."""
     left = list(answers)
     steps: list[str] = []
 
     def answer(step: Step) -> Answer:
         steps.append(_short(step))
-        return "" if isinstance(step, Calibrate) and not left else left.pop(0)
+        return left.pop(0)
 
-    came = play(conversation(case, known), answer)
+    came = play(conversation(case, KNOWN), answer)
     assert not left
     return steps, came
 
@@ -89,63 +87,40 @@ def own(answered: Exchange) -> Answer:
     return answered.for_purpose(Purpose.CASE)
 
 
+NOT_LAST = replace(make_case(REJECT), last_negative=False)
+BEHIND_ANOTHER = replace(make_case(), first=make_case())
+TWO = replace(make_case(), together=2, canary="binary")
+CALIBRATED, CASE = "calibrate binary", "case kept"
+SAME, FRESH = "known-good binary/binary", "known-good fresh"
+
+
 @pytest.mark.parametrize(
     ("case", "answers", "steps", "outcome"),
     [
         # What passes and asks for nothing more is one exchange.
-        (make_case(), ["", own(RIGHT)], ["calibrate binary", "case kept"], Outcome.PASS),
+        (make_case(), [own(RIGHT)], [CASE], Outcome.PASS),
         # A wrong answer: does the server live, on this connection and on another one?
-        (
-            make_case(),
-            ["", own(REFUSED), WELL, WELL],
-            ["calibrate binary", "case kept", "known-good binary/binary", "known-good fresh"],
-            Outcome.FAIL,
-        ),
+        (make_case(), [own(REFUSED), WELL, WELL], [CASE, SAME, FRESH], Outcome.FAIL),
         # An ordinary rejection that the next request survives on the same connection.
-        (
-            replace(make_case(REJECT), last_negative=False),
-            ["", own(REFUSED), WELL],
-            ["calibrate binary", "case kept", "known-good binary/binary"],
-            Outcome.PASS,
-        ),
+        (NOT_LAST, [own(REFUSED), WELL], [CASE, SAME], Outcome.PASS),
         # The last of its requirement: a fresh connection, too.
-        (
-            make_case(REJECT),
-            ["", own(REFUSED), WELL, WELL],
-            ["calibrate binary", "case kept", "known-good binary/binary", "known-good fresh"],
-            Outcome.PASS,
-        ),
+        (make_case(REJECT), [own(REFUSED), WELL, WELL], [CASE, SAME, FRESH], Outcome.PASS),
         # The kept connection is closed: a fresh one alone says what is left.
-        (
-            make_case(REJECT),
-            ["", own(REFUSED), None, ILL],
-            ["calibrate binary", "case kept", "known-good binary/binary", "known-good fresh"],
-            Outcome.FAIL,
-        ),
+        (make_case(REJECT), [own(REFUSED), None, ILL], [CASE, SAME, FRESH], Outcome.FAIL),
         # A request of another kind comes first, whatever comes of it.
-        (
-            replace(make_case(), first=make_case()),
-            ["", own(SILENT), own(RIGHT)],
-            ["calibrate binary", "before kept", "case kept"],
-            Outcome.PASS,
-        ),
+        (BEHIND_ANOTHER, [own(SILENT), own(RIGHT)], ["before kept", CASE], Outcome.PASS),
         # Many at once: nothing on the kept connection, which is closed before.
-        (
-            replace(make_case(), together=2, canary="binary"),
-            ["", [(0, RIGHT), (1, RIGHT)], WELL],
-            ["calibrate binary", "together 2", "known-good fresh"],
-            Outcome.PASS,
-        ),
-        # A model that answers nothing is not sent the case.
-        (make_case(), ["no answer"], ["calibrate binary"], Outcome.INCONCLUSIVE),
+        (TWO, [[(0, RIGHT), (1, RIGHT)], WELL], ["together 2", FRESH], Outcome.PASS),
+        # What was not sent met a server that was away, and asks nothing more.
+        (make_case(REJECT), [own(AWAY)], [CASE], Outcome.INCONCLUSIVE),
     ],
     ids=lambda value: "" if not isinstance(value, Outcome) else value.value,
 )
 def test_what_belongs_to_a_case(
     case: RequestCase, answers: list[Answer], steps: list[str], outcome: Outcome
 ) -> None:
-    taken, came = had(case, answers)
-    assert taken == steps
+    taken, came = had(case, ["", *answers])
+    assert taken == [CALIBRATED, *steps]
     assert came.verdict.outcome is outcome
 
 
@@ -159,62 +134,47 @@ def test_a_conversation_tells_all_that_shows_its_verdict_in_order() -> None:
     assert came.verdict.message.endswith(f" (sent to {ROLE}: [3] binary, 12 blob bytes)")
 
 
-def test_what_was_not_sent_met_a_server_that_was_away_and_asks_nothing_more() -> None:
-    away = exchange_of(b"", Ending.REFUSED)
-    steps, came = had(make_case(REJECT), ["", own(away)])
-    assert steps[-1] == "case kept"
-    assert came.verdict.outcome is not Outcome.PASS
-
-
 def test_a_model_that_answers_no_known_good_request_says_why() -> None:
     _, came = had(make_case(), ["no answer in time"])
     assert came.verdict.cause == NoKnownGoodAnswer(ROLE, "no answer in time")
     assert came.exchanges == ()
 
 
-def test_calibration_ends_with_the_first_exact_answer_or_takes_the_clearest() -> None:
+BUSY = exchange_of(http(b"loading", 503))
+ONES = exchange_of(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
+ZEROS = exchange_of(v2(document(sized()), bytes(12)))
+
+
+@pytest.mark.parametrize(
+    ("answers", "asked", "chosen", "expected", "wrong"),
+    [
+        # It ends with the first exact answer, or takes the clearest.
+        ([SILENT, ONES], (0, 1), 1, None, False),
+        ([SILENT, REFUSED, SILENT], (0, 1, 2), 1, "status 400", False),
+        # Tensors that are wrong only at first are kept as what was wrong.
+        ([ZEROS, ONES, ONES], (0, 1, 0), 0, None, True),
+        ([ZEROS, ZEROS, ZEROS, ONES], (0, 1, 2, 0), 0, None, True),
+        ([ZEROS, SILENT, ONES, ONES], (0, 1, 2, 0), 0, None, True),
+        # A form that is always refused is not about the first answer.
+        ([REFUSED, ONES], (0, 1), 1, None, False),
+        ([BUSY, ONES], (0, 1), 1, None, False),
+        ([ZEROS, ONES, ZEROS], (0, 1, 0), 1, None, False),
+    ],
+)
+def test_calibration_finds_the_form_whose_answer_is_exact(
+    answers: list[Exchange], asked: tuple[int, ...], chosen: int, expected: str | None, wrong: bool
+) -> None:
     ways = known_good(ROLE, ADDRESS, binding(ROLE))
-    ones = exchange_of(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
-    answers = [SILENT, ones]
-    first = play(calibration(ways), lambda way: answers.pop(0))
-    assert (first.prepared, first.expected) == (ways[1], None)
-    answers = [SILENT, REFUSED, SILENT]
-    first = play(calibration(ways), lambda way: answers.pop(0))
-    assert (first.prepared, first.expected) == (ways[1], "status 400")
+    left, sent = list(answers), []
 
+    def answer(way: Prepared) -> Exchange:
+        sent.append(ways.index(way))
+        return left.pop(0)
 
-def test_tensors_that_are_wrong_only_at_first_are_kept_as_what_was_wrong() -> None:
-    ways = known_good(ROLE, ADDRESS, binding(ROLE))
-    ones = exchange_of(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
-    zeros = exchange_of(v2(document(sized()), bytes(12)))
-    for answers, sent in (
-        ([zeros, ones, ones], (0, 1, 0)),
-        ([zeros, zeros, zeros, ones], (0, 1, 2, 0)),
-        ([zeros, SILENT, ones, ones], (0, 1, 2, 0)),
-    ):
-        asked: list[int] = []
-
-        def answer(
-            way: Prepared, answers: list[Exchange] = answers, asked: list[int] = asked
-        ) -> Exchange:
-            asked.append(list(ways).index(way))
-            return answers.pop(0)
-
-        first = play(calibration(ways), answer)
-        assert (first.prepared, first.expected) == (ways[0], None)
-        assert isinstance(first.wrong, WrongValue)
-        assert tuple(asked) == sent
-
-
-def test_a_form_that_is_always_refused_is_not_about_the_first_answer() -> None:
-    ways = known_good(ROLE, ADDRESS, binding(ROLE))
-    ones = exchange_of(v2(document(sized()), bytes([1, 0, 0, 0] * 3)))
-    zeros = exchange_of(v2(document(sized()), bytes(12)))
-    busy = exchange_of(http(b"loading", 503))
-    for answers in ([REFUSED, ones], [busy, ones], [zeros, ones, zeros]):
-        left = iter(answers)
-        first = play(calibration(ways), lambda way: next(left))  # noqa: B023
-        assert (first.prepared, first.expected, first.wrong) == (ways[1], None, None)
+    first = play(calibration(ways), answer)
+    assert (first.prepared, first.expected) == (ways[chosen], expected)
+    assert isinstance(first.wrong, WrongValue) is wrong
+    assert tuple(sent) == asked
 
 
 def _apart(count: int) -> list[AskApart]:
@@ -222,31 +182,30 @@ def _apart(count: int) -> list[AskApart]:
     return [AskApart(make_case(), entry) for entry in entries]
 
 
-CLOSED = Verdict(Outcome.FAIL, NoResponse("closed", ""))
+FAILS = Result(
+    make_case(), Verdict(Outcome.FAIL, NoResponse("closed", "")), exchanges=(WELL.exchange,)
+)
+PASSES = Result(make_case(), Verdict(Outcome.PASS), exchanges=(WELL.exchange,))
 
 
-def test_of_generated_requests_the_smallest_failure_counts() -> None:
-    requests = _apart(3)
-    fails = Result(
-        make_case(), Verdict(Outcome.FAIL, NoResponse("closed", "")), exchanges=(WELL.exchange,)
-    )
-    passes = Result(make_case(), Verdict(Outcome.PASS), exchanges=(WELL.exchange,))
-    answers = [passes, fails, passes]
-    came = play(generated(generated_case(), requests), lambda asked: answers.pop(0))
+@pytest.mark.parametrize(
+    ("answers", "failed"),
+    [
+        ([PASSES, FAILS, PASSES], 2),
+        ([PASSES, PASSES, PASSES], None),
+        ([FAILS, None], 1),  # which killed the model
+    ],
+)
+def test_of_generated_requests_the_smallest_failure_counts(
+    answers: list[Result | None], failed: int | None
+) -> None:
+    requests, left = _apart(3), list(answers)
+    came = play(generated(generated_case(), requests), lambda asked: left.pop(0))
+    assert not left
+    if failed is None:
+        assert came.verdict == Verdict(Outcome.PASS, GeneratedRequests(3, None, None))
+        return
     assert came.verdict.outcome is Outcome.FAIL
     assert isinstance(came.verdict.cause, GeneratedFailure)
-    assert came.verdict.cause.number == 2
-    assert [exchange.entry for exchange in came.exchanges] == [requests[1].entry]
-    came = play(generated(generated_case(), requests), lambda asked: passes)
-    assert came.verdict == Verdict(Outcome.PASS, GeneratedRequests(3, None, None))
-
-
-def test_generated_requests_end_with_the_one_that_killed_the_model() -> None:
-    requests = _apart(3)
-    kills = Result(
-        make_case(), Verdict(Outcome.FAIL, NoResponse("closed", "")), exchanges=(WELL.exchange,)
-    )
-    answers = [kills, None]
-    came = play(generated(generated_case(), requests), lambda asked: answers.pop(0))
-    assert isinstance(came.verdict.cause, GeneratedFailure)
-    assert came.verdict.cause.number == 1
+    assert came.verdict.cause.number == failed
+    assert [exchange.entry for exchange in came.exchanges] == [requests[failed - 1].entry]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TypeVar
 
-from support.long_tests import sample
 from support.servers import Peer, served, serving
 from v2_mutants.servers import MutantServer
 
@@ -23,8 +20,12 @@ CASES = (VICTIM, BINARY, REJECTED, *SYNTAX, "R7/observed", "R2/observed")
 """What a run sends and judges unless its kind says otherwise."""
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
+INFER = b"/infer "
+UNREAD = "no answer that can be read"
+# What strict clients cannot read at all: no case passes that needs an answer.
+NO_ANSWER = ("R2", "R7", "C5", *(f"C{number}" for number in range(9, 19)))
+UNREADABLE = {"H1": "fail", "P2": "fail", "R3": "fail"}
 
-Row = TypeVar("Row")
 
 Start = Callable[[], AbstractContextManager[str]]
 """Starts a server, whose URL it gives; the server ends with the block."""
@@ -59,11 +60,6 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
-
-
-def some(rows: Mapping[str, Row]) -> list[tuple[str, Row]]:
-    """One row in three, of those which ask at another place for what their table asked already."""
-    return [(name, rows[name]) for name in sample(rows, 3)]
 
 
 def add(name: str, start: Start, **how: object) -> None:
@@ -138,44 +134,3 @@ def always(data: bytes) -> Change:
 def line(text: bytes) -> Change:
     """Adds a line to a response's head."""
     return lambda good: good.replace(b"\r\n", b"\r\n" + text + b"\r\n", 1)
-
-
-def length_changed(change: Callable[[int], bytes]) -> Change:
-    """Writes another Content-Length line, of the body's length."""
-
-    def whole(good: bytes) -> bytes:
-        head, _, body = good.partition(b"\r\n\r\n")
-        lines = [one for one in head.split(b"\r\n") if not one.startswith(b"Content-Length")]
-        text = change(len(body))
-        return b"\r\n".join([*lines, *([text] if text else []), b"", body])
-
-    return whole
-
-
-def in_chunks(
-    size: Callable[[int], bytes] = lambda n: b"%x\r\n" % n,
-    coding: bytes = b"Transfer-Encoding: chunked",
-    after: bytes = b"\r\n",
-    last: bytes = b"0\r\n\r\n",
-) -> Change:
-    """Sends the body as one chunk, framed by these."""
-
-    def whole(good: bytes) -> bytes:
-        head, _, body = length_changed(lambda _: coding)(good).partition(b"\r\n\r\n")
-        return b"".join([head, b"\r\n\r\n", size(len(body)), body, after, last])
-
-    return whole
-
-
-class Turns:
-    """Counts requests, of all connections."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.count = 0
-
-    def next(self) -> int:
-        """The number of this request, from 1."""
-        with self._lock:
-            self.count += 1
-            return self.count

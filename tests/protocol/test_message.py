@@ -14,7 +14,6 @@ from v2_conformance.protocol.message import (
     MAX_JSON_DEPTH,
     MessageError,
     RepeatedMemberError,
-    compose,
     dump_json,
     json_object,
     parse_json,
@@ -146,13 +145,3 @@ json_values = st.recursive(
 def test_what_is_dumped_is_read_again(document: dict[str, object]) -> None:
     assert parse_json(dump_json(document)) == document
     assert json.loads(dump_json(document)) == document
-
-
-@given(st.binary(max_size=9), st.binary(max_size=9), st.lists(st.binary(max_size=9), max_size=4))
-def test_parts_leave_no_gap(head: bytes, document: bytes, blobs: list[bytes]) -> None:
-    wire, parts = compose(head, document, [(str(i), blob) for i, blob in enumerate(blobs)])
-    body = wire[len(head) :]
-    assert wire[: len(head)] == head
-    assert [body[part.start : part.end] for part in parts] == [document, *blobs]
-    assert [part.start for part in parts[1:]] == [part.end for part in parts[:-1]]
-    assert parts[-1].end == len(body)

@@ -12,7 +12,6 @@ import pytest
 from support.cases import binding
 from support.connections import FakeConnection, instant_patience
 from support.responses import answer, entry, exchange_of, http, sized, v2
-from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.runs import canary as canary_module
 from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.runs.discovery import Server
@@ -42,18 +41,6 @@ WAITS = "to wait (Retry-After: 1)"
 def canary() -> Canary:
     server = Server("s", "1", (), {ROLE: binding()})
     return Canary(Target("http://host:1"), server, instant_patience(3.0)[0])
-
-
-def test_the_first_form_that_is_answered_exactly_is_the_canary(canary: Canary) -> None:
-    replies = FakeConnection(REFUSES, WRONG, EXACT_JSON, WRONG, EXACT_JSON)
-    assert canary.calibrate(ROLE, replies) == ""
-    assert not replies.open
-    assert canary.expected(ROLE) is None
-    heard = canary.send(ROLE, replies)
-    assert (heard.exchange.received, heard.problem) == (EXACT_JSON.received, None)
-    assert replies.requests[4] == replies.requests[2]
-    forms = [HEADER_LENGTH in dict(request.head.fields) for request in replies.requests]
-    assert forms == [True, True, False, True, False]
 
 
 def test_a_canary_without_blobs_is_calibrated_by_itself(canary: Canary) -> None:

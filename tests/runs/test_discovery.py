@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
-import time
 import zlib
 from collections.abc import Callable, Mapping
 
@@ -37,11 +36,16 @@ def v2_server(metadata: object = METADATA, models: Mapping[str, object] | None =
             if path == "/v2":
                 peer.send(http(dumped(metadata)))
             elif name in known:
-                peer.send(http(dumped(known[name])))
+                answer = dumped(known[name])
+                peer.send(answer if answer.startswith(b"HTTP/1.1") else http(answer))
             else:
                 peer.send(http(b'{"error": "no such model"}', 404))
 
     return script
+
+
+def coded(body: bytes, coding: str) -> bytes:
+    return http(body, 200, ("Content-Encoding", coding))
 
 
 def dumped(value: object) -> bytes:
@@ -54,10 +58,8 @@ def discovered(script: Script, limits: Limits = PATIENT) -> Server:
 
 
 def unreachable(script: Script, limits: Limits = PATIENT) -> str:
-    started = time.perf_counter()
     with serving(script) as server, pytest.raises(UnreachableError) as error:
         discover(Target(server.url, limits=limits))
-    assert time.perf_counter() - started < 2
     assert "\n" not in str(error.value)
     assert server.url in str(error.value)
     return str(error.value)
@@ -92,28 +94,7 @@ def test_bytes_behind_the_answer_for_an_absent_model_hide_no_other_model() -> No
     assert "identity/BF16" in found.present
 
 
-def test_the_targets_prefix_fields_and_password_go_out() -> None:
-    with serving(answering(http(b"", 404))) as server:
-        url = server.url.replace("http://", "http://me:pw@") + "/base/"
-        target = Target(url, headers=(("X-A", "b"), ("Host", "other.example")), limits=PATIENT)
-        with pytest.raises(UnreachableError) as error:
-            discover(target)
-        (request,) = server.requests
-    assert "pw" not in str(error.value)
-    assert request.startswith(b"GET /base/v2 HTTP/1.1\r\n")
-    lines = request.lower().split(b"\r\n")
-    assert b"x-a: b" in lines
-    assert [line for line in lines if line.startswith(b"host:")] == [b"host: other.example"]
-    assert b"authorization: basic bwu6chc=" in lines
-
-
 # Not a V2 server.
-
-
-@pytest.mark.parametrize("host", ["a..b", "a" * 70])
-def test_a_host_without_an_address_is_unreachable(host: str) -> None:
-    with pytest.raises(UnreachableError):
-        discover(Target(f"http://{host}:1", limits=PATIENT))
 
 
 @pytest.mark.parametrize(
@@ -129,69 +110,44 @@ def test_a_host_without_an_address_is_unreachable(host: str) -> None:
         (http(b'{"a": NaN}'), "NaN"),
         (http(b'{"a": ' + b"[" * 50_000), "nested"),
         (http(b"", 304), "status 304,"),
-        (http(b"not gzip", 200, ("Content-Encoding", "gzip")), "cannot be read"),
-        (http(b"{}", 200, ("Content-Encoding", "br")), "cannot be read"),
-        (
-            http(gzip.compress(b" " * (1 << 21)), 200, ("Content-Encoding", "gzip")),
-            "1048576 bytes",
-        ),
+        (coded(b"not gzip", "gzip"), "cannot be read"),
+        (coded(b"{}", "br"), "cannot be read"),
+        (coded(gzip.compress(b" " * (1 << 21)), "gzip"), "1048576 bytes"),
     ],
 )
 def test_what_is_not_v2_metadata_is_unreachable_and_said_so(reply: bytes, words: str) -> None:
     assert words in unreachable(answering(reply))
 
 
-def test_a_server_that_never_answers_is_unreachable_in_time() -> None:
-    message = unreachable(Peer.until_closed, SHORT)
-    assert "within 0.15 s" in message
+def test_a_server_that_never_answers_or_has_no_address_is_unreachable() -> None:
+    assert "within 0.15 s" in unreachable(Peer.until_closed, SHORT)
+    with pytest.raises(UnreachableError):
+        discover(Target("http://a..b:1", limits=PATIENT))
 
 
 @pytest.mark.parametrize(
     ("coding", "packed"), [("GZIP", gzip.compress), ("deflate", zlib.compress)]
 )
 def test_a_coded_answer_is_read(coding: str, packed: Callable[[bytes], bytes]) -> None:
-    answer = http(packed(BODY), 200, ("Content-Encoding", coding))
-    assert discovered(always(answer)).name == "srv"
+    assert discovered(always(coded(packed(BODY), coding))).name == "srv"
 
 
-@pytest.mark.parametrize("status", [429, 502, 503])
-def test_a_server_that_cannot_serve_just_now_is_asked_again(status: int) -> None:
+def test_a_server_that_cannot_serve_just_now_is_asked_again() -> None:
     asked = itertools.count()
-    busy = http(b"", status, ("Retry-After", "0"))
-
-    def script(peer: Peer) -> None:
-        while True:
-            peer.request()
-            peer.send(http(BODY) if next(asked) % 9 else busy)
-
-    server = discovered(script)
+    busy = http(b"", 503, ("Retry-After", "0"))
+    server = discovered(always(lambda _: http(BODY) if next(asked) % 9 else busy))
     assert (server.name, server.absent) == ("srv", {})
-
-
-def test_a_server_at_an_ipv6_address_is_found() -> None:
-    with ReferenceServer(host="::1") as server:
-        assert discover(Target(server.url, limits=PATIENT)).present
 
 
 # Models.
 
 
-def test_a_model_that_is_not_there_is_absent_with_its_name_and_status() -> None:
-    server = discovered(v2_server(models={"identity_int32": {}}))
+def test_a_model_that_is_not_there_is_absent_with_its_name_and_the_answer() -> None:
+    moved = http(b"", 307, ("Location", "/v2/models/identity_int8/"))
+    server = discovered(v2_server(models={"identity_int32": {}, "identity_int8": moved}))
     assert list(server.present) == ["identity/INT32"]
     assert "no model identity_fp32" in server.absent["identity/FP32"]
     assert "404" in server.absent["identity/FP32"]
-
-
-def test_a_model_elsewhere_is_absent_with_the_place() -> None:
-    def script(peer: Peer) -> None:
-        while True:
-            if peer.request().startswith(b"GET /v2/models/identity_int8 "):
-                peer.send(http(b"", 307, ("Location", "/v2/models/identity_int8/")))
-            else:
-                peer.send(http(BODY))
-
-    server = discovered(script)
     assert server.absent["identity/INT8"].endswith(
         "status 307, a redirect to /v2/models/identity_int8/"
     )
@@ -250,8 +206,7 @@ def test_metadata_without_tensors_does_not_rule_out_a_model(metadata: object) ->
 
 
 @pytest.mark.parametrize(
-    ("listed", "version"),
-    [(["3"], "3"), (["1", "2"], None), ([], None), (None, None), ([3], None), (["a/b"], None)],
+    ("listed", "version"), [(["3"], "3"), (["1", "2"], None), (None, None), (["a/b"], None)]
 )
 def test_the_version_of_a_model_is_the_only_one_that_the_server_lists(
     listed: object, version: str | None

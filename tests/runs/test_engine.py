@@ -1,7 +1,7 @@
 """The engine runs all kinds of cases: what it sends, what it keeps of it, and what it makes of it.
 
-Who is blamed for a death is in test_deaths, the order of a run in test_running, and generated
-requests are in test_engine_generated.
+Who is blamed for a death is in test_deaths, the order of a run in scheduling/test_running, and
+generated requests are in test_drawn_requests.
 """
 
 from __future__ import annotations
@@ -9,24 +9,30 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 from unittest.mock import ANY
 
 import pytest
 
 from support.cases import make_case, make_get
+from support.reports import case_of
 from support.responses import GOOD
-from support.runs import chosen, engine_for, outcomes, results, target_of
-from support.servers import Peer, Start, served, serving
+from support.runs import changed, chosen, engine_for, of_faulty, outcomes, results, said, target_of
+from support.servers import Peer, Start, Step, always, served, serving, steps
 from v2_conformance.conversations import case as conversations
 from v2_conformance.conversations.steps import Result
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.http_messages import Headers, Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.discovery import Server, discover
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.causes.causes import SeveralWrong
-from v2_conformance.suite.causes.kinds import SuiteError, WrongStatus
+from v2_conformance.suite.causes.causes import DidNotSurvive, SeveralWrong
+from v2_conformance.suite.causes.kinds import RoleAbsent, SuiteError, WrongStatus
+from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_mutants.servers import MutantServer
 
 ONE_MODEL = "identity/INT32"
 
@@ -38,111 +44,95 @@ def purposes(result: Result) -> list[Purpose]:
     return [exchange.purpose for exchange in result.exchanges]
 
 
-class TestKindsOfCases:
-    def test_a_request_is_sent_and_a_canary_follows_where_it_is_asked_for(self) -> None:
-        with ReferenceServer() as server, engine_for(server.url) as engine:
-            plain = engine.run(REQUEST)
-            watched = engine.run(replace(REQUEST, canary="json"))
-        assert (plain.outcome, plain.cause, plain.message) == (Outcome.PASS, None, "")
-        assert purposes(plain) == [Purpose.CASE]
-        assert plain.duration_s > 0
-        assert purposes(watched) == [Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_FRESH]
-        assert [exchange.expected for exchange in watched.exchanges] == [None] * 3
-        same = bytes(watched.exchanges[1].request)
-        assert b"Inference-Header-Content-Length" not in same
+def test_requests_sent_together_keep_one_as_a_sample(url: str) -> None:
+    with engine_for(url) as engine:
+        result = engine.run(replace(REQUEST, together=3))
+    assert (result.outcome, result.cause) == (Outcome.PASS, None)
+    assert purposes(result) == [Purpose.SAMPLE]
+    assert result.exchanges[0].note == "one of 15, 3 at a time"
 
-    def test_requests_sent_together_keep_one_as_a_sample(self) -> None:
-        with ReferenceServer() as server, engine_for(server.url) as engine:
-            result = engine.run(replace(REQUEST, together=3))
-        assert (result.outcome, result.cause) == (Outcome.PASS, None)
-        assert purposes(result) == [Purpose.SAMPLE]
-        assert result.exchanges[0].note == "one of 15, 3 at a time"
 
-    def test_the_first_wrong_answer_of_several_counts_and_the_number_is_told(
-        self, start: Start
-    ) -> None:
-        class WrongTwice(Behaviour):
-            numbers = itertools.count(1)
+def test_the_first_wrong_answer_of_several_counts_and_the_number_is_told(start: Start) -> None:
+    class WrongTwice(Behaviour):
+        numbers = itertools.count(1)
 
-            def handle(self, request: Request) -> Response:
-                mine = b'"id":"mine"' in bytes(request.body)
-                if mine and next(self.numbers) in (2, 3):
-                    return self.error(500, "busy")
+        def handle(self, request: Request) -> Response:
+            mine = b'"id":"mine"' in bytes(request.body)
+            if mine and next(self.numbers) in (2, 3):
+                return self.error(500, "busy")
+            return super().handle(request)
+
+    with engine_for(start(WrongTwice).url) as engine:
+        result = engine.run(replace(REQUEST, together=2))
+    assert result.outcome is Outcome.FAIL
+    wrong = WrongStatus("200", 500, '{"error":"busy"}')
+    assert result.cause == SeveralWrong(2, 10, wrong)
+    assert purposes(result) == [Purpose.SAMPLE, Purpose.CANARY_FRESH]
+
+
+def test_a_get_is_judged_like_any_case_and_no_canary_follows(url: str) -> None:
+    metadata = {"outcome": "success", "checks": ["lists_extension"]}
+    with engine_for(url) as engine:
+        listed = engine.run(make_get("/v2", metadata))
+        missing = engine.run(make_get("/v2/nowhere"))
+    assert (listed.outcome, listed.cause) == (Outcome.PASS, None)
+    assert purposes(listed) == [Purpose.CASE]
+    assert bytes(listed.exchanges[0].request).startswith(b"GET /v2 HTTP/1.1\r\n")
+    assert missing.outcome is Outcome.FAIL
+    assert missing.cause == WrongStatus("200", 404, ANY)
+    assert missing.message.startswith("expected status 200, got 404: ")
+    assert missing.message.endswith(" (sent GET /v2/nowhere)")
+    assert purposes(missing) == [Purpose.CASE]
+
+
+# Connections.
+
+
+def test_a_stale_kept_connection_is_repeated_and_no_failure() -> None:
+    def one_answer_each(peer: Peer) -> None:
+        peer.send(served(peer.request()))
+        peer.request()  # and closes without an answer, as an idle server may
+
+    with serving(one_answer_each) as server, engine_for(server.url) as engine:
+        found = [engine.run(case) for case in chosen("P2/blob-follows-json", "R3/survives")]
+    assert {result.outcome for result in found} == {Outcome.PASS}
+    assert any(purposes(result)[0] is Purpose.REPEATED for result in found)
+
+
+def test_bytes_that_nobody_asked_for_are_not_the_next_cases() -> None:
+    answered, sent = threading.Event(), threading.Event()
+    answers = always(served)
+    first_answer: list[Step] = [lambda peer: peer.send(served(peer.request()))]
+    more_than_asked = steps(
+        *first_answer, lambda _: answered.wait(5), GOOD, sent, Peer.until_closed
+    )
+    # The calibration closes its connection; the first case has the next.
+    with serving(answers, more_than_asked, answers) as server:
+        present = {ONE_MODEL: Target(server.url).binding(ONE_MODEL)}
+        with engine_for(server.url, server=Server("s", "1", (), present)) as engine:
+            first = engine.run(REQUEST)
+            answered.set()
+            sent.wait(5)
+            second = engine.run(REQUEST)
+    assert first.outcome is second.outcome is Outcome.PASS
+    assert not second.exchanges[0].reused
+
+
+def test_known_good_requests_in_vain_are_not_repeated_for_each_case(start: Start) -> None:
+    asked: list[Request] = []
+
+    class Broken(Behaviour):
+        def handle(self, request: Request) -> Response:
+            if not request.target.endswith("/infer"):
                 return super().handle(request)
+            asked.append(request)
+            return Response(500, body=(b"{}",))
 
-        with engine_for(start(WrongTwice).url) as engine:
-            result = engine.run(replace(REQUEST, together=2))
-        assert result.outcome is Outcome.FAIL
-        wrong = WrongStatus("200", 500, '{"error":"busy"}')
-        assert result.cause == SeveralWrong(2, 10, wrong)
-        assert purposes(result) == [Purpose.SAMPLE, Purpose.CANARY_FRESH]
-
-    def test_a_get_is_judged_like_any_case_and_no_canary_follows(self) -> None:
-        metadata = {"outcome": "success", "checks": ["lists_extension"]}
-        with ReferenceServer() as server, engine_for(server.url) as engine:
-            listed = engine.run(make_get("/v2", metadata))
-            missing = engine.run(make_get("/v2/nowhere"))
-        assert (listed.outcome, listed.cause) == (Outcome.PASS, None)
-        assert purposes(listed) == [Purpose.CASE]
-        assert bytes(listed.exchanges[0].request).startswith(b"GET /v2 HTTP/1.1\r\n")
-        assert missing.outcome is Outcome.FAIL
-        assert missing.cause == WrongStatus("200", 404, ANY)
-        assert missing.message.startswith("expected status 200, got 404: ")
-        assert missing.message.endswith(" (sent GET /v2/nowhere)")
-        assert purposes(missing) == [Purpose.CASE]
-
-
-class TestConnections:
-    def test_a_stale_kept_connection_is_repeated_and_no_failure(self) -> None:
-        def one_answer_each(peer: Peer) -> None:
-            peer.send(served(peer.request()))
-            peer.request()  # and closes without an answer, as an idle server may
-
-        with serving(one_answer_each) as server, engine_for(server.url) as engine:
-            found = [engine.run(case) for case in chosen("P2/blob-follows-json", "R3/survives")]
-        assert {result.outcome for result in found} == {Outcome.PASS}
-        assert any(purposes(result)[0] is Purpose.REPEATED for result in found)
-
-    def test_bytes_that_nobody_asked_for_are_not_the_next_cases(self) -> None:
-        answered, sent = threading.Event(), threading.Event()
-
-        def more_than_asked(peer: Peer) -> None:
-            peer.send(served(peer.request()))
-            answered.wait(5)
-            peer.send(GOOD)
-            sent.set()
-            peer.until_closed()
-
-        def answers(peer: Peer) -> None:
-            while True:
-                peer.send(served(peer.request()))
-
-        # The calibration closes its connection; the first case has the next.
-        with serving(answers, more_than_asked, answers) as server:
-            present = {ONE_MODEL: Target(server.url).binding(ONE_MODEL)}
-            with engine_for(server.url, server=Server("s", "1", (), present)) as engine:
-                first = engine.run(REQUEST)
-                answered.set()
-                sent.wait(5)
-                second = engine.run(REQUEST)
-        assert first.outcome is second.outcome is Outcome.PASS
-        assert not second.exchanges[0].reused
-
-    def test_known_good_requests_in_vain_are_not_repeated_for_each_case(self, start: Start) -> None:
-        asked: list[Request] = []
-
-        class Broken(Behaviour):
-            def handle(self, request: Request) -> Response:
-                if not request.target.endswith("/infer"):
-                    return super().handle(request)
-                asked.append(request)
-                return Response(500, body=(b"{}",))
-
-        counts: list[int] = []
-        for workers in (1, 3):
-            results(target_of(start(Broken).url), chosen("S2/", "H1/", "O"), workers=workers)
-            counts.append(len(asked) - sum(counts))
-        assert counts[1] <= 2.2 * counts[0], counts
+    counts: list[int] = []
+    for workers in (1, 3):
+        results(target_of(start(Broken).url), chosen("S2/", "H1/", "O"), workers=workers)
+        counts.append(len(asked) - sum(counts))
+    assert counts[1] <= 2.2 * counts[0], counts
 
 
 @pytest.mark.parametrize("broken", ["judge", "prepare"])
@@ -159,3 +149,109 @@ def test_a_mistake_of_the_suite_is_an_error_and_ends_no_run(
         assert isinstance(result.cause, SuiteError)
         assert result.cause.error == "KeyError('at the wrong moment')"
         assert result.cause.where.startswith("test_engine.py:")
+
+
+# Several requests: one before another on the same connection, and unlike ones at once.
+
+PAIR = chosen("C7/id-does-not-stick")[0]
+UNLIKE = chosen("C6/unlike-ids")[0]
+LEAVES = chosen("C8/client-leaves[in_blob]")[0]
+
+
+def test_the_first_request_is_repeated_and_the_last_try_recorded() -> None:
+    (case,) = chosen("R3/refusals-in-a-row[five,input]")
+    counted: list[int] = []
+
+    class Counts(Behaviour):
+        def error(self, status: int, message: str, headers: Headers = ()) -> Response:
+            counted.append(status)
+            return super().error(status, message, headers)
+
+    with ReferenceServer(Counts) as server, engine_for(server.url) as engine:
+        result = engine.run(case)
+    assert result.outcome is Outcome.PASS
+    purposes = [exchange.purpose for exchange in result.exchanges]
+    assert purposes == [Purpose.BEFORE, Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_FRESH]
+    assert counted == [400] * 6
+
+
+@pytest.mark.parametrize("variant", ["closes-after-a-hundred", "closes-now-and-then"])
+def test_a_server_may_close_a_connection_among_many_requests(variant: str) -> None:
+    (case,) = chosen("C7/many-requests-on-a-connection")
+    with MutantServer(variants=[variant]) as server, engine_for(server.url) as engine:
+        result = engine.run(case)
+    assert (result.outcome, len(result.exchanges)) == (Outcome.PASS, 1)
+
+
+def test_a_case_of_many_rounds_has_fewer_on_a_slow_server(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (case,) = chosen("C7/many-requests-on-a-connection")
+    notes = []
+    for limit_s in (600.0, 0.0):
+        monkeypatch.setattr("v2_conformance.runs.live._LONG_S", limit_s)
+        with engine_for(url) as engine:
+            result = engine.run(case)
+        notes.append(result.exchanges[0].note)
+        assert result.outcome is Outcome.PASS
+    assert notes == ["one of 520, 2 at a time", "one of 10, 2 at a time"]
+
+
+def test_a_case_that_needs_a_model_that_is_absent_is_not_run(url: str) -> None:
+    (case,) = chosen("C7/model-does-not-stick[BYTES]")
+    found = discover(target_of(url))
+    present = {role: b for role, b in found.present.items() if role != "identity/BYTES"}
+    lacking = replace(found, present=present, absent={"identity/BYTES": "no such model"})
+    with engine_for(url, server=lacking) as engine:
+        result = engine.run(case)
+    assert result.outcome is Outcome.NOT_RUN
+    assert result.cause == RoleAbsent("identity/BYTES", "no such model")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    faults = ("id-sticks", "concurrent-ids-mixed", "broken-chunk-kills-server")
+    cases = [PAIR, UNLIKE, LEAVES, *chosen("C8/broken-chunk[end", "C8/half-closed", "C7/size")]
+    return of_faulty(tmp_path_factory.mktemp("state"), *faults, cases=cases)
+
+
+def test_a_report_of_such_cases_can_be_judged_again(recorded: Path) -> None:
+    found, text = said(recorded)
+    assert not any(case.problem for case in found.cases), text
+
+
+def test_a_record_without_the_first_request_is_no_record_of_the_case(
+    recorded: Path, tmp_path: Path
+) -> None:
+    def without(report: dict[str, Any]) -> None:
+        del case_of(report, PAIR.id)["exchanges"][0]
+
+    _, text = changed(recorded, tmp_path, without)
+    assert "the request before the case is not recorded" in text
+
+
+# The canary on the case's connection is in the case's own form, if the server serves that.
+
+WITHOUT_BLOBS = chosen("R3/survives-a-rejection[no_data]")[0]
+
+
+def test_only_that_shows_what_sticks_to_requests_of_one_form() -> None:
+    fault = "json-parser-stuck-after-error"
+    with MutantServer([fault]) as server, engine_for(server.url) as engine:
+        result = engine.run(WITHOUT_BLOBS)
+    assert isinstance(result.cause, DidNotSurvive)
+    assert result.cause.same_connection == WrongStatus("200", 500, ANY)
+    assert result.cause.fresh_connection is None
+
+
+def test_a_server_that_does_not_serve_the_form_is_not_blamed_for_it(start: Start) -> None:
+    class WantsBlobs(Behaviour):
+        def infer(self, model: ModelContract, request: Request) -> Response:
+            if not request.values(HEADER_LENGTH):
+                return self.error(400, "send blobs")
+            return super().infer(model, request)
+
+    with engine_for(start(WantsBlobs).url) as engine:
+        result = engine.run(WITHOUT_BLOBS)
+    assert result.outcome is Outcome.PASS
+    assert b"binary_data_size" in bytes(result.exchanges[1].request)

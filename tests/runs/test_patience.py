@@ -81,14 +81,15 @@ def test_a_server_is_waited_for_as_often_as_it_keeps_its_word() -> None:
     assert (len(server.pauses), len(server.fresh)) == (waited, asked + 1)
 
 
-def test_whoever_waits_is_told_when_trying_again_at_once_did_not_help() -> None:
-    told: list[int] = []
-    for server in (Server(*[GATEWAY] * 6, GOOD), Server(*[busy("1")] * 6, GOOD)):
-        asked = server.fresh
-        server.patience.exchange(
-            server, REQUEST, unasked=True, at_loss=lambda asked=asked: told.append(len(asked))
-        )
-    assert told == [4]
+@pytest.mark.parametrize(("answer", "told"), [(GATEWAY, [4]), (busy("1"), [])])
+def test_whoever_waits_is_told_when_trying_again_at_once_did_not_help(
+    answer: Exchange, told: list[int]
+) -> None:
+    server, found = Server(*[answer] * 6, GOOD), list[int]()
+    server.patience.exchange(
+        server, REQUEST, unasked=True, at_loss=lambda: found.append(len(server.fresh))
+    )
+    assert found == told
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
 import pytest
 
@@ -48,27 +47,6 @@ def test_a_counted_response_is_whole_and_the_connection_stays() -> None:
     assert 0 <= came.first_byte_ms <= came.duration_ms
 
 
-@pytest.mark.parametrize(
-    ("raw", "body", "stays"),
-    [
-        (CHUNKED + b"1;ext=1\r\na\r\n3\r\nbcd\r\n0\r\nTrailer: t\r\n\r\n", b"abcd", True),
-        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 E\r\n\r\n" + http(b"x"), b"x", True),
-        (b"HTTP/1.1 204 X\r\n\r\n", b"", True),
-        (http(b"abc") + b"HTTP/1.1", b"abc", False),
-        (http(b"x", 200, ("Connection", "keep-alive ,\tClose")), b"x", False),
-        (http(b"x", 200, ("Connection", "not-close, closed")), b"x", True),
-        (b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", b"", False),
-    ],
-)
-def test_framing_says_where_a_response_ends_and_whether_the_connection_stays(
-    raw: bytes, body: bytes, stays: bool
-) -> None:
-    came = exchange(answering(raw))
-    assert bytes(response(came).body) == body
-    assert bytes(came.received) == raw
-    assert came.open is stays
-
-
 # Connections.
 
 
@@ -106,21 +84,6 @@ def test_a_kept_connection_is_used_again_unless_a_fresh_one_is_asked_for(
         assert bodies == [b"1", b"1" if fresh else b"2"]
         assert (first.reused, second.reused) == (False, not fresh)
         assert len(server.peers) == 1 + fresh
-
-
-@pytest.mark.parametrize("closing", [Peer.end, Peer.reset])
-def test_one_that_the_server_closes_before_its_first_exchange_is_not_used(
-    closing: Callable[[Peer], None],
-) -> None:
-    closed = threading.Event()
-    unwelcome = steps(closing, closed, Peer.until_closed)
-    with serving(unwelcome, answering(http(b"2"))) as server, connected(server) as connection:
-        connection.connect()
-        assert closed.wait(5)
-        came = connection.exchange(request_of(REQUEST))
-        assert bytes(response(came).body) == b"2"
-        assert (came.reused, came.closed_before_ms) == (False, None)
-        assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("connects", [True, False])

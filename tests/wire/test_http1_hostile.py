@@ -66,24 +66,6 @@ def test_a_response_may_be_as_long_as_any_json_of_what_was_sent(more: int, endin
 
 
 @pytest.mark.parametrize(
-    "garbage",
-    [
-        b"\x16\x03\x01\x00\x05hello\r\n\r\n",
-        b"HTTP/1.1 20x OK\r\n\r\n",
-        OK + b"no colon\r\n\r\n",
-        OK + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-        OK + b"Content-Length: 99999999999999999999999999\r\n\r\n",
-        CHUNKED + b"zz\r\n",
-    ],
-)
-@pytest.mark.parametrize("last", [(), (Peer.until_closed,)], ids=["closes", "stays"])
-def test_garbage_is_malformed_closed_or_not(garbage: bytes, last: tuple[Script, ...]) -> None:
-    came = exchange(steps(Peer.request, garbage, *last))
-    assert (came.ending, came.response) == (Ending.MALFORMED, None)
-    assert bytes(came.received) == garbage
-
-
-@pytest.mark.parametrize(
     ("raw", "has_head"),
     [
         (b"", False),

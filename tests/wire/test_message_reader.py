@@ -38,23 +38,6 @@ def test_chunks_cover_any_bytes_once_and_in_order(data: bytes, at: int) -> None:
 
 
 @settings(max_examples=200)
-@given(ANY, st.integers(0, 20))
-def test_a_head_has_every_line_of_any_bytes(data: bytes, at: int) -> None:
-    at = min(at, len(data))
-    head = read_head(data, at)
-    assert not data[at : head.start].strip(b"\r\n")
-    assert head.start <= head.end <= len(data)
-    assert head.whole or head.end == len(data)
-    lines = (head.first, *(line for one in head.fields for line in one.lines))
-    assert list(lines) == head.lines
-    assert b"\n".join(head.ended_lines) == data[head.start : head.end].removesuffix(b"\n")
-    assert head.status is None or 0 <= head.status < 1000
-    for one in head.fields:
-        assert one.name == one.name.strip(b" \t").lower()
-        assert head.values(one.name.decode("latin-1")) or not one.name.isascii()
-
-
-@settings(max_examples=200)
 @given(ANY)
 def test_messages_are_in_order_and_reach_the_end(data: bytes) -> None:
     at = 0
@@ -79,33 +62,6 @@ def test_messages_are_cut_into_heads_trailers_and_bodies_without_framing() -> No
         [], [b"a", b"bc"], [b"de"], [b"END"],
     ]  # fmt: skip
     assert [one.codings for one in found] == [(), ("gzip",), (), ()]
-
-
-@pytest.mark.parametrize("digits", [1, 8, 16, 17, 100_000])
-@pytest.mark.parametrize("after", [b"", b" ", b'\t; a="b"'])
-@pytest.mark.parametrize("end", [b"\r\n", b"\n"])
-def test_a_size_may_have_any_number_of_digits(digits: int, after: bytes, end: bytes) -> None:
-    size = b"%0*x" % (digits, 5)
-    data = size + after + end + b"hello" + end + b"0" * digits + end + b"T: x" + end + end
-    first, last = read_chunks(data)
-    assert (first.size, data[first.data : first.end], first.whole) == (5, b"hello", True)
-    assert (last.size, data[last.data : last.end], last.whole) == (0, b"T: x" + end + end, True)
-
-
-@pytest.mark.parametrize(
-    ("data", "chunk", "left"),
-    [
-        (b"6\r\nhello", b"hello", b""),
-        (b"f" * 40 + b"\r\nhello", b"hello", b""),
-        (b"3\r\nabcd\r\n0\r\n\r\n", b"abc", b"d\r\n0\r\n\r\n"),
-    ],
-)
-def test_a_chunk_goes_as_far_as_it_came_and_what_follows_is_left(
-    data: bytes, chunk: bytes, left: bytes
-) -> None:
-    first, rest = read_chunks(data)
-    assert (data[first.data : first.end], first.whole) == (chunk, False)
-    assert (rest.size, data[rest.data : rest.end]) == (None, left)
 
 
 def test_fields_are_read_as_tolerant_recipients_read_them() -> None:

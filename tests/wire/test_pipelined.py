@@ -114,21 +114,19 @@ def test_a_server_may_close_after_the_first(read: int, says_so: bool, right: lis
     assert judge(CASE, prepared, came).outcome is Outcome.PASS
 
 
-def test_a_second_request_that_gets_lost_is_a_failure(right: list[bytes]) -> None:
-    with scripted(right[0]) as server:
-        found = verdict(server.url)
-    assert found.outcome is Outcome.FAIL
-    assert found.cause == SecondAnswerWrong(NoResponse("timeout", "no complete response in time"))
+WRONG = [http(b"{}", 500), http(b"{}", 413)]
 
 
-def test_a_second_answer_that_is_cut_off_or_wrong_is_a_failure(right: list[bytes]) -> None:
+def test_a_second_answer_that_is_lost_cut_off_or_wrong_is_a_failure(right: list[bytes]) -> None:
     first, second = right
+    lost = NoResponse("timeout", "no complete response in time")
+    wrong = [WrongStatus("200", status, "{}") for status in (500, 413)]
+    for answers, cause in zip([[], *([one] for one in WRONG)], [lost, *wrong], strict=True):
+        with scripted(first, *answers) as server:
+            found = verdict(server.url)
+        assert (found.outcome, found.cause) == (Outcome.FAIL, SecondAnswerWrong(cause))
     with scripted(first, second[:-1], close=True) as server:
         assert isinstance(verdict(server.url).cause, SecondAnswerWrong)
-    for status in (500, 413):
-        with scripted(first, http(b"{}", status)) as server:
-            found = verdict(server.url)
-        assert found.cause == SecondAnswerWrong(WrongStatus("200", status, "{}"))
 
 
 def test_a_server_may_limit_the_size_of_a_request_behind_another() -> None:

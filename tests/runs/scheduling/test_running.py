@@ -14,16 +14,14 @@ from support.responses import exchange_of, http
 from support.runs import CASES, chosen, results, target_of
 from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.judging.observed.exchanges import Observation, Observations
-from v2_conformance.judging.survival import answered_alone
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import in_order, is_right, run
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.causes import NotKept
-from v2_conformance.suite.causes.kinds import HeaderLengthMissing, RoleAbsent, TimedOut
+from v2_conformance.suite.causes.kinds import HeaderLengthMissing, TimedOut
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.response import Ending
@@ -31,6 +29,7 @@ from v2_mutants.servers import MutantServer
 
 FAIL = Verdict(Outcome.FAIL, HeaderLengthMissing())
 PASS = Verdict(Outcome.PASS)
+INCONCLUSIVE = Verdict(Outcome.INCONCLUSIVE, TimedOut(1.0, 0, "in time"))
 EXCHANGE = exchange_of(http())
 SILENT = exchange_of(b"", Ending.TIMEOUT)
 
@@ -107,129 +106,111 @@ NEGATIVE = make_case(REJECT, case_id="D1/negative")
 GET = make_get("/v2")
 
 
-class TestOrder:
-    def test_dangerous_cases_run_last_and_negative_ones_before_them(self) -> None:
-        everything = in_order(list(CASES().values()))
-        ordered = [case for case in everything if not isinstance(case, ObservedCase)]
-        assert everything[: len(ordered)] == ordered
-        assert [case.dangerous for case in ordered] == sorted(case.dangerous for case in ordered)
-        safe = [case.negative for case in ordered if not case.dangerous]
-        assert safe == sorted(safe)
-        assert ordered[-1].dangerous
-
-    def test_among_equals_the_plans_order_stays(self) -> None:
-        get, generated = make_get("/v2"), generated_case()
-        planned: list[Case] = [NEGATIVE, get, PLAIN[1], generated, PLAIN[0]]
-        assert in_order(planned) == [get, PLAIN[1], generated, PLAIN[0], NEGATIVE]
+def test_dangerous_cases_run_last_and_negative_ones_before_them() -> None:
+    everything = in_order(list(CASES().values()))
+    ordered = [case for case in everything if not isinstance(case, ObservedCase)]
+    assert everything[: len(ordered)] == ordered
+    assert [case.dangerous for case in ordered] == sorted(case.dangerous for case in ordered)
+    safe = [case.negative for case in ordered if not case.dangerous]
+    assert safe == sorted(safe)
+    assert ordered[-1].dangerous
+    planned: list[Case] = [NEGATIVE, GET, PLAIN[1], generated_case(), PLAIN[0]]
+    assert in_order(planned) == [*planned[1:], NEGATIVE]
 
 
-class TestWhatIsObserved:
-    @pytest.mark.parametrize("workers", [1, 4])
-    def test_it_is_judged_last_over_the_exchanges_of_all_cases(self, workers: int) -> None:
-        cases = chosen("R2/observed", "S2/size-against-shape[", "P2/", "R4/observed")
-        with MutantServer(["error-is-plain-text"]) as server:
-            found = results(target_of(server.url), cases, workers=workers)
-        assert list(found)[-2:] == ["R2/observed", "R4/observed"]
-        failed = {name for name, result in found.items() if result.outcome is Outcome.FAIL}
-        assert failed == {"R2/observed"}
-        cause = found["R2/observed"].cause
-        assert isinstance(cause, NotKept)
-        rejected = sum(case.negative for case in cases)
-        assert (cause.wrong, cause.judged) == (rejected, rejected)
-        assert cause.cases == tuple(sorted(c.id for c in cases if c.negative))
-        assert cause.more == 0
-
-    def test_without_any_exchange_it_shows_nothing(self, server: ReferenceServer) -> None:
-        found = results(target_of(server.url), chosen("R2/observed"))
-        assert found["R2/observed"].outcome is Outcome.INCONCLUSIVE
+def test_what_is_observed_is_judged_last_over_the_exchanges_of_all_cases() -> None:
+    cases = chosen("R2/observed", "S2/size-against-shape[", "P2/", "R4/observed")
+    with MutantServer(["error-is-plain-text"]) as server:
+        found = results(target_of(server.url), cases, workers=4)
+    assert list(found)[-2:] == ["R2/observed", "R4/observed"]
+    failed = {name for name, result in found.items() if result.outcome is Outcome.FAIL}
+    assert failed == {"R2/observed"}
+    cause = found["R2/observed"].cause
+    assert isinstance(cause, NotKept)
+    rejected = tuple(sorted(case.id for case in cases if case.negative))
+    assert (cause.wrong, cause.judged) == (len(rejected), len(rejected))
+    assert (cause.cases, cause.more) == (rejected, 0)
 
 
-class TestOneByOne:
-    @pytest.mark.parametrize("workers", [1, 3])
-    def test_each_case_has_one_event_and_they_are_counted(self, workers: int) -> None:
-        found = events(Scripted(), [NEGATIVE, *PLAIN], workers)
-        assert [(event.number, event.total) for event in found] == [(n, 5) for n in range(1, 6)]
-        assert [event.result.case for event in found] == [*PLAIN, NEGATIVE]
-
-    def test_with_one_connection_nothing_is_tried_twice(self) -> None:
-        engine = Scripted({PLAIN[0].id: [FAIL, PASS]})
-        first, *_ = events(engine, PLAIN)
-        assert first.result.verdict == FAIL
-        assert (engine.alone, engine.beside) == ([case.id for case in PLAIN], [])
-
-    @pytest.mark.parametrize("workers", [1, 2])
-    def test_a_run_that_is_stopped_sends_nothing_more_and_closes_the_engine(
-        self, workers: int
-    ) -> None:
-        engine = Scripted()
-        stopped = run(cast(Engine, engine), [*MANY, NEGATIVE], workers)
-        next(stopped)
-        cast(Generator[CaseFinished, None, None], stopped).close()
-        assert engine.closed
-        assert MANY[-1].id not in (*engine.alone, *engine.beside)
-        assert NEGATIVE.id not in engine.alone
+@pytest.mark.parametrize("workers", [1, 3])
+def test_each_case_has_one_event_and_they_are_counted(workers: int) -> None:
+    engine = Scripted() if workers > 1 else Scripted({PLAIN[0].id: [FAIL, PASS]})
+    found = events(engine, [NEGATIVE, *PLAIN], workers)
+    assert [(event.number, event.total) for event in found] == [(n, 5) for n in range(1, 6)]
+    assert [event.result.case for event in found] == [*PLAIN, NEGATIVE]
+    if workers == 1:  # nothing is tried twice
+        assert found[0].result.verdict == FAIL
+        assert (engine.alone, engine.beside) == ([*(c.id for c in PLAIN), NEGATIVE.id], [])
 
 
-class TestSideBySide:
-    def test_positive_cases_share_the_server_and_all_others_have_it_one_by_one(self) -> None:
-        first = make_case()
-        of_state = [
-            replace(first, id="D1/behind-another", first=first),
-            replace(first, id="D1/at-once", together=4),
-            replace(first, id="D1/watched", canary="json"),
-        ]
-        harmful = [NEGATIVE, replace(NEGATIVE, id="D1/dangerous", dangerous=True)]
-        engine = Scripted()
-        events(engine, [*harmful, *of_state, generated_case(), *PLAIN, GET], workers=3)
-        assert sorted(engine.beside) == sorted([*(case.id for case in PLAIN), GET.id])
-        alone = [*of_state, generated_case(), *harmful]
-        assert engine.alone == [case.id for case in alone]
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_that_is_stopped_sends_nothing_more_and_closes_the_engine(workers: int) -> None:
+    engine = Scripted()
+    stopped = run(cast(Engine, engine), [*MANY, NEGATIVE], workers)
+    next(stopped)
+    cast(Generator[CaseFinished, None, None], stopped).close()
+    assert engine.closed
+    assert MANY[-1].id not in (*engine.alone, *engine.beside)
+    assert NEGATIVE.id not in engine.alone
 
-    @pytest.mark.parametrize(
-        "beside", [FAIL, Verdict(Outcome.INCONCLUSIVE, TimedOut(1.0, 0, "in time"))]
+
+# Side by side.
+
+
+def test_positive_cases_share_the_server_and_all_others_have_it_one_by_one() -> None:
+    first = make_case()
+    of_state = [
+        replace(first, id="D1/behind-another", first=first),
+        replace(first, id="D1/at-once", together=4),
+        replace(first, id="D1/watched", canary="json"),
+    ]
+    harmful = [NEGATIVE, replace(NEGATIVE, id="D1/dangerous", dangerous=True)]
+    engine = Scripted()
+    events(engine, [*harmful, *of_state, generated_case(), *PLAIN, GET], workers=3)
+    assert sorted(engine.beside) == sorted([*(case.id for case in PLAIN), GET.id])
+    alone = [*of_state, generated_case(), *harmful]
+    assert engine.alone == [case.id for case in alone]
+
+
+@pytest.mark.parametrize("beside", [FAIL, INCONCLUSIVE])
+@pytest.mark.parametrize("alone", [PASS, FAIL])
+def test_what_is_not_right_runs_again_alone_and_only_that_counts(
+    beside: Verdict, alone: Verdict
+) -> None:
+    wrong = [PLAIN[1].id, PLAIN[3].id]
+    engine = Scripted({case: [beside, alone] for case in wrong})
+    found = events(engine, [*PLAIN, NEGATIVE], workers=3)
+    assert engine.alone == [*wrong, NEGATIVE.id]  # in the plan's order
+    verdicts = {event.result.case.id: event.result.verdict for event in found}
+    right = dict.fromkeys([case.id for case in (*PLAIN, NEGATIVE)], PASS)
+    assert verdicts == right | dict.fromkeys(wrong, alone)
+
+
+def test_what_breaks_a_rule_for_all_exchanges_runs_again_until_that_is_known() -> None:
+    kept, broken = (
+        (Result(case, PASS), [Observation("announced_closes", case.id, 1, wrong)])
+        for wrong, case in enumerate(PLAIN[:2])
     )
-    @pytest.mark.parametrize("alone", [PASS, FAIL])
-    def test_what_is_not_right_runs_again_alone_and_only_that_counts(
-        self, beside: Verdict, alone: Verdict
-    ) -> None:
-        wrong = [PLAIN[1].id, PLAIN[3].id]
-        engine = Scripted({case: [beside, alone] for case in wrong})
-        found = events(engine, [*PLAIN, NEGATIVE], workers=3)
-        assert engine.alone == [*wrong, NEGATIVE.id]  # in the plan's order
-        verdicts = {event.result.case.id: event.result.verdict for event in found}
-        assert verdicts == {
-            **{case.id: PASS for case in (*PLAIN, NEGATIVE)},
-            **dict.fromkeys(wrong, answered_alone(alone, beside) if beside is not FAIL else alone),
-        }
+    observations = Observations()
+    assert is_right(kept, observations)
+    assert not is_right(broken, observations)
+    observations.add(broken[1])
+    assert is_right(broken, observations)
 
-    def test_what_breaks_a_rule_for_all_exchanges_runs_again_until_that_is_known(self) -> None:
-        kept, broken = (
-            (Result(case, PASS), [Observation("announced_closes", case.id, 1, wrong)])
-            for wrong, case in enumerate(PLAIN[:2])
-        )
-        observations = Observations()
-        assert is_right(kept, observations)
-        assert not is_right(broken, observations)
-        observations.add(broken[1])
-        assert is_right(broken, observations)
 
-    def test_after_a_request_without_an_answer_the_rest_of_them_is_sent_alone(self) -> None:
-        silent = MANY[0].id
-        engine = Scripted({silent: [Verdict(Outcome.INCONCLUSIVE, TimedOut(1.0, 0, "in time"))]})
-        engine.silent = {silent}
-        found = events(engine, MANY[:20], workers=1 + 1)
-        assert [event.result.case for event in found] == MANY[:20]
-        assert set(engine.alone) >= {silent}
-        assert set(engine.alone) | set(engine.beside) == {case.id for case in MANY[:20]}
-        assert len(engine.beside) < 20
+def test_after_a_request_without_an_answer_the_rest_of_them_is_sent_alone() -> None:
+    silent = MANY[0].id
+    engine = Scripted({silent: [INCONCLUSIVE]})
+    engine.silent = {silent}
+    found = events(engine, MANY[:20], workers=2)
+    assert [event.result.case for event in found] == MANY[:20]
+    assert set(engine.alone) >= {silent}
+    assert set(engine.alone) | set(engine.beside) == {case.id for case in MANY[:20]}
+    assert len(engine.beside) < 20
 
-    def test_what_was_not_sent_is_no_reason_to_send_anything(self) -> None:
-        engine = Scripted({PLAIN[1].id: [Verdict(Outcome.NOT_RUN, RoleAbsent("mixed", "none"))]})
-        found = events(engine, PLAIN, workers=3)
-        assert [event.result.outcome for event in found].count(Outcome.NOT_RUN) == 1
 
-    def test_a_server_that_does_not_serve_so_many_connections_is_not_shared(self) -> None:
-        engine = Scripted()
-        engine.serves = False
-        events(engine, PLAIN, workers=3)
-        assert (engine.alone, engine.beside) == ([case.id for case in PLAIN], [])
+def test_a_server_that_does_not_serve_so_many_connections_is_not_shared() -> None:
+    engine = Scripted()
+    engine.serves = False
+    events(engine, PLAIN, workers=3)
+    assert (engine.alone, engine.beside) == ([case.id for case in PLAIN], [])

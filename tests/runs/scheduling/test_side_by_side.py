@@ -12,7 +12,7 @@ import pytest
 from support.cases import make_case
 from support.long_tests import sample
 from support.responses import http
-from support.runs import chosen, outcomes, restarting_on_request, said
+from support.runs import chosen, made, outcomes, restarting_on_request, results, said, target_of
 from support.servers import Peer, Start, free_port, served, serving
 from v2_conformance.certifying.servers import usual_workers
 from v2_conformance.conversations.steps import Result
@@ -20,11 +20,8 @@ from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.recorder import Record
-from v2_conformance.runs.discovery import discover
+from v2_conformance.report.files import load_report
 from v2_conformance.runs.scheduling.deaths import Recovery
-from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.causes import DidNotSurvive
@@ -37,7 +34,6 @@ from v2_mutants.servers import MutantServer
 
 Outcomes = Mapping[str, Outcome]
 
-_WORKERS = 8
 # What leaves something behind in a connection, a model or the server.
 _MODULES = ("state", "transport", "framing")
 _COMPANY = ("C6/unlike", "C7/", "P2/blob", "R1/", "R3/survives-a-rejection", "H4/")
@@ -55,26 +51,12 @@ def _may_hurt_others(name: str) -> bool:
 def run_of(
     url: str,
     cases: Sequence[Case],
-    workers: int,
-    folder: Path | None = None,
-    *,
+    workers: int = 8,
     timeout: float = 5.0,
-    recovery: Recovery | None = None,
+    command: str | None = None,
 ) -> dict[str, Result]:
-    """The results of `cases`; with a folder, their report is in it."""
     target = make_target(url, profiles=SERVER_PROFILES, timeout=timeout)
-    found = discover(target)
-    engine = Engine(target, found, recovery=recovery)
-    record = Record(folder, target, found, suite_cases()) if folder is not None else None
-    results = {}
-    for event in run(engine, cases, workers):
-        results[event.result.case.id] = event.result
-        if record is not None:
-            record.calibrated(engine.calibrations())
-            record.add(event.result)
-    if record is not None:
-        record.finish()
-    return results
+    return results(target, cases, workers=workers, recovery=Recovery(command))
 
 
 def _cases(fault: str) -> list[Case]:
@@ -106,7 +88,7 @@ def test_a_fault_comes_to_the_same_with_eight_workers_as_with_one(any_fault: str
     differing = {case.id for case in cases}
     for number in range(_MOST_RUNS):
         alone.append(_outcomes(any_fault, cases[:: -1 if number % 2 else 1], 1))
-        beside.append(_outcomes(any_fault, cases, _WORKERS))
+        beside.append(_outcomes(any_fault, cases, 8))
         differing = {
             name
             for name in differing
@@ -136,7 +118,7 @@ class Races(Behaviour):
 @pytest.mark.long
 def test_a_race_is_the_failure_of_c6_alone(start: Start) -> None:
     cases = chosen("P2/", "C6/", "B5/", "R3/survives-a-rejection")
-    found = run_of(start(Races).url, cases, _WORKERS)
+    found = run_of(start(Races).url, cases)
     failed = {r.case.requirement for r in found.values() if r.outcome is Outcome.FAIL}
     assert failed == {"C6"}
     others = {r.outcome for r in found.values() if r.case.requirement != "C6"}
@@ -162,7 +144,7 @@ def _deadly() -> list[Case]:
 def test_what_kills_a_server_that_comes_back_is_found_out() -> None:
     server = ReferenceServer(DiesOfAnId, port=free_port())
     with server, restarting_on_request(server) as command:
-        found = run_of(server.url, _deadly(), _WORKERS, recovery=Recovery(command))
+        found = run_of(server.url, _deadly(), command=command)
     failed = {r.case.id: r.cause for r in found.values() if r.outcome is not Outcome.PASS}
     assert list(failed) == ["D1/deadly"]
     cause = failed["D1/deadly"]
@@ -174,30 +156,28 @@ def test_when_a_server_stays_dead_one_case_is_blamed_and_the_others_named(
     start: Start, tmp_path: Path
 ) -> None:
     cases = _deadly()
-    found = run_of(start(DiesOfAnId).url, cases, _WORKERS, tmp_path)
-    assert set(found) == {case.id for case in cases}
-    (blamed,) = [r for r in found.values() if r.outcome is Outcome.FAIL]
+    path = made(tmp_path, target_of(start(DiesOfAnId).url), cases, workers=8)
+    found = load_report(path).cases
+    assert {one.id for one in found} == {case.id for case in cases}
+    (blamed,) = [one for one in found if one.outcome is Outcome.FAIL]
     assert isinstance(blamed.cause, DidNotSurvive)
-    assert "D1/deadly" in (blamed.case.id, *blamed.cause.beside)
-    rest = [r for r in found.values() if r.outcome not in (Outcome.FAIL, Outcome.PASS)]
-    assert {r.outcome for r in rest} == {Outcome.NOT_RUN}
-    assert {r.cause for r in rest} == {KilledBy(blamed.case.id, r.case.role) for r in rest}
-    verification, words = said(tmp_path / "report.json")
+    assert "D1/deadly" in (blamed.id, *blamed.cause.beside)
+    rest = [one for one in found if one.outcome not in (Outcome.FAIL, Outcome.PASS)]
+    assert {one.outcome for one in rest} == {Outcome.NOT_RUN}
+    assert all(isinstance(one.cause, KilledBy) and one.cause.case == blamed.id for one in rest)
+    verification, words = said(path)
     odd = [case.id for case in verification.cases if case.problem]
     assert not {*odd} - {"D1/deadly"}, words  # which is no case of the suite
 
 
 @pytest.mark.parametrize(
-    "fault",
-    ["rejection-kills-model", "decoder-stuck-after-error", "concurrent-ids-mixed"],
+    "fault", ["rejection-kills-model", "decoder-stuck-after-error", "concurrent-ids-mixed"]
 )
 def test_a_report_of_eight_workers_verifies(fault: str, tmp_path: Path) -> None:
-    cases = _cases(fault)
     with MutantServer([fault]) as server:
-        run_of(server.url, cases, _WORKERS, tmp_path)
-    verification, words = said(tmp_path / "report.json")
-    assert not [case.id for case in verification.cases if case.problem], words
-    assert not [case.id for case in verification.cases if case.other_cause], words
+        path = made(tmp_path, target_of(server.url), _cases(fault), workers=8)
+    verification, words = said(path)
+    assert not [one.id for one in verification.cases if one.problem or one.other_cause], words
 
 
 @pytest.mark.parametrize(
@@ -214,7 +194,7 @@ def test_a_far_server_that_closes_every_connection_is_shared_too(start: Start) -
         def keeps_open(self, request: Request, response: Response) -> bool:
             return False
 
-    found = run_of(start(Closes).url, chosen("H4/", "P2/blob", "R3/survives-a-rejection"), _WORKERS)
+    found = run_of(start(Closes).url, chosen("H4/", "P2/blob", "R3/survives-a-rejection"))
     assert {result.outcome for result in found.values()} == {Outcome.PASS}
 
 
@@ -244,11 +224,11 @@ def few_seats(seats: int, *, waiting: bool) -> Iterator[str]:
         yield server.url
 
 
-@pytest.mark.parametrize(("seats", "waiting"), [(1, True), (3, True), (_WORKERS, True), (3, False)])
+@pytest.mark.parametrize(("seats", "waiting"), [(1, True), (3, True), (8, True), (3, False)])
 def test_a_far_server_with_few_connections_is_neither_shared_nor_blamed(
     seats: int, waiting: bool
 ) -> None:
     with few_seats(seats, waiting=waiting) as url:
-        cases = chosen("H4/", "P2/blob", "R3/survives-a-rejection", "C6/one-is")
-        found = run_of(url, cases, _WORKERS, timeout=1.0)
+        cases = chosen("H4/", "P2/blob", "R3/survives-a" if waiting else "C6/one-is")
+        found = run_of(url, cases, timeout=1.0)
     assert {result.outcome for result in found.values()} == {Outcome.PASS}

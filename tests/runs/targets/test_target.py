@@ -124,10 +124,9 @@ def test_a_time_out_bounds_the_connection_too_and_a_run_may_last_longer() -> Non
 
 def test_tls_checks_the_certificate_unless_told_not_to(tmp_path: Path) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    for given, checks in (({}, True), ({"insecure": True}, False)):
-        context = make_target("https://h", **given).transport().address.tls
+    for insecure, modes in ((False, (True, ssl.CERT_REQUIRED)), (True, (False, ssl.CERT_NONE))):
+        context = make_target("https://h", insecure=insecure).transport().address.tls
         assert context is not None
-        modes = (True, ssl.CERT_REQUIRED) if checks else (False, ssl.CERT_NONE)
         assert (context.check_hostname, context.verify_mode) == modes
     context = Target("https://h", verify=str(tmp_path / "ca.pem")).transport().address.tls
     assert context is not None

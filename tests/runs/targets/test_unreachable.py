@@ -20,7 +20,6 @@ from support.servers import (
     answering,
     free_port,
     serving,
-    steps,
 )
 from v2_conformance.errors import UnreachableError
 from v2_conformance.reference.server import ReferenceServer
@@ -219,13 +218,6 @@ def test_404_says_that_v2_does_not_belong_into_the_url() -> None:
     with serving(always(http(b"", 404))) as server:
         message = met(target_for(server.url + "/v2/"))
     assert message.endswith(": leave /v2 out of the URL, because the suite adds it")
-
-
-@pytest.mark.parametrize("reply", [b"", b"\x15\x03"])
-def test_a_server_that_closes_early_is_said_in_one_line(reply: bytes) -> None:
-    with serving(steps(Peer.request, reply)) as server:
-        message = met(target_for(server.url))
-    assert "gave no answer that can be read" in message or "speaks TLS" in message
 
 
 # Readiness.

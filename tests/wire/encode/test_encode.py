@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import struct
 import tracemalloc
 from typing import Any
 
@@ -22,14 +21,11 @@ from support.cases import (
 )
 from support.responses import BLOB
 from v2_conformance.protocol.content_codings import CODINGS, CodingError, decode
-from v2_conformance.protocol.datatypes import DATATYPES, to_json
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.suite.values.patterns import value_pattern
 from v2_conformance.wire.encode.coded_body import code_body
 from v2_conformance.wire.encode.deployment import Address
-from v2_conformance.wire.encode.inputs import json_data
 from v2_conformance.wire.encode.requests import prepare
 
 
@@ -102,15 +98,6 @@ def test_a_tampered_blob_never_becomes_the_expected_value() -> None:
         assert bytes(prepared(case).expected[0].tensor.blob) == BLOB
 
 
-def test_first_three_elements_and_their_negation_are_expected() -> None:
-    inputs = [{"shape": [4], "values": [1.5, -0.0, 2.0, 9.0]}]
-    expect = {"outcome": "success", "outputs": {"0": "any", "1": "any"}}
-    first, second = prepared(make_case(expect, model="raw/two_outputs", inputs=inputs)).expected
-    assert first.tensor.shape == second.tensor.shape == (3, 1)
-    assert bytes(first.tensor.blob) == struct.pack("<3f", 1.5, -0.0, 2.0)
-    assert bytes(second.tensor.blob) == struct.pack("<3f", -1.5, 0.0, -2.0)
-
-
 FOREIGN = [
     case
     for case in suite_cases()
@@ -162,25 +149,6 @@ def test_spaces_fill_the_json_until_the_whole_body_has_pages(form: str) -> None:
     bodies = [sent(make_case(inputs=inputs, json=json))[1] for json in ({"fill_to": 512}, {})]
     assert len(bodies[0]) == 512
     assert document(bodies[0]) == document(bodies[1])
-
-
-LONG = 5000  # elements: more than any pattern has before it repeats
-
-
-@pytest.mark.parametrize(
-    ("datatype", "pattern"),
-    [
-        *((datatype, "counting") for datatype in DATATYPES),
-        *((datatype, "finite_extremes") for datatype in ("INT64", "FP16", "FP64")),
-        *(("BYTES", name) for name in ("unicode", "nuls", "empty_elements")),
-    ],
-)
-@pytest.mark.parametrize("count", [0, 6, LONG])
-def test_data_is_what_each_element_is_in_json(datatype: str, pattern: str, count: int) -> None:
-    blob = value_pattern(pattern, datatype, count)
-    values = to_json(datatype, (count,), blob)
-    written = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
-    assert json_data(datatype, (), blob) == written.encode()
 
 
 @pytest.mark.parametrize("coding", CODINGS)

@@ -34,41 +34,29 @@ def test_client_sends_so_many_bytes_and_no_more(sends: object, length: int) -> N
     assert wire({"sends": sends}) == WHOLE[:length]
 
 
-def test_a_client_that_leaves_reads_nothing_and_closes() -> None:
-    came: list[bytes] = []
+@pytest.mark.parametrize(("then", "error"), [("leaves", None), ("resets", ConnectionResetError)])
+def test_a_client_that_leaves_reads_nothing_and_closes(
+    then: str, error: type[OSError] | None
+) -> None:
+    came: list[object] = []
     ended = threading.Event()
 
     def script(peer: Peer) -> None:
         came.append(peer.exactly(HEAD))
-        peer.until_closed()
+        try:
+            peer.until_closed()
+        except OSError as met:
+            came.append(type(met))
         ended.set()
 
-    request = prepared(breaking_off({"sends": 0, "then": "leaves"})).request
+    request = prepared(breaking_off({"sends": 0, "then": then})).request
+    assert request.parting is Parting(then)
     with serving(script) as server, connected(server, PATIENT) as connection:
         left = connection.exchange(request)
         assert not connection.open
         assert ended.wait(PATIENCE_S)
     assert (left.ending, left.sent, bytes(left.received)) == (Ending.LEFT, HEAD, b"")
-    assert came == [WHOLE[:HEAD]]
-
-
-def test_a_client_that_resets_leaves_the_server_an_error() -> None:
-    errors: list[OSError] = []
-    ended = threading.Event()
-
-    def script(peer: Peer) -> None:
-        try:
-            peer.until_closed()
-        except OSError as error:
-            errors.append(error)
-        ended.set()
-
-    request = prepared(breaking_off({"then": "resets"})).request
-    assert request.parting is Parting.RESETS
-    with serving(script) as server, connected(server, PATIENT) as connection:
-        assert connection.exchange(request).ending is Ending.LEFT
-        assert ended.wait(PATIENCE_S)
-    assert [type(error) for error in errors] == [ConnectionResetError]
+    assert came == [WHOLE[:HEAD], *([error] if error else [])]
 
 
 @pytest.mark.parametrize("tls", [False, True])

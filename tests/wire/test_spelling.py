@@ -1,7 +1,10 @@
-"""HTTP of a request, written in other ways."""
+"""Requests written in other ways that mean the same: HTTP, JSON and content codings."""
 
 from __future__ import annotations
 
+import gzip
+import json
+import zlib
 from typing import Any
 
 import pytest
@@ -9,8 +12,11 @@ import pytest
 from support.cases import ADDRESS, binding, make_case, prepared
 from v2_conformance.errors import CaseFileError
 from v2_conformance.suite.case_files import vary
+from v2_conformance.suite.variations import variations
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.encode.requests import Prepared, prepare
+
+# HTTP.
 
 VERSIONED = DeployedModel("identity/INT32", "identity_int32", ("INPUT0",), ("OUTPUT0",), "3")
 TARGET = Address("host:1", "/base", (("Accept", "*/*"), ("X-Key", "k")))
@@ -22,11 +28,6 @@ def made(*names: str, address: Address = TARGET, **request: Any) -> Prepared:
 
 def wire(*names: str, **request: Any) -> bytes:
     return b"".join(bytes(piece) for piece in made(*names, **request).request.http1)
-
-
-def head(*names: str, **request: Any) -> list[str]:
-    """The lines of the head."""
-    return wire(*names, **request).partition(b"\r\n\r\n")[0].decode().split("\r\n")
 
 
 @pytest.mark.parametrize(
@@ -101,3 +102,78 @@ def test_a_case_in_slices_has_no_chunks() -> None:
 def test_what_excludes_each_other_is_refused(names: tuple[str, ...], words: str) -> None:
     with pytest.raises(CaseFileError, match=words):
         made(*names)
+
+
+# JSON.
+
+TEXT = 'a/b é🙂 <&> \b\f\n"\\'
+MIXED: dict[str, Any] = {
+    "id": TEXT,
+    "inputs": [
+        {"shape": [1, 3], "form": "json", "values": [1, -0.5, 100]},
+        {"shape": [1, 3], "form": "json", "values": [0, 7, 3000000000]},
+        {"shape": [4]},
+    ],
+    "outputs": [{"tensor": 0, "binary_data": True}, {"tensor": 1}],
+}
+
+
+def written(*names: str, model: str = "mixed", **request: Any) -> str:
+    """The JSON of a request in these variations."""
+    given = prepared(vary(make_case(model=model, **{**MIXED, **request}), names))
+    body = bytes(given.request.http1[0]).partition(b"\r\n\r\n")[2]
+    return body[: given.parts[0].end].decode()
+
+
+def data(*names: str, **request: Any) -> list[str]:
+    """The digits of the first input's data."""
+    text = written(*names, model="identity/FP32", outputs=[], **request)
+    return text.partition('"data":[')[2].partition("]")[0].split(",")
+
+
+SAME = [
+    name
+    for name, given in variations().items()
+    if given.kind == "json" and given.operation not in ("members", "parameters", "nested_data")
+]
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_every_other_spelling_is_the_same_document(name: str) -> None:
+    assert json.loads(written(name)) == json.loads(written())
+    if name not in ("floats-as-integers", "negative-zero-as-integer"):
+        assert written(name) != written() or name == "escaped-solidus"
+
+
+def test_the_name_of_the_targets_own_model_is_added() -> None:
+    assert json.loads(written("model-name"))["model_name"] == "mixed"
+
+
+def test_numbers_of_more_digits_than_a_parser_must_keep_stay_as_they_are() -> None:
+    inputs = [{"shape": [1], "form": "json", "values": [2.0**100]}]
+    assert data("floats-with-negative-exponent", inputs=inputs) == [repr(2.0**100)]
+
+
+def test_variations_combine_in_their_order() -> None:
+    text = written("model-name", "members-reversed", "escaped-names", "spaced")
+    assert list(json.loads(text))[-1] == "model_name"
+
+
+# Content codings.
+
+CODINGS = [name for name, given in variations().items() if given.kind == "coding"]
+
+
+@pytest.mark.parametrize("name", CODINGS)
+def test_every_encoder_encodes_the_same_body(name: str) -> None:
+    plain, encoded = (
+        wire(*names, inputs=[{"shape": [50]}]).partition(b"\r\n\r\n")[2] for names in ((), (name,))
+    )
+    decoded = gzip.decompress(encoded) if name.startswith("gzip") else zlib.decompress(encoded)
+    assert decoded == plain
+
+
+def test_a_tensor_gets_as_many_elements_as_its_size_says() -> None:
+    for name, size in (("elements-1001", 1001), ("bytes-65537", 16385), ("mebibyte", 262144)):
+        case = vary(make_case(inputs=[{"shape": [1]}]), [name])
+        assert case.request["inputs"][0]["shape"] == [size]
