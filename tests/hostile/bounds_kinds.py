@@ -1,25 +1,31 @@
-"""Servers that send too much, too little, too slowly, or break off."""
+"""Servers that send too much, too little, too slowly, break off, die, or make everybody wait."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import socket
 import zlib
+from collections.abc import Iterator
 from functools import cache
+from itertools import count
 
 from hostile.kit import (
     HEAD,
     INFER,
+    MARK,
     NO_ANSWER,
-    UNREAD,
     UNREADABLE,
     Answer,
+    Start,
     add,
     always,
     answering,
     changing,
+    faulty,
 )
-from support.responses import http
-from support.servers import Peer, Step, steps
+from support.responses import http, v2
+from support.servers import Peer, Scripted, Step, served, steps
 
 MIB = 1 << 20
 DISCOVERY = b"GET /v2 "
@@ -47,19 +53,6 @@ def endless(start: bytes, piece: bytes) -> Answer:
 def stalls(start: bytes = b"") -> Answer:
     """Sends `start`, and then nothing."""
     return says(start, Peer.until_closed)
-
-
-def drips(data: bytes, every_s: float) -> Answer:
-    """Sends a byte at a time."""
-
-    def answer(peer: Peer, request: bytes) -> bool:
-        for byte in data:
-            peer.send(bytes([byte]))
-            if peer.left(within_s=every_s):
-                break
-        return False
-
-    return answer
 
 
 def resets(start: bytes = b"") -> Answer:
@@ -138,9 +131,6 @@ for name, answer in (TO_INFERENCE | BODIES).items():
         seconds=60 if "of one byte" in name else 20)  # fmt: skip
 for name, answer in NO_HTTP.items():
     add(name, answering(answer, INFER), outcomes=UNREADABLE | {"C12": "fail"})
-    spoken = [protocol for protocol in ("TLS", "HTTP/2") if protocol in name]
-    told = f"this port speaks {spoken[0]}" if spoken else UNREAD
-    add(f"{name}, from the start", answering(answer), code=3, says=told, slow=True)
 # In a whole run, such a server would keep it busy for hours.
 add("chunks of one byte without end, in many cases",
     answering(endless(CHUNKED, chunk(b" ") * 1000), INFER), outcomes=None,
@@ -149,7 +139,6 @@ add("chunks of one byte without end, in many cases",
 for name, answer in {
     "never answers": stalls(),
     "a head and then nothing": stalls(HEAD + b"Content-Length: 100\r\n\r\n"),
-    "one byte a second": drips(HEAD * 10, 1),
     "only 100 Continue": stalls(b"HTTP/1.1 100 Continue\r\n\r\n"),
 }.items():
     add(name, answering(answer, INFER), outcomes=SILENT | NOT_ANSWERED, timeout=0.5)
@@ -173,3 +162,79 @@ add("a coding that is none", answering(says(http(b"{}", 200, ("Content-Encoding"
 add("each response twice", changing(lambda good: good * 2, INFER), outcomes={"C5": "fail"})
 add("64 KiB after each response", changing(lambda good: good + bytes(1 << 16), INFER),
     outcomes={"C5": "fail"})  # fmt: skip
+
+
+# Servers that die, or make everybody wait.
+
+READY = b"GET /v2/health/ready "
+GONE = dict.fromkeys(("H1", "P2", "R3", *NO_ANSWER), "inconclusive")
+
+
+def _dying(number: int, *, at: bytes = b"") -> Start:
+    """A server that is gone, its port too, once it gets its `number`-th request with `at`."""
+
+    @contextlib.contextmanager
+    def start() -> Iterator[str]:
+        turns = count(1)
+        running: list[Scripted] = []
+
+        def talk(peer: Peer) -> None:
+            while True:
+                request = peer.request()
+                if at in request and next(turns) >= number:
+                    running[0].die()
+                    return
+                peer.send(served(request))
+
+        server = Scripted((talk,), None)
+        running.append(server)
+        try:
+            yield server.url
+        finally:
+            server.close()
+
+    return start
+
+
+@contextlib.contextmanager
+def _never_accepts() -> Iterator[str]:
+    with socket.create_server(("127.0.0.1", 0), backlog=1) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+MODELS = v2({"name": "x", "version": "1", "extensions": [], "models": ["model"] * MIB})
+EXTENSIONS = v2({"name": "x", "version": "1", "extensions": [f"e{n}" for n in range(10_000)]})
+
+
+# Death
+
+add("dies at the first request", _dying(1), code=3, says=NO_TARGET)
+add("dies at the first model", _dying(1, at=MODEL), code=3, says=NO_TARGET)
+add("dies at the first inference", _dying(1, at=INFER), outcomes=GONE)
+add("dies at the request of one case", _dying(1, at=MARK),
+    outcomes={"H1": "fail", "R3": "not_run"})  # fmt: skip
+
+# Availability
+
+add("never ready", changing(always(http(b"", 503)), READY), options=("--wait-ready", "1"),
+    code=3, says="is not ready")  # fmt: skip
+for value in ("0", str(10**30), "Fri, 31 Dec 9999 23:59:59 GMT", "soon"):
+    wait = always(http(b"", 503, ("Retry-After", value)))
+    add(f"503 with Retry-After: {value}", changing(wait, INFER),
+        outcomes=GONE, timeout=0.5)  # fmt: skip
+add("never accepts", _never_accepts, timeout=0.5, code=3, says=NO_TARGET)
+
+# Metadata
+
+add("a million models", changing(always(MODELS), DISCOVERY), code=3,
+    says="longer than 1048576 bytes")  # fmt: skip
+add("10^4 extensions", changing(always(EXTENSIONS), DISCOVERY))
+add("no models", changing(always(http(b"{}", 404)), MODEL), code=4)
+
+# What a server serves, and what it lets hang
+
+add("stalls on a request that it should reject", answering(stalls(), b'"shape":[4]'),
+    code=0, outcomes={"R3": "fail"}, timeout=1, slow=True)  # fmt: skip
+# Long before the time limit of a run: a hang for each of hundreds of cases would take an hour.
+add("whole run: wrong sizes never answered", faulty("wrong-sizes-never-answered"), cases=(), code=1,
+    outcomes=None, timeout=10, seconds=90, mib=300, slow=True)  # fmt: skip

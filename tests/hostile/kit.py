@@ -21,7 +21,6 @@ CASES = (VICTIM, BINARY, REJECTED, *SYNTAX, "R7/observed", "R2/observed")
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 INFER = b"/infer "
-UNREAD = "no answer that can be read"
 # What strict clients cannot read at all: no case passes that needs an answer.
 NO_ANSWER = ("R2", "R7", "C5", *(f"C{number}" for number in range(9, 19)))
 UNREADABLE = {"H1": "fail", "P2": "fail", "R3": "fail"}
@@ -89,30 +88,9 @@ def answering(answer: Answer, *marks: bytes) -> Start:
     return start
 
 
-def anew(make: Callable[[], Answer], *marks: bytes) -> Start:
-    """Like `answering`, with an answer made for each run, so that it can remember."""
-
-    @contextlib.contextmanager
-    def start() -> Iterator[str]:
-        with answering(make(), *marks)() as url:
-            yield url
-
-    return start
-
-
 def changing(change: Change, *marks: bytes) -> Start:
     """A server that changes its right responses (to requests with one of `marks`)."""
     return answering(lambda peer, request: peer.send(change(served(request))), *marks)
-
-
-def closing(change: Change, *marks: bytes) -> Start:
-    """The same, and it closes the connection after each of them."""
-
-    def answer(peer: Peer, request: bytes) -> bool:
-        peer.send(change(served(request)))
-        return False
-
-    return answering(answer, *marks)
 
 
 def faulty(*faults: str) -> Start:

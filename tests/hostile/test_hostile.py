@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hostile import bounds_kinds, life_kinds, message_kinds  # noqa: F401
+from hostile import bounds_kinds, message_kinds  # noqa: F401
 from hostile.kit import KINDS
 from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.report.files import REPORT, load_report

@@ -20,7 +20,6 @@ from v2_conformance.protocol.datatypes import (
     encode_bytes,
     from_json,
     from_values,
-    to_array,
     to_json,
     to_values,
 )
@@ -221,12 +220,3 @@ def test_any_bytes_are_elements_to_the_last_one_or_an_error(blob: bytes) -> None
         return
     with pytest.raises(ElementError, match=f"^element {len(elements)} at byte {offset}: "):
         decode_bytes(blob)
-
-
-def test_an_array_shares_the_blobs_memory() -> None:
-    blob = bytearray(8)
-    array = to_array("INT32", blob)
-    blob[4] = 7
-    assert array.tolist() == [0, 7]
-    with pytest.raises(ElementError):
-        to_array("BYTES", b"")

@@ -1,4 +1,4 @@
-"""Canaries are calibrated once; what is wrong with a later answer is a cause."""
+"""Known-good requests and their answers; how long a run waits for a server that is busy."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from support.cases import binding
 from support.connections import FakeConnection, instant_patience
 from support.responses import answer, entry, exchange_of, http, sized, v2
-from v2_conformance.runs import canary as canary_module
 from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.runs.discovery import Server
+from v2_conformance.runs.patience import liveness
 from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.kinds import ChangedAnswer, WrongShape, WrongStatus
 from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
+from v2_conformance.wire.transport import Head, Request
 
 ROLE = "identity/INT32"
 EXACT = exchange_of(v2(answer(sized()), struct.pack("<3i", 1, 1, 1)))
@@ -30,7 +33,7 @@ WRONG = exchange_of(v2(answer(sized()), struct.pack("<3i", 1, 1, 2)))
 REFUSES = exchange_of(http(b"no", 500))
 SILENT = exchange_of(b"", Ending.TIMEOUT, "no complete response in time")
 CLOSES = exchange_of(b"", Ending.CLOSED, "the server closed the connection")
-BAD_GATEWAY = exchange_of(http(b"", 502))
+GATEWAY = exchange_of(http(b"", 502))
 ALIVE = exchange_of(http(b"", 200))
 BUSY = exchange_of(http(b"later", 503, ("Retry-After", "1")))
 AWAY = exchange_of(b"", Ending.REFUSED, "Connection refused")
@@ -43,24 +46,13 @@ def canary() -> Canary:
     return Canary(Target("http://host:1"), server, instant_patience(3.0)[0])
 
 
-def test_a_canary_without_blobs_is_calibrated_by_itself(canary: Canary) -> None:
-    replies = FakeConnection(EXACT, REFUSES, WRONG, EXACT)
-    canary.calibrate(ROLE, replies)
-    canary.calibrate(ROLE, replies, form="json")
-    assert (canary.expected(ROLE), canary.expected(ROLE, form="json")) == (None, "status 500")
-    changed = ChangedAnswer("status 500", "status 200")
-    assert canary.send(ROLE, replies, form="json").problem == changed
-    assert canary.send(ROLE, replies).problem is None
-    assert not replies.replies
-
-
 @pytest.mark.parametrize(
     ("replies", "silences"),
     [
         ([EXACT], ["", "", ""]),  # asked once
         ([SILENT] * 3, ["no complete response in time"] * 2),  # it stays silent
         ([AWAY] * 3 + [EXACT], ["Connection refused", ""]),
-        ([BAD_GATEWAY] * 2 + [EXACT], [""]),
+        ([GATEWAY] * 2 + [EXACT], [""]),
         ([BUSY] * 4 + [EXACT], [WAITS, ""]),
     ],
 )
@@ -95,22 +87,6 @@ def test_a_server_that_is_exact_in_no_form_must_answer_as_at_first(
     assert canary.send(ROLE, replies).problem == ChangedAnswer(expected, changed)
 
 
-def test_an_answer_that_was_right_is_right_again_without_another_look(
-    canary: Canary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replies = FakeConnection(EXACT, EXACT, EXACT, WRONG)
-    canary.calibrate(ROLE, replies)
-    assert canary.send(ROLE, replies).problem is None
-
-    def never(*_: object) -> None:
-        raise AssertionError("judged again")
-
-    monkeypatch.setattr(canary_module, "problem_with", never)
-    assert canary.send(ROLE, replies).problem is None
-    with pytest.raises(AssertionError, match="judged again"):
-        canary.send(ROLE, replies)
-
-
 def test_a_server_that_becomes_exact_has_survived_and_must_stay_so(canary: Canary) -> None:
     replies = FakeConnection(REFUSES, REFUSES, REFUSES, EXACT, REFUSES)
     canary.calibrate(ROLE, replies)
@@ -123,7 +99,7 @@ def test_a_server_that_becomes_exact_has_survived_and_must_stay_so(canary: Canar
 def test_a_gateway_that_reaches_no_server_is_asked_whether_it_is_alive(
     asked: bool, canary: Canary
 ) -> None:
-    lost = [*[BAD_GATEWAY] * 4, ALIVE, BAD_GATEWAY] if asked else [BAD_GATEWAY] * 2
+    lost = [*[GATEWAY] * 4, ALIVE, GATEWAY] if asked else [GATEWAY] * 2
     replies = FakeConnection(EXACT, *lost, EXACT)
     canary.calibrate(ROLE, replies)
     heard = canary.send_patiently(ROLE, replies)
@@ -172,3 +148,95 @@ def test_two_answers_with_values_differ(
     asked: Any = Answers(answers)
     assert Repeats(asked)._plain_differs("role", asked) is differs
     assert asked.sent == sent
+
+
+# Patience.
+
+GOOD = exchange_of(http(b"good"))
+LATE = replace(GATEWAY, duration_ms=15_000.0)
+REQUEST = Request(Head("GET", "/"), (), (b"GET / HTTP/1.1\r\n\r\n",))
+
+
+def busy(after: str) -> Exchange:
+    return exchange_of(http(b"", 503, ("Retry-After", after)))
+
+
+class Busy(FakeConnection):
+    """Answers as told, the last answer again and again; its time passes only in pauses."""
+
+    def __init__(self, *answers: Exchange, limit_s: float = 10.0) -> None:
+        super().__init__(*answers, repeats=True)
+        self.patience, self.pauses = instant_patience(limit_s)
+
+    def ask(self, *, unasked: bool = True) -> tuple[Exchange, bool]:
+        return self.patience.exchange(self, REQUEST, unasked=unasked)
+
+
+@pytest.mark.parametrize(
+    ("answers", "unasked", "last", "tries", "pauses"),
+    [
+        # A gateway that lost its connection is asked again at once, a slow one is not.
+        ([GATEWAY, GATEWAY, GATEWAY, GOOD], False, GOOD, 4, []),
+        ([GATEWAY], False, GATEWAY, 4, []),
+        ([LATE, LATE, GOOD], False, LATE, 1, []),
+        ([LATE, GOOD], True, GOOD, 2, [0.05]),
+        ([GATEWAY, AWAY], True, AWAY, 2, []),  # it went away meanwhile
+        # One that asks to wait is waited for within bounds.
+        ([busy("3"), GOOD], False, GOOD, 2, [3.0]),
+        ([busy("0"), GOOD], False, GOOD, 2, [0.05]),
+        ([busy("86400"), GOOD], False, GOOD, 2, [10.0]),
+        ([busy("9" * 400), GOOD], False, GOOD, 2, [0.05]),
+        ([busy("soon"), GOOD], False, GOOD, 2, [0.05]),
+    ],
+)
+def test_an_unavailable_server_is_asked_again(
+    answers: list[Exchange], unasked: bool, last: Exchange, tries: int, pauses: list[float]
+) -> None:
+    server = Busy(*answers)
+    assert server.ask(unasked=unasked) == (last, tries > 1 or last is LATE)
+    assert server.fresh == [False, *[True] * (tries - 1)]
+    assert server.pauses == pauses
+
+
+@pytest.mark.parametrize(("answer", "limit_s"), [(GATEWAY, 1.0), (busy("0"), 2.0)])
+def test_waiting_for_one_answer_takes_no_longer_than_the_limit(
+    answer: Exchange, limit_s: float
+) -> None:
+    server = Busy(answer, limit_s=2.0)
+    assert server.ask() == (answer, True)
+    assert sum(server.pauses) == pytest.approx(limit_s)
+
+
+def test_a_server_is_waited_for_as_often_as_it_keeps_its_word() -> None:
+    faithful = Busy(*[busy("5"), GOOD] * 20)
+    assert [faithful.ask()[0] for _ in range(20)] == [GOOD] * 20
+    server = Busy(busy("5"))
+    for _ in range(3):
+        server.ask()
+    waited, asked = len(server.pauses), len(server.fresh)
+    server.ask()
+    assert (len(server.pauses), len(server.fresh)) == (waited, asked + 1)
+
+
+@pytest.mark.parametrize(("answer", "told"), [(GATEWAY, [4]), (busy("1"), [])])
+def test_whoever_waits_is_told_when_trying_again_at_once_did_not_help(
+    answer: Exchange, told: list[int]
+) -> None:
+    server, found = Busy(*[answer] * 6, GOOD), list[int]()
+    server.patience.exchange(
+        server, REQUEST, unasked=True, at_loss=lambda: found.append(len(server.fresh))
+    )
+    assert found == told
+
+
+@pytest.mark.parametrize(
+    ("answers", "last"),
+    [((GATEWAY, GATEWAY, GOOD), GOOD), ((GATEWAY,), GATEWAY), ((AWAY,), AWAY)],
+)
+def test_liveness_is_asked_past_connections_that_a_gateway_lost(
+    answers: tuple[Exchange, ...], last: Exchange
+) -> None:
+    server = Busy(*answers)
+    assert liveness(server, Address("host", "/prefix")) is last
+    assert {request.head.target for request in server.requests} == {"/prefix/v2/health/live"}
+    assert len(server.requests) <= 4

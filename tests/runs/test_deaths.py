@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import shlex
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -14,16 +13,15 @@ import pytest
 
 from support.connections import instant_patience
 from support.leaks import is_shown
-from support.runs import chosen, outcomes, restarting_on_request, results, target_of
-from support.servers import Peer, Start, free_port, served, serving
+from support.runs import chosen, engine_for, outcomes, restarting_on_request, results, target_of
+from support.servers import Start, free_port
 from v2_conformance.conversations.steps import Result
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.patience import Budget, liveness
-from v2_conformance.runs.scheduling import deaths
+from v2_conformance.runs.patience import Budget
 from v2_conformance.runs.scheduling.deaths import Recovery, restart
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
@@ -39,9 +37,6 @@ from v2_conformance.suite.causes.kinds import (
     WrongStatus,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.wire.encode.deployment import Address
-from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.transport import Connection
 from v2_mutants.servers import MutantServer
 
 
@@ -88,16 +83,12 @@ def test_a_server_that_stops_listening_fails_one_case() -> None:
 
 
 def test_a_killer_is_not_sent_again_while_what_it_killed_is_dead() -> None:
-    with MutantServer(["rejection-kills-model"]) as server:
-        target = target_of(server.url)
-        engine = Engine(target, discover(target))
-        killer = REJECTED[0]
-        first = engine.run(killer)
+    with MutantServer(["rejection-kills-model"]) as server, engine_for(server.url) as engine:
+        first = engine.run(REJECTED[0])
         death(first)
-        assert engine.run(killer) is first
+        assert engine.run(REJECTED[0]) is first
         engine.deaths.killers.clear()
-        assert engine.run(killer) is not first
-        engine.close()
+        assert engine.run(REJECTED[0]) is not first
 
 
 def test_a_server_that_went_away_by_itself_is_no_cases_fault() -> None:
@@ -149,26 +140,6 @@ def test_what_a_restart_command_prints_is_shown_without_secrets(
     assert secret in capfd.readouterr().out
 
 
-def test_waiting_alone_is_enough_for_a_server_that_restarts_by_itself(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def noticed(connection: Connection, address: Address) -> Exchange:
-        answer = liveness(connection, address)
-        server.stop()
-        restarts.append(threading.Timer(0.2, server.start))
-        restarts[-1].start()
-        return answer
-
-    restarts: list[threading.Timer] = []
-    monkeypatch.setattr(deaths, "liveness", noticed)
-    with MutantServer(["rejection-stops-listening"], port=free_port()) as server:
-        found = results(target_of(server.url), REJECTED[:2], recovery=Recovery(wait_s=20))
-        for timer in restarts:
-            timer.join()
-    assert list(outcomes(found).values()) == ["fail"] * 2
-    assert len(restarts) == 2
-
-
 @pytest.mark.parametrize(("wait_s", "max_time_s"), [(0.3, 600.0), (600.0, 0.5)])
 def test_a_restart_command_that_does_not_return_is_ended_with_its_group(
     wait_s: float, max_time_s: float, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -188,31 +159,6 @@ def test_a_restart_command_that_does_not_return_is_ended_with_its_group(
         # The end comes once no process has it open any more.
         assert output.read() == b"started\n"
     assert "the restart command did not return in" in capfd.readouterr().err
-
-
-@pytest.mark.parametrize("dies", [False, True])
-def test_a_refusal_that_ends_in_a_reset_passes_unless_the_server_dies_of_it(dies: bool) -> None:
-    (case,) = chosen("H6/not-a-number[letters]")
-
-    def talk(peer: Peer) -> None:
-        while True:
-            request = peer.request()
-            answer = served(request)
-            if answer.startswith(b"HTTP/1.1 200"):
-                peer.send(answer)
-                continue
-            peer.send(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n{")
-            if dies:
-                server.die()
-            peer.reset()
-            return
-
-    with serving(talk) as server:
-        (found,) = results(target_of(server.url), [case]).values()
-    if dies:
-        assert death(found).case_passed
-    else:
-        assert (found.outcome, found.cause) == (Outcome.PASS, Rejected(400))
 
 
 # Behind a gateway.

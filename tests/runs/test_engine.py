@@ -10,12 +10,11 @@ import itertools
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from unittest.mock import ANY
 
 import pytest
 
-from support.cases import make_case, make_get
+from support.cases import make_case
 from support.reports import case_of
 from support.responses import GOOD
 from support.runs import changed, chosen, engine_for, of_faulty, outcomes, results, said, target_of
@@ -44,14 +43,6 @@ def purposes(result: Result) -> list[Purpose]:
     return [exchange.purpose for exchange in result.exchanges]
 
 
-def test_requests_sent_together_keep_one_as_a_sample(url: str) -> None:
-    with engine_for(url) as engine:
-        result = engine.run(replace(REQUEST, together=3))
-    assert (result.outcome, result.cause) == (Outcome.PASS, None)
-    assert purposes(result) == [Purpose.SAMPLE]
-    assert result.exchanges[0].note == "one of 15, 3 at a time"
-
-
 def test_the_first_wrong_answer_of_several_counts_and_the_number_is_told(start: Start) -> None:
     class WrongTwice(Behaviour):
         numbers = itertools.count(1)
@@ -68,21 +59,7 @@ def test_the_first_wrong_answer_of_several_counts_and_the_number_is_told(start: 
     wrong = WrongStatus("200", 500, '{"error":"busy"}')
     assert result.cause == SeveralWrong(2, 10, wrong)
     assert purposes(result) == [Purpose.SAMPLE, Purpose.CANARY_FRESH]
-
-
-def test_a_get_is_judged_like_any_case_and_no_canary_follows(url: str) -> None:
-    metadata = {"outcome": "success", "checks": ["lists_extension"]}
-    with engine_for(url) as engine:
-        listed = engine.run(make_get("/v2", metadata))
-        missing = engine.run(make_get("/v2/nowhere"))
-    assert (listed.outcome, listed.cause) == (Outcome.PASS, None)
-    assert purposes(listed) == [Purpose.CASE]
-    assert bytes(listed.exchanges[0].request).startswith(b"GET /v2 HTTP/1.1\r\n")
-    assert missing.outcome is Outcome.FAIL
-    assert missing.cause == WrongStatus("200", 404, ANY)
-    assert missing.message.startswith("expected status 200, got 404: ")
-    assert missing.message.endswith(" (sent GET /v2/nowhere)")
-    assert purposes(missing) == [Purpose.CASE]
+    assert result.exchanges[0].note == "one of 10, 2 at a time"
 
 
 # Connections.
@@ -175,14 +152,6 @@ def test_the_first_request_is_repeated_and_the_last_try_recorded() -> None:
     assert counted == [400] * 6
 
 
-@pytest.mark.parametrize("variant", ["closes-after-a-hundred", "closes-now-and-then"])
-def test_a_server_may_close_a_connection_among_many_requests(variant: str) -> None:
-    (case,) = chosen("C7/many-requests-on-a-connection")
-    with MutantServer(variants=[variant]) as server, engine_for(server.url) as engine:
-        result = engine.run(case)
-    assert (result.outcome, len(result.exchanges)) == (Outcome.PASS, 1)
-
-
 def test_a_case_of_many_rounds_has_fewer_on_a_slow_server(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -208,25 +177,15 @@ def test_a_case_that_needs_a_model_that_is_absent_is_not_run(url: str) -> None:
     assert result.cause == RoleAbsent("identity/BYTES", "no such model")
 
 
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def test_a_report_of_such_cases_is_judged_again_and_needs_the_first_request(
+    tmp_path: Path,
+) -> None:
     faults = ("id-sticks", "concurrent-ids-mixed", "broken-chunk-kills-server")
     cases = [PAIR, UNLIKE, LEAVES, *chosen("C8/broken-chunk[end", "C8/half-closed", "C7/size")]
-    return of_faulty(tmp_path_factory.mktemp("state"), *faults, cases=cases)
-
-
-def test_a_report_of_such_cases_can_be_judged_again(recorded: Path) -> None:
-    found, text = said(recorded)
+    path = of_faulty(tmp_path / "run", *faults, cases=cases)
+    found, text = said(path)
     assert not any(case.problem for case in found.cases), text
-
-
-def test_a_record_without_the_first_request_is_no_record_of_the_case(
-    recorded: Path, tmp_path: Path
-) -> None:
-    def without(report: dict[str, Any]) -> None:
-        del case_of(report, PAIR.id)["exchanges"][0]
-
-    _, text = changed(recorded, tmp_path, without)
+    _, text = changed(path, tmp_path, lambda report: case_of(report, PAIR.id)["exchanges"].pop(0))
     assert "the request before the case is not recorded" in text
 
 

@@ -1,10 +1,7 @@
-"""A server that hangs fails, a slow one does not, and neither takes a run more than its time."""
+"""A server that hangs fails, a slow one does not; neither these nor a flood take a run too much."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +10,18 @@ import pytest
 from support.cases import REJECT, make_case, prepared
 from support.responses import exchange_of, http
 from support.runs import chosen, made, results, target_of
-from support.servers import Peer, Scripted, served, serving
+from support.servers import Peer, Script, always, served, serving, steps
 from v2_conformance.cli.main import main
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import Budget, Hangs, default_limit_s
+from v2_conformance.runs.scheduling import engine as engine_module
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.causes.kinds import (
     ConnectionClosed,
+    Flooded,
     Hung,
     OutOfTime,
     TimedOutEarly,
@@ -35,34 +34,19 @@ from v2_conformance.wire.response import Ending, Limits
 
 SHORT_S = 0.3
 FAILED = Verdict(Outcome.FAIL, ConnectionClosed(0, ""))
-Answers = Callable[[bytes, Peer], bytes | None]
-"""The answer to a request, None to leave it without one."""
 
 
-@contextmanager
-def answering(answers: Answers) -> Iterator[Scripted]:
-    def talk(peer: Peer) -> None:
-        while True:
-            request = peer.request()
-            answer = answers(request, peer)
-            if answer is None:
-                peer.until_closed()
-                return
-            peer.send(answer)
-
-    with serving(talk) as server:
-        yield server
+def hanging(mark: bytes) -> Script:
+    """No answer to requests with this mark in them."""
+    return always(lambda request: Peer.until_closed if mark in request else served(request))
 
 
-def hanging(*marks: bytes) -> Answers:
-    """No answer to requests with one of the marks in them."""
-    return lambda request, _: None if any(mark in request for mark in marks) else served(request)
-
-
-def rejecting_nothing(request: bytes, _: Peer) -> bytes | None:
-    """No answer to what it has to reject."""
+def _rejecting_nothing(request: bytes) -> bytes | Script:
     answer = served(request)
-    return answer if b" 200 " in answer[:20] else None
+    return answer if b" 200 " in answer[:20] else Peer.until_closed
+
+
+rejecting_nothing = always(_rejecting_nothing)  # it leaves unanswered what it has to reject
 
 
 @pytest.fixture
@@ -83,10 +67,10 @@ def whatever_its_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_hang_is_a_failure_and_of_r3_if_the_request_may_be_refused(
-    name: str, hangs: Answers, fails_r3: bool
+    name: str, hangs: Script, fails_r3: bool
 ) -> None:
     (first, *_) = chosen(name)
-    with answering(hangs) as server:
+    with serving(hangs) as server:
         found = results(target_of(server.url, timeout=SHORT_S), [first, *chosen("R3/observed")])
     result = found[first.id]
     assert isinstance(result.cause, Hung)
@@ -145,7 +129,7 @@ def test_a_run_that_waits_no_longer_says_so_and_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("v2_conformance.runs.patience._FLOOR_S", 0.02)
-    with answering(rejecting_nothing) as server:
+    with serving(rejecting_nothing) as server:
         arguments = ["--timeout", "0.6", "--case", "S6", "--case", "S2", "--case", "R3/observed"]
         arguments += ["--require", "robust", "--report-dir", str(tmp_path)]
         assert main(["run", server.url, *arguments]) == 1
@@ -192,35 +176,16 @@ def test_after_known_good_requests_in_vain_the_last_gets_little_time(
 # The budget.
 
 
-def test_a_run_ends_when_its_time_is_spent_and_loses_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    started = time.monotonic()
-    with answering(hanging(b"/infer ")) as server:
-        arguments = ["--timeout", "0.5", "--max-time", "0.4", "--report-dir", str(tmp_path)]
-        code = main(["run", server.url, "--case", "H*", *arguments])
-    assert code == 3
-    assert time.monotonic() - started < 30
-    assert "for at most 0.4 s (--max-time)" in " ".join(capsys.readouterr().err.split())
-    report = load_report(tmp_path / REPORT)
-    assert not report.complete
-    left = [case for case in report.cases if isinstance(case.cause, OutOfTime)]
-    assert {case.outcome for case in left} == {Outcome.NOT_RUN}
-    assert len(left) > 50
-    assert any("incomplete" in reason for reason in report.verdict.reasons)
-    assert verify(tmp_path / REPORT, suite_cases()).exit_code == 0
-
-
 def test_what_failed_beside_others_is_not_run_once_the_time_is_spent() -> None:
     now = [0.0]
 
-    def answers(request: bytes, _: Peer) -> bytes:
+    def answers(request: bytes) -> bytes:
         if b"/infer " in request and b'"shape":[3]' not in request:
             now[0] = 11
         return wrong(request)
 
     cases = chosen("P2/blob-follows-json[INT32]", "P2/blob-follows-json[FP32]")
-    with answering(answers) as server:
+    with serving(always(answers)) as server:
         target = target_of(server.url)
         engine = Engine(target, discover(target), budget=Budget(10, clock=lambda: now[0]))
         found = [event.result for event in run(engine, cases, 2)]
@@ -240,3 +205,49 @@ def test_the_usual_time_is_far_more_than_a_slow_server_needs() -> None:
     usual = default_limit_s(cases, Limits.exchange_s)
     assert 3 * cases * 0.3 * 2 < usual < 3 * 3600
     assert default_limit_s(1, 0.1) == 600
+
+
+# A server that floods every case; tests/hostile has other kinds.
+
+MIB = 1 << 20
+
+
+def memory(name: str) -> int:
+    """A figure of this process's memory, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="no process learns its peak of memory here"
+)
+@pytest.mark.parametrize(
+    "flood",
+    [
+        steps(b"HTTP/1.1 200 OK\r\n\r\n", lambda peer: peer.forever(bytes(1000))),
+        steps(http(bytes(MIB))),
+    ],
+    ids=["endless", "whole"],
+)
+def test_a_server_that_floods_every_case_fills_no_disk(
+    flood: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "MOST_SURPLUS", 20 * MIB)
+    answers = always(lambda request: flood if b"/infer " in request else served(request))
+    chosen = [
+        argument for name in ("H1/*", "H2/*", "H6/*", "M7/*") for argument in ("--case", name)
+    ]
+    Path("/proc/self/clear_refs").write_text("5")  # from here on the peak is counted anew
+    before = memory("VmRSS")
+    with serving(answers) as server:
+        arguments = [*chosen, "--timeout", "10", "--report-dir", str(tmp_path)]
+        assert main(["run", server.url, *arguments]) == 1
+    assert memory("VmHWM") - before < 500 * MIB
+    cases = load_report(tmp_path / REPORT).cases
+    flooded = [case for case in cases if isinstance(case.cause, Flooded)]
+    assert {case.outcome for case in flooded} == {Outcome.INCONCLUSIVE}
+    assert not any(case.exchanges for case in flooded)
+    assert {case.outcome for case in cases if case not in flooded} == {Outcome.FAIL}
+    assert 0 < len(cases) - len(flooded) < 20 < len(cases)  # an endless one counts as 8 MiB
+    assert (tmp_path / REPORT).stat().st_size < 60 * MIB
+    assert verify(tmp_path / REPORT, suite_cases()).exit_code == 0

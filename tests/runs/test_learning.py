@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from support.behaviours import Noisy
 from support.servers import Start
 from v2_conformance.errors import NothingRanError, UsageError
 from v2_conformance.judging.learning import unknown_model
-from v2_conformance.protocol.datatypes import ElementError, decode_bytes
+from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.runs.learning import LearnedModel, learn_again, learn_models, listed_models
 from v2_conformance.runs.targets.making import make_target
-from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
-from v2_conformance.suite.relations import value_sets
+from v2_conformance.suite.models import ROLE, ModelContract, TensorSpec
 from v2_conformance.suite.values.samples import Choice, make_samples
 from v2_conformance.wire.encode.deployment import Tolerance
-from v2_conformance.wire.relations.values import values_of
 
 
 class Nameless(Behaviour):
@@ -50,16 +46,6 @@ class Sink(OutputsUnsaid):
         return super().response_document(model, inference, [])
 
 
-class Infinite(Behaviour):
-    """A model whose second output is infinite."""
-
-    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        if output.name != "OUTPUT1":
-            return super().output_tensor(output, tensor)
-        endless = np.full(tensor.shape, np.inf, "<f4").tobytes()
-        return Tensor(output.name, output.datatype, tensor.shape, endless)
-
-
 def learned(url: str, name: str, within: Tolerance | None = None) -> LearnedModel:
     (found,) = learn_models(make_target(url), [name], Choice(), within).models
     return found
@@ -82,11 +68,6 @@ def test_answers_are_learned_with_another_set_of_values(url: str) -> None:
     assert shapes == [[(3, 2), (3,), (3,)]] * 2
 
 
-def test_outputs_that_no_json_can_hold_are_known(start: Start) -> None:
-    found = learned(start(Infinite).url, "matrix_product")
-    assert set(found.learned.contract.not_in_json) >= {(None, 1)}
-
-
 def test_outputs_that_the_metadata_does_not_name_are_those_of_the_answer(start: Start) -> None:
     found = learned(start(OutputsUnsaid).url, "matrix_product")
     assert found.learned.outputs == ("OUTPUT0", "OUTPUT1", "OUTPUT2")
@@ -102,58 +83,6 @@ def test_a_model_that_does_not_repeat_its_answers_is_found_out(
     known = learned(start(Noisy).url, "matrix_product", within).learned.known
     assert known is not None
     assert known.differing == differing
-
-
-@pytest.mark.parametrize(("name", "in_json"), [("widener", False), ("identity_int32", True)])
-def test_only_inputs_that_json_can_hold_are_sent_as_json(
-    start: Start, name: str, in_json: bool
-) -> None:
-    asked = []
-
-    class Listening(Behaviour):
-        def infer(self, model: ModelContract, request: Request) -> Response:
-            asked.append(not request.values("inference-header-content-length"))
-            return super().infer(model, request)
-
-    learned(start(Listening).url, name)
-    assert set(asked) == {in_json}
-
-
-class Refusing(Behaviour):
-    """A model that takes only numbers from -1 to 1."""
-
-    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        if np.all(np.abs(np.frombuffer(tensor.blob, "<f4")) <= 1):
-            return super().output_tensor(output, tensor)
-        return self.of_others(output, tensor)
-
-    def of_others(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        raise ElementError("a number is not from -1 to 1")
-
-
-class Spoiling(Refusing):
-    """As that, but it answers to others with a part of a tensor."""
-
-    def of_others(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        return Tensor(output.name, output.datatype, tensor.shape, tensor.blob[:-4])
-
-
-@pytest.mark.parametrize(("behaviour", "special"), [(Behaviour, 1), (Refusing, 0), (Spoiling, 1)])
-def test_what_a_model_refuses_is_not_sent_again_and_what_it_spoils_is(
-    start: Start, monkeypatch: pytest.MonkeyPatch, behaviour: type[Behaviour], special: int
-) -> None:
-    def of_infinities(
-        model: ModelContract, free: Collection[str]
-    ) -> tuple[tuple[Sample, ...], ...]:
-        return (values_of(value_sets()["singles"], model),)
-
-    monkeypatch.setattr("v2_conformance.runs.learning.special_sets", of_infinities)
-    found = learned(start(behaviour).url, "identity_fp32")
-    known = found.learned.known
-    assert len(found.asked.special) == 1
-    assert known is not None
-    assert len(known.model.special) == len(known.special) == special
-    assert (None in known.special) is (behaviour is Spoiling)
 
 
 def test_texts_of_requests_at_once_differ_in_nothing_but_their_letters() -> None:

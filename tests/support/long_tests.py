@@ -45,7 +45,6 @@ SAMPLED = {
     "tests/report/test_recorder.py": 2,
     "tests/report/verdict/test_verdict_by_omission.py": 8,
     "tests/runs/scheduling/test_side_by_side.py": 5,
-    "tests/runs/test_hostile_servers.py": 5,
     "tests/runs/test_learning.py": 3,
     "tests/verifying/": 12,
     "tests/verifying/test_honest_reports.py": 100,

@@ -89,10 +89,6 @@ class Peer:
         self._left.clear()
         return data
 
-    def head_of_next(self) -> bytes:
-        """The head of the next request, which stays to be read."""
-        return bytes(self._left[: self._until(b"\r\n\r\n")])
-
     def head(self) -> None:
         """Read no further than to the end of the request's head."""
         self._until(b"\r\n\r\n")
@@ -100,13 +96,6 @@ class Peer:
     def send(self, data: bytes) -> None:
         """Send all of `data`."""
         self._sock.sendall(data)
-
-    def send_last(self, data: bytes) -> None:
-        """Send `data` and say that nothing more comes; where Linux can do it, in one packet."""
-        if hasattr(socket, "TCP_CORK"):
-            self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
-        self._sock.sendall(data)
-        self._sock.shutdown(socket.SHUT_WR)
 
     def end(self) -> None:
         """Say that nothing more comes."""

@@ -49,21 +49,6 @@ def test_messages_are_in_order_and_reach_the_end(data: bytes) -> None:
     assert at == len(data)
 
 
-def test_messages_are_cut_into_heads_trailers_and_bodies_without_framing() -> None:
-    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n"
-    interim = b"HTTP/1.1 103 Early Hints\r\n\r\n"
-    counted = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
-    data = interim + head + b"1\r\na\r\n2\r\nbc\r\n0\r\nT: u\r\n\r\n" + counted + b"deEND"
-    found = list(read_messages(data))
-    assert [b"".join(data[a:b] for a, b in one.heads) for one in found] == [
-        interim, head + b"T: u\r\n\r\n", counted, b"",
-    ]  # fmt: skip
-    assert [[data[a:b] for a, b in one.body] for one in found] == [
-        [], [b"a", b"bc"], [b"de"], [b"END"],
-    ]  # fmt: skip
-    assert [one.codings for one in found] == [(), ("gzip",), (), ()]
-
-
 def test_fields_are_read_as_tolerant_recipients_read_them() -> None:
     head = read_head(
         b"\r\n\nPOST / HTTP/1.1\r\nA : 1\nb:2,\r\n ,3\r\n\t4 \r\nno colon\r\nB: ,Five\r\n\r\nbody"

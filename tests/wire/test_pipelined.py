@@ -18,13 +18,12 @@ from v2_conformance.suite.case_files import make_case as make_entry
 from v2_conformance.suite.case_files import vary
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import SecondAnswerWrong
-from v2_conformance.suite.causes.kinds import BodyTooLarge, NoResponse, WrongStatus
+from v2_conformance.suite.causes.kinds import NoResponse, WrongStatus
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 from v2_conformance.wire.response_reader import read_again
-from v2_mutants.servers import MutantServer
 
 BINARY = [{"tensor": 0, "binary_data": True}]
 CASE = vary(make_case(inputs=[{"shape": [3]}], outputs=BINARY), ["pipelined"])
@@ -50,11 +49,6 @@ BEHIND_AN_ERROR = entry(
     {"outcome": "reject"},
     {"inputs": [{"shape": [2]}], "outputs": BINARY},
     {"inputs": [{"shape": [1], "form": "json"}]},
-)
-BEFORE_A_LONG_ONE = entry(
-    {"inputs": [{"shape": [3]}], "outputs": BINARY},
-    {"outcome": "success", "outputs": {"0": "binary"}},
-    {"inputs": [{"shape": [16500]}], "outputs": BINARY},
 )
 
 
@@ -127,12 +121,6 @@ def test_a_second_answer_that_is_lost_cut_off_or_wrong_is_a_failure(right: list[
         assert (found.outcome, found.cause) == (Outcome.FAIL, SecondAnswerWrong(cause))
     with scripted(first, second[:-1], close=True) as server:
         assert isinstance(verdict(server.url).cause, SecondAnswerWrong)
-
-
-def test_a_server_may_limit_the_size_of_a_request_behind_another() -> None:
-    with MutantServer(variants=["decoded-bodies-limited"]) as server:
-        found = verdict(server.url, BEFORE_A_LONG_ONE)
-    assert (found.outcome, type(found.cause)) == (Outcome.UNSUPPORTED, BodyTooLarge)
 
 
 def test_every_answer_behind_an_error_is_read_and_judged_if_there_is_one() -> None:

@@ -152,15 +152,6 @@ def test_the_pieces_in_which_responses_come_do_not_matter(
     assert seen(cuts) == seen([])
 
 
-@given(st.binary(max_size=200), st.sampled_from([b"", b"HTTP/1.1 ", b"HTTP/1.1 200 OK\r\n"]), CUTS)
-@settings(max_examples=100)
-def test_no_bytes_and_no_segmentation_can_raise(tail: bytes, start: bytes, cuts: list[int]) -> None:
-    reader = ResponseReader(Limits())
-    fed(reader, start + tail, cuts)
-    if reader.in_body:
-        reader.response()
-
-
 # What h11 refuses, and we read.
 
 OK = b"HTTP/1.1 200 OK\r\n"

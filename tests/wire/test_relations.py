@@ -16,7 +16,7 @@ from v2_conformance.suite.cases import RelationCase
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.relations import AnyModelCase, ValueSet, any_model_cases
 from v2_conformance.suite.values.samples import Choice, make_samples
-from v2_conformance.wire.relations.cases import related, relation_cases
+from v2_conformance.wire.relations.cases import related
 from v2_conformance.wire.relations.values import UnfitError, special_sets, values_of
 
 
@@ -75,13 +75,6 @@ def test_every_value_of_an_axis_is_sent_to_some_model() -> None:
         if not axes <= sent and any(is_sent(case, to) for to in (*several, *endless)):
             sent |= axes
     assert {pair for case in any_model_cases() for pair in axes_of(case)} - sent == set()
-
-
-@pytest.mark.long
-def test_ids_are_unique_and_name_the_model() -> None:
-    ids = [case.id for case in relation_cases([WIDENER, REVERSER])]
-    assert len(set(ids)) == len(ids)
-    assert {id.rpartition("@")[2] for id in ids} == {"widener", "reverser"}
 
 
 def test_a_request_has_the_sample_of_every_input_and_asks_for_every_output() -> None:

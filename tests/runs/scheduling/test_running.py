@@ -11,7 +11,7 @@ import pytest
 
 from support.cases import REJECT, make_case, make_get
 from support.responses import exchange_of, http
-from support.runs import CASES, chosen, results, target_of
+from support.runs import CASES
 from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.verdict import Verdict
@@ -20,12 +20,10 @@ from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import in_order, is_right, run
 from v2_conformance.suite.cases import Case, ObservedCase
-from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.kinds import HeaderLengthMissing, TimedOut
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.response import Ending
-from v2_mutants.servers import MutantServer
 
 FAIL = Verdict(Outcome.FAIL, HeaderLengthMissing())
 PASS = Verdict(Outcome.PASS)
@@ -116,20 +114,6 @@ def test_dangerous_cases_run_last_and_negative_ones_before_them() -> None:
     assert ordered[-1].dangerous
     planned: list[Case] = [NEGATIVE, GET, PLAIN[1], generated_case(), PLAIN[0]]
     assert in_order(planned) == [*planned[1:], NEGATIVE]
-
-
-def test_what_is_observed_is_judged_last_over_the_exchanges_of_all_cases() -> None:
-    cases = chosen("R2/observed", "S2/size-against-shape[", "P2/", "R4/observed")
-    with MutantServer(["error-is-plain-text"]) as server:
-        found = results(target_of(server.url), cases, workers=4)
-    assert list(found)[-2:] == ["R2/observed", "R4/observed"]
-    failed = {name for name, result in found.items() if result.outcome is Outcome.FAIL}
-    assert failed == {"R2/observed"}
-    cause = found["R2/observed"].cause
-    assert isinstance(cause, NotKept)
-    rejected = tuple(sorted(case.id for case in cases if case.negative))
-    assert (cause.wrong, cause.judged) == (len(rejected), len(rejected))
-    assert (cause.cases, cause.more) == (rejected, 0)
 
 
 @pytest.mark.parametrize("workers", [1, 3])

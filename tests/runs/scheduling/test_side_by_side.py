@@ -17,7 +17,6 @@ from support.servers import Peer, Start, free_port, served, serving
 from v2_conformance.certifying.servers import usual_workers
 from v2_conformance.conversations.steps import Result
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
@@ -99,32 +98,6 @@ def test_a_fault_comes_to_the_same_with_eight_workers_as_with_one(any_fault: str
     assert FAULTS[any_fault].requirement == "C6", differing
 
 
-class Races(Behaviour):
-    """Answers with 500 whenever two requests are in progress at once."""
-
-    busy = 0
-
-    def handle(self, request: Request) -> Response:
-        if not request.target.endswith("/infer"):
-            return super().handle(request)
-        self.busy += 1
-        try:
-            threading.Event().wait(0.003)
-            return super().handle(request) if self.busy == 1 else self.error(500, "busy")
-        finally:
-            self.busy -= 1
-
-
-@pytest.mark.long
-def test_a_race_is_the_failure_of_c6_alone(start: Start) -> None:
-    cases = chosen("P2/", "C6/", "B5/", "R3/survives-a-rejection")
-    found = run_of(start(Races).url, cases)
-    failed = {r.case.requirement for r in found.values() if r.outcome is Outcome.FAIL}
-    assert failed == {"C6"}
-    others = {r.outcome for r in found.values() if r.case.requirement != "C6"}
-    assert others == {Outcome.PASS}
-
-
 class DiesOfAnId(CrashingServer):
     """Stops listening once a request has the id of D1/deadly."""
 
@@ -187,15 +160,6 @@ def test_the_usual_number_of_workers_is_as_many_as_the_distance_makes_useful(
     round_trip_s: float, workers: int
 ) -> None:
     assert usual_workers(round_trip_s) == workers
-
-
-def test_a_far_server_that_closes_every_connection_is_shared_too(start: Start) -> None:
-    class Closes(Behaviour):
-        def keeps_open(self, request: Request, response: Response) -> bool:
-            return False
-
-    found = run_of(start(Closes).url, chosen("H4/", "P2/blob", "R3/survives-a-rejection"))
-    assert {result.outcome for result in found.values()} == {Outcome.PASS}
 
 
 BUSY = http(b"", 503, ("Retry-After", "0"), ("Connection", "close"))

@@ -14,7 +14,6 @@ import trustme
 from support.responses import http
 from support.servers import (
     PATIENT,
-    Peer,
     Script,
     always,
     answering,
@@ -112,23 +111,20 @@ def test_a_server_that_wants_a_client_certificate_gets_one(
     context.maximum_version = version
     context.verify_mode = ssl.CERT_REQUIRED
     authority.configure_trust(context)
-    own = authority.issue_cert("client.example")
-    own.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "both.pem"))
-    own.cert_chain_pems[0].write_to_path(str(tmp_path / "cert.pem"))
-    own.private_key_pem.write_to_path(str(tmp_path / "key.pem"))
-    foreign = trustme.CA().issue_cert("client.example")
-    foreign.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "foreign.pem"))
+    for name, issuer in (("own", authority), ("foreign", trustme.CA())):
+        leaf = issuer.issue_cert("client.example")
+        leaf.private_key_and_cert_chain_pem.write_to_path(str(tmp_path / f"{name}.pem"))
+        leaf.cert_chain_pems[0].write_to_path(str(tmp_path / f"{name}-cert.pem"))
+        leaf.private_key_pem.write_to_path(str(tmp_path / f"{name}-key.pem"))
+    (tmp_path / "t.yaml").write_text("cert: own-cert.pem\nkey: own-key.pem\n")
     with serving(always(http(METADATA, 404)), tls=context) as server:
         message = met(target_for(server.url, cacert=cacert))
         assert "--cert" in message
         assert "client certificate" in message
-        both = target_for(server.url, cacert=cacert, cert=tmp_path / "both.pem")
-        assert "status 404" in met(both)
-        (tmp_path / "t.yaml").write_text("cert: cert.pem\nkey: key.pem\n")
-        pair = target_for(server.url, cacert=cacert, target_file=tmp_path / "t.yaml")
-        assert "status 404" in met(pair)
-        foreign_target = target_for(server.url, cacert=cacert, cert=tmp_path / "foreign.pem")
-        assert "status 404" not in met(foreign_target)
+        for given in ({"cert": tmp_path / "own.pem"}, {"target_file": tmp_path / "t.yaml"}):
+            assert "status 404" in met(target_for(server.url, cacert=cacert, **given))
+        foreign = target_for(server.url, cacert=cacert, cert=tmp_path / "foreign.pem")
+        assert "status 404" not in met(foreign)
 
 
 def test_the_wrong_scheme_is_said(
@@ -233,18 +229,16 @@ def wait(url: str, within_s: float | None = None) -> list[float]:
 
 
 def statuses(ready: list[int], live: int = 200) -> Script:
-    """A script for each connection: the statuses of /ready in turn, and that of /live."""
+    """A script: the statuses of /ready in turn, and that of /live."""
     left = list(ready)
 
-    def script(peer: Peer) -> None:
-        path = peer.request().split()[1]
-        if path == b"/v2/health/live":
-            peer.send(http(b"", live))
-            return
-        assert path == b"/v2/health/ready"
-        peer.send(http(b"", left.pop(0) if len(left) > 1 else left[0]))
+    def answer(request: bytes) -> bytes:
+        if b" /v2/health/live " in request:
+            return http(b"", live)
+        assert b" /v2/health/ready " in request
+        return http(b"", left.pop(0) if len(left) > 1 else left[0])
 
-    return script
+    return always(answer)
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,17 @@ from support.cases import (
     ADDRESS,
     REJECT,
     binding,
-    document,
     make_case,
     make_get,
     prepared,
     sent,
 )
 from support.responses import BLOB
+from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CODINGS, CodingError, decode
-from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.library import suite_cases
 from v2_conformance.wire.encode.coded_body import code_body
 from v2_conformance.wire.encode.deployment import Address
+from v2_conformance.wire.encode.json_changes import change_json, change_words
 from v2_conformance.wire.encode.requests import prepare
 
 
@@ -98,27 +96,6 @@ def test_a_tampered_blob_never_becomes_the_expected_value() -> None:
         assert bytes(prepared(case).expected[0].tensor.blob) == BLOB
 
 
-FOREIGN = [
-    case
-    for case in suite_cases()
-    if isinstance(case, RequestCase)
-    and any(one.foreign_ids for one in (case, *case.others))
-    and not case.versioned  # no server has said which version there is
-]
-
-
-def test_ids_of_other_requests_are_those_that_the_run_drew() -> None:
-    target = Target("http://h", seed=7)
-    for case in FOREIGN:
-        all_ = (case, *case.others)
-        made = [prepare(one, target.address, target.binding(one.model)) for one in all_]
-        sent = {one.request_id for one in made} - {None}
-        assert sent != {one.request.get("id") for one in all_} - {None}
-        assert all(
-            set(one.foreign_ids) == sent - {one.request_id} for one in made if one.foreign_ids
-        )
-
-
 # The JSON of a request is one document, in whatever way its pieces are written.
 
 
@@ -143,14 +120,6 @@ def test_a_tampered_request_leaves_those_alone_that_share_its_tensors() -> None:
     assert sent(make_case(**plain)) == before
 
 
-@pytest.mark.parametrize("form", ["json", "binary"])
-def test_spaces_fill_the_json_until_the_whole_body_has_pages(form: str) -> None:
-    inputs = [{"shape": [3], "form": form}]
-    bodies = [sent(make_case(inputs=inputs, json=json))[1] for json in ({"fill_to": 512}, {})]
-    assert len(bodies[0]) == 512
-    assert document(bodies[0]) == document(bodies[1])
-
-
 @pytest.mark.parametrize("coding", CODINGS)
 def test_a_bomb_is_made_and_refused_in_little_memory(coding: str) -> None:
     tracemalloc.start()
@@ -164,3 +133,53 @@ def test_a_bomb_is_made_and_refused_in_little_memory(coding: str) -> None:
     assert peak < 8 << 20
     assert len(bomb) < 1 << 17
     assert decode(coding, code_body(coding, b"{}", {"bomb": 5}), 7) == b"{}\0\0\0\0\0"
+
+
+# Changes of the JSON: each changes one place, and nothing else.
+
+DOCUMENT = {"id": "a", "inputs": [{"name": "x", "shape": [2, 3]}, {"name": "y", "shape": [4]}]}
+
+
+def changed(*changes: dict[str, Any]) -> bytes:
+    return change_json(json.dumps(DOCUMENT).encode(), list(changes), indent=None)
+
+
+def test_later_mutations_see_earlier_ones() -> None:
+    twice: list[dict[str, Any]] = [
+        {"at": "inputs.0", "repeat": 2},
+        {"at": "inputs.1.name", "to": "z"},
+    ]
+    assert [entry["name"] for entry in json.loads(changed(*twice))["inputs"]] == ["x", "z", "y"]
+    nested: list[dict[str, Any]] = [{"at": "id", "text": "0x1"}, {"at": "id", "nest": 1}]
+    assert changed(*nested).startswith(b'{"id":[0x1],')
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"at": "outputs.0", "to": 1}, "there is no 'outputs.0'"),
+        ({"at": "inputs.name", "to": 1}, "there is no 'inputs.name'"),
+        ({"at": "inputs.3", "to": 1}, "there is no 'inputs.3'"),
+        ({"at": "id.x", "to": 1}, "there is no 'id.x'"),
+        ({"at": "outputs", "remove": True}, "there is no 'outputs'"),
+        ({"at": "id", "repeat": 2}, "not an element of an array"),
+    ],
+)
+def test_a_mutation_of_nothing_is_an_error(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(CaseFileError, match=words):
+        changed(change)
+
+
+def test_people_read_what_was_changed() -> None:
+    changes: list[dict[str, Any]] = [
+        {"at": "inputs.0.shape", "remove": True},
+        {"at": "", "nest": 1},
+        {"at": "id", "to": "a" * 99},
+        {"at": "b", "to": [True]},
+        {"at": "inputs.0", "repeat": 2},
+        {"at": "d", "hex": "ff"},
+    ]
+    assert change_words(changes) == (
+        f'inputs.0.shape removed, the document nested 1 deep, id changed to "{"a" * 39}…, '
+        "b changed to [true], inputs.0 2 times, d changed to the bytes ff"
+    )
