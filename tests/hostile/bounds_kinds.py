@@ -128,7 +128,7 @@ add("resets in an error", answering(resets(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
 for name, answer in (TO_INFERENCE | BODIES).items():
     # A million chunks take their time to read, and more beside other work.
     add(name, answering(answer, INFER), outcomes=SILENT | UNREADABLE,
-        seconds=60 if "of one byte" in name else 20)  # fmt: skip
+        seconds=60 if "of one byte" in name else 20, slow="of one byte" in name)  # fmt: skip
 for name, answer in NO_HTTP.items():
     add(name, answering(answer, INFER), outcomes=UNREADABLE | {"C12": "fail"})
 # In a whole run, such a server would keep it busy for hours.
@@ -148,9 +148,9 @@ for coding in ("gzip", "deflate"):
         slow=True)  # fmt: skip
     add(f"a bomb in {coding} for metadata",
         answering(bombs(coding, 200, b'{"name":"'), DISCOVERY), code=3,
-        says="cannot be read", mib=300)  # fmt: skip
+        says="cannot be read", mib=300, slow=True)  # fmt: skip
 add("a bomb for a model's metadata", answering(bombs("gzip", 200, b'{"name":"'), MODEL), code=4,
-    says="cannot be read", mib=300)  # fmt: skip
+    says="cannot be read", mib=300, slow=True)  # fmt: skip
 add("a bomb for an error", answering(bombs("gzip", 400, b'{"error":"'), INFER),
     outcomes=UNREADABLE, mib=300, seconds=90, slow=True)  # fmt: skip
 for times in (2, 100):
@@ -237,4 +237,4 @@ add("stalls on a request that it should reject", answering(stalls(), b'"shape":[
     code=0, outcomes={"R3": "fail"}, timeout=1, slow=True)  # fmt: skip
 # Long before the time limit of a run: a hang for each of hundreds of cases would take an hour.
 add("whole run: wrong sizes never answered", faulty("wrong-sizes-never-answered"), cases=(), code=1,
-    outcomes=None, timeout=10, seconds=90, mib=300, slow=True)  # fmt: skip
+    outcomes=None, timeout=10, seconds=240, mib=300, slow=True)  # fmt: skip
