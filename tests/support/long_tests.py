@@ -32,7 +32,7 @@ SAMPLED = {
     "tests/formats/matrix/test_matrix_access.py": 4,
     "tests/formats/test_replay.py": 4,
     "tests/formats/test_replay_hostile.py": 4,
-    "tests/hostile/": 20,
+    "tests/hostile/": 30,
     "tests/maintenance/test_crossing.py": 4,
     "tests/maintenance/test_selftest.py": 3,
     "tests/maintenance/test_traceability.py": 3,
