@@ -68,6 +68,13 @@ def test_a_model_is_calibrated_until_its_answers_say_enough(
     assert silences[-1] or canary.expected(ROLE) is None
 
 
+def test_beside_other_cases_only_an_exact_answer_is_kept(canary: Canary) -> None:
+    replies = FakeConnection(REFUSES, REFUSES, REFUSES, EXACT)
+    assert "while other cases ran" in canary.calibrate(ROLE, replies, alone=False)
+    assert [canary.calibrate(ROLE, replies, alone=False) for _ in range(2)] == ["", ""]
+    assert canary.expected(ROLE) is None
+
+
 @pytest.mark.parametrize(
     ("first", "expected", "later", "changed"),
     [

@@ -42,9 +42,6 @@ def with_line(line: bytes) -> bytes:
     return REQUEST.replace(b"\r\n", b"\r\n" + line + b"\r\n", 1)
 
 
-# Framings of a response.
-
-
 def test_a_counted_response_is_whole_and_the_connection_stays() -> None:
     came = exchange(answering(http(b"body\r\n\r\nmore", 200, ("X-Any", "v"))))
     assert bytes(response(came).body) == b"body\r\n\r\nmore"
@@ -53,9 +50,6 @@ def test_a_counted_response_is_whole_and_the_connection_stays() -> None:
     assert (came.open, came.reused, came.sent) == (True, False, len(REQUEST))
     assert came.first_byte_ms is not None
     assert 0 <= came.first_byte_ms <= came.duration_ms
-
-
-# Connections.
 
 
 @pytest.mark.parametrize(
@@ -158,9 +152,6 @@ def test_stray_bytes_are_noted_with_the_next_exchange(surplus: bytes, count: int
         connection.close()
         strays = [connection.exchange(request_of(REQUEST)).stray_before for _ in range(2)]
     assert strays == [count, 0]
-
-
-# What is sent is exactly what was given.
 
 
 @pytest.mark.parametrize("pause_s", [0.0, 0.001])

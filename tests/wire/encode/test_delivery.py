@@ -73,7 +73,7 @@ def test_very_many_chunks_share_writes_and_stay_chunks() -> None:
 
 
 def test_a_large_body_comes_in_as_few_slices_as_a_small_one() -> None:
-    large = make_case(shape=[50_000], delivery={"slices": 7})
+    large = make_case(inputs=[{"shape": [50_000]}], delivery={"slices": 7})
     request = prepared(large).request
     assert len(request.body) <= MOST_SLICES
     _, odd = describe_request(large, prepared(large))
