@@ -14,6 +14,7 @@ from support.responses import exchange_of, http
 from support.runs import CASES
 from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.judging.observed.exchanges import Observation, Observations
+from v2_conformance.judging.survival import answered_alone
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.repeating import Repeats
@@ -167,7 +168,8 @@ def test_what_is_not_right_runs_again_alone_and_only_that_counts(
     assert engine.alone == [*wrong, NEGATIVE.id]  # in the plan's order
     verdicts = {event.result.case.id: event.result.verdict for event in found}
     right = dict.fromkeys([case.id for case in (*PLAIN, NEGATIVE)], PASS)
-    assert verdicts == right | dict.fromkeys(wrong, alone)
+    counts = alone if beside is FAIL else answered_alone(alone, beside)
+    assert verdicts == right | dict.fromkeys(wrong, counts)
 
 
 def test_what_breaks_a_rule_for_all_exchanges_runs_again_until_that_is_known() -> None:
