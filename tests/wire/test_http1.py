@@ -291,9 +291,6 @@ def test_whole_response_when_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None
     assert exchange(answering(http(b"late")[:-1])).ending == Ending.TIMEOUT
 
 
-# TLS.
-
-
 @pytest.fixture(scope="module")
 def authority() -> trustme.CA:
     return trustme.CA()
