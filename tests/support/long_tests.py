@@ -39,7 +39,6 @@ SAMPLED = {
     "tests/pytest_plugin/": 5,
     "tests/real/test_published_reports.py": 8,
     "tests/reference/test_faults.py": 8,
-    "tests/reference/test_faults_without_datatypes.py": 3,
     "tests/reference/test_variants_over_sockets.py": 60,
     "tests/report/test_diff.py": 4,
     "tests/report/test_recorder.py": 2,
