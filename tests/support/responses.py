@@ -110,11 +110,6 @@ def out(index: int = 0, flag: Any = None) -> dict[str, Any]:
     return entry if flag is None else entry | {"parameters": {"binary_data": flag}}
 
 
-def binary_int32(**more: Any) -> bytes:
-    inputs = [tensor("INPUT0", "INT32", [4], 16)]
-    return dump_json({"inputs": inputs, "outputs": [out(0, True)]} | more)
-
-
 def post(
     model: str, text: bytes, blob: bytes = b"", *, length: str | None = "true", framing: str = ""
 ) -> bytes:

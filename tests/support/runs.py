@@ -27,7 +27,6 @@ from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase
-from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import Verification, verify
@@ -95,11 +94,6 @@ def results(
 
 def outcomes(found: dict[str, Result]) -> dict[str, Outcome]:
     return {name: result.outcome for name, result in found.items()}
-
-
-def cause_of(prefix: str, found: dict[str, Result]) -> Cause | None:
-    """The cause of the first case whose id begins so."""
-    return next(result.cause for name, result in found.items() if name.startswith(prefix))
 
 
 GOOD = "P2/blob-follows-json[INT32]"
