@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 def without_programs(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run two tests that need a program where PATH has none: by a fixture and by a mark."""
-    tests = ["tests/clients/test_other_languages.py", "tests/maintenance/test_examples.py"]
+    tests = ["tests/clients/test_clients.py", "tests/maintenance/test_examples.py"]
     chosen = ["-k", "client_in_go or in_another_language", "-p", "no:cacheprovider"]
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "--long", *options, *chosen, *tests],

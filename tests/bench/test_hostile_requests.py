@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from support.responses import exchange_of
 from support.scenarios import plain, scenario
 from v2_clients.bench.connection import Connection
 from v2_clients.bench.listener import Listener
@@ -62,34 +61,22 @@ def send(address: tuple[str, int], data: bytes, *, close: bool = True) -> bytes:
     "data",
     [
         b"",
-        b"\r\n\r\n\r\n",
-        b"GARBAGE\r\n\r\n",
         b"\x16\x03\x01\x02\x00" * 20,
         b"\x00" * 100_000,
-        POST,
         POST + b"Content-Length: 100\r\n\r\n{",
         POST + b"Content-Length: 99999999999999999999\r\n\r\n{}",
-        POST + b"Content-Length: 18446744073709551615\r\n\r\n{}",
-        POST + b"Content-Length: -1\r\n\r\n",
-        POST + b"Content-Length: x\r\n\r\n{}",
-        POST + b"Transfer-Encoding: chunked\r\n\r\n",
         POST + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
         POST + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
-        POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 5000,
         POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\na\r\n" * 70_000,
         POST + b"Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b",
-        POST + b"Inference-Header-Content-Length: 99\r\nContent-Length: 2\r\n\r\n{}",
         POST + b"Content-Length: 100000\r\n\r\n" + b"[" * 100_000,
         POST + b"".join(b"X-%d: y\r\n" % n for n in range(100_000)) + b"\r\n",
         b"POST /v2/models/" + b"x" * 200_000,
         b"POST /" + b"%00" * 100 + b" HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
-        b"GET /v2 HTTP/9.9\r\n\r\n",
     ],
     ids=lambda data: f"{len(data)}-{data[-24:-2]!r}",
 )
-def test_what_is_no_right_request_is_kept_and_judged_and_holds_nobody_up(
-    data: bytes, made: ClientCase
-) -> None:
+def test_what_is_no_request_is_judged_and_holds_nobody_up(data: bytes, made: ClientCase) -> None:
     with listening(made) as (stage, address):
         started = time.monotonic()
         send(address, data)
@@ -125,46 +112,24 @@ def test_what_a_client_sent_before_it_left_is_kept_however_late_it_is_read(
     assert len(stage.exchanges()) == 2
 
 
-def test_only_what_follows_on_a_connection_is_recorded_as_sent_on_a_reused_one(
-    made: ClientCase,
-) -> None:
-    body = b"Content-Length: 2\r\n\r\n{}"
-    with listening(made) as (stage, address):
-        send(address, (POST + body) * 2)
-        exchanges = stage.exchanges()
-    assert [one.reused for one in exchanges] == [False, True]
-
-
-def test_a_client_that_sends_without_end_is_no_longer_answered(made: ClientCase) -> None:
+def test_requests_on_one_connection_are_recorded_and_bounded(made: ClientCase) -> None:
     get = b"GET /v2/health/live HTTP/1.1\r\nHost: x\r\n\r\n"
     with listening(made) as (stage, address):
         answers = send(address, get * (3 * MOST_EXCHANGES))
-        assert len(stage.exchanges()) == MOST_EXCHANGES
+        reused = [one.reused for one in stage.exchanges()]
+    assert reused == [False, *[True] * (MOST_EXCHANGES - 1)]
     assert answers.count(b"HTTP/1.1 200") == MOST_EXCHANGES
 
 
 def test_many_connections_that_never_close_do_not_hold_up_the_end(made: ClientCase) -> None:
-    socks = []
-    with listening(made) as (_, address):
-        for _n in range(100):
-            with contextlib.suppress(OSError):
-                socks.append(socket.create_connection(address, timeout=5))
-                socks[-1].sendall(POST)
-        started = time.monotonic()
-    assert time.monotonic() - started < 20
-    for sock in socks:
-        sock.close()
-
-
-def test_a_client_that_reads_nothing_of_its_answer_ends_its_exchange_alone(
-    made: ClientCase,
-) -> None:
-    with listening(made) as (stage, address):
-        sock = socket.create_connection(address, timeout=5)
-        sock.sendall(POST + b"Content-Length: 2\r\n\r\n{}")
-        sock.close()
-        assert send(address, b"GET /v2 HTTP/1.1\r\nHost: x\r\n\r\n").startswith(b"HTTP/1.1 200")
-    assert stage.exchanges()
+    with contextlib.ExitStack() as stack:
+        with listening(made) as (_, address):
+            for _n in range(100):
+                with contextlib.suppress(OSError):
+                    sock = stack.enter_context(socket.create_connection(address, timeout=5))
+                    sock.sendall(POST)
+            started = time.monotonic()
+        assert time.monotonic() - started < 20
 
 
 def test_a_client_that_waits_for_100_gets_it(made: ClientCase) -> None:
@@ -173,22 +138,3 @@ def test_a_client_that_waits_for_100_gets_it(made: ClientCase) -> None:
         assert sock.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         sock.sendall(b"{}")
         assert sock.recv(20).startswith(b"HTTP/1.1 200")
-
-
-def test_an_exchange_whose_answer_is_there_is_waited_for_until_it_is_kept(made: ClientCase) -> None:
-    stage = ScenarioStage(made, asked_of(made))
-    answered, asked_for = threading.Event(), threading.Event()
-
-    def answer() -> None:
-        with stage.answering():
-            number, turn = stage.begin(None)
-            answered.set()
-            asked_for.wait(10)
-            stage.keep(number, turn, exchange_of(b"y", request=b"x"), infers=True)
-
-    thread = threading.Thread(target=answer)
-    thread.start()
-    answered.wait(10)
-    threading.Timer(0.05, asked_for.set).start()
-    assert len(stage.exchanges()) == 1
-    thread.join(10)

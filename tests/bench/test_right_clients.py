@@ -76,11 +76,6 @@ def test_a_right_client_fails_nothing(variant: str, pytestconfig: pytest.Config)
     assert bool(results) == bool(warns)
 
 
-def test_over_sixty_right_clients_are_tried() -> None:
-    assert len(CLIENT_VARIANTS) >= 60
-    assert WARNS.keys() <= CLIENT_VARIANTS.keys()
-
-
 def test_a_client_of_http_1_0_gets_what_it_can_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(urllib3.connection.HTTPConnection, "_http_vsn", 10)
     monkeypatch.setattr(urllib3.connection.HTTPConnection, "_http_vsn_str", "HTTP/1.0")

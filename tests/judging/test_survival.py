@@ -1,16 +1,17 @@
-"""What surrounds a case: whether it is sent, whether it needs a canary, what a canary says."""
+"""What surrounds a case: whether it is sent, what known-good requests and learned models show."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import msgspec
 import pytest
 
 from support.cases import REJECT, binding, make_case, make_get
 from support.responses import exchange_of, http
-from v2_conformance.judging.learning import unknown_model
+from v2_conformance.judging.extension import Tried
+from v2_conformance.judging.known_good import with_rounding
+from v2_conformance.judging.learning import lost_digits, unknown_model
 from v2_conformance.judging.survival import (
     Claims,
     answers_differ,
@@ -22,30 +23,24 @@ from v2_conformance.judging.survival import (
     without_count,
 )
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.suite.cases import Case
+from v2_conformance.protocol.datatypes import from_values
+from v2_conformance.protocol.message import Tensor
+from v2_conformance.suite.cases import Case, RequestCase
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, SeveralWrong
-from v2_conformance.suite.causes.kinds import (
-    Accepted,
-    BytesAfterResponse,
-    DatatypesUnsupported,
-    ModelVersionUnknown,
-    NoResponse,
-    ProfileNotClaimed,
-    RoleAbsent,
-    TimedOut,
-    WrongStatus,
-)
-from v2_conformance.suite.library import generated_case
+from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.models import TensorSpec
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.response import Ending
+from v2_conformance.wire.encode.deployment import Address, DeployedModel, Tolerance
+from v2_conformance.wire.encode.requests import Prepared, prepare
+from v2_conformance.wire.response import Ending, Response
 
 INT32 = "identity/INT32"
 CASE = make_case()
-WRONG = WrongStatus("200", 503, "no")
-OTHER = BytesAfterResponse(2)
-SILENT = NoResponse("closed", "the server closed the connection")
+WRONG = kinds.WrongStatus("200", 503, "no")
+OTHER = kinds.BytesAfterResponse(2)
+SILENT = kinds.NoResponse("closed", "the server closed the connection")
 
 
 def claims(*profiles: str, unsupported: frozenset[str] = frozenset()) -> Claims:
@@ -55,59 +50,44 @@ def claims(*profiles: str, unsupported: frozenset[str] = frozenset()) -> Claims:
 # Whether a case is sent.
 
 
-def test_a_profile_that_is_not_claimed_or_declared_unsupported_is_unsupported() -> None:
-    raw = replace(CASE, profile="raw")
-    expected = Verdict(Outcome.UNSUPPORTED, ProfileNotClaimed("raw"))
-    assert skipped(raw, claims()) == expected
-    assert skipped(raw, claims("raw")) is None
-    assert skipped(raw, claims("raw", unsupported=frozenset({"raw"}))) == expected
+RAW = replace(CASE, profile="raw")
+BF16 = make_case(model="identity/BF16", encoding="gzip")
+VERSIONED = replace(CASE, variations=("versioned-path",))
+BESIDE = replace(VERSIONED, members=(replace(VERSIONED, model="identity/BYTES"),))
+WITHOUT = claims(unsupported=frozenset({"UINT32", "BOOL", "FP64"}))
+LISTED = {INT32: replace(binding(), version="1"), "identity/BYTES": binding()}
+WITH_VERSION = replace(claims(), present=LISTED)
+MIXED = replace(CASE, model="mixed")
 
 
-def test_the_profiles_of_models_and_codings_have_to_be_claimed_as_well() -> None:
-    unclaimed = partial(Verdict, Outcome.UNSUPPORTED)
-    bf16 = make_case(model="identity/BF16", encoding="gzip")
-    assert skipped(bf16, claims("compression")) == unclaimed(ProfileNotClaimed("bf16"))
-    assert skipped(bf16, claims("bf16")) == unclaimed(ProfileNotClaimed("compression"))
-    after_raw = replace(CASE, first=make_case(model="raw/fixed"))
-    assert skipped(after_raw, claims()) == unclaimed(ProfileNotClaimed("raw"))
-
-
-def test_datatypes_that_are_declared_unsupported_are_named_in_order() -> None:
-    without = claims(unsupported=frozenset({"UINT32", "BOOL", "FP64"}))
-    found = skipped(replace(CASE, model="mixed"), without)
-    assert found == Verdict(Outcome.UNSUPPORTED, DatatypesUnsupported(("BOOL", "UINT32")))
-    assert skipped(make_get("/v2"), without) is None
-
-
-def test_a_role_that_is_absent_is_not_run_and_has_its_reason() -> None:
-    mixed = skipped(replace(CASE, model="mixed"), claims())
-    assert mixed == Verdict(Outcome.NOT_RUN, RoleAbsent("mixed", "no \\x1bmodel"))
-    unknown = skipped(replace(CASE, model="identity/INT8"), claims())
-    assert unknown == Verdict(Outcome.NOT_RUN, RoleAbsent("identity/INT8", "no such model"))
-
-
-def test_a_version_in_the_url_needs_one_that_the_server_lists() -> None:
-    case = replace(CASE, variations=("versioned-path",))
-    verdict = skipped(case, claims())
-    assert verdict == Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown(INT32))
-    known = {INT32: replace(binding(), version="1")}
-    assert skipped(case, replace(claims(), present=known)) is None
-
-
-def test_a_request_beside_it_needs_a_version_that_the_server_lists_as_well() -> None:
-    beside = replace(CASE, model="identity/BYTES", variations=("versioned-path",))
-    case = replace(CASE, members=(beside,))
-    present = {INT32: replace(binding(), version="1"), "identity/BYTES": binding()}
-    verdict = skipped(case, replace(claims(), present=present))
-    assert verdict == Verdict(Outcome.UNSUPPORTED, ModelVersionUnknown("identity/BYTES"))
-
-
-def test_a_role_that_is_optional_and_absent_blocks_nothing_and_has_its_reason() -> None:
-    trio = skipped(replace(CASE, model="trio"), claims())
-    assert trio == Verdict(Outcome.UNSUPPORTED, RoleAbsent("trio", "no such model"))
-
-
-# What an exchange costs and means.
+@pytest.mark.parametrize(
+    ("case", "claimed", "outcome", "cause"),
+    [
+        (RAW, claims(), Outcome.UNSUPPORTED, kinds.ProfileNotClaimed("raw")),
+        (RAW, claims("raw"), None, None),
+        (RAW, claims("raw", unsupported=frozenset({"raw"})), Outcome.UNSUPPORTED,
+         kinds.ProfileNotClaimed("raw")),
+        (BF16, claims("compression"), Outcome.UNSUPPORTED, kinds.ProfileNotClaimed("bf16")),
+        (BF16, claims("bf16"), Outcome.UNSUPPORTED, kinds.ProfileNotClaimed("compression")),
+        (replace(CASE, first=make_case(model="raw/fixed")), claims(), Outcome.UNSUPPORTED,
+         kinds.ProfileNotClaimed("raw")),
+        (MIXED, WITHOUT, Outcome.UNSUPPORTED, kinds.DatatypesUnsupported(("BOOL", "UINT32"))),
+        (make_get("/v2"), WITHOUT, None, None),
+        (MIXED, claims(), Outcome.NOT_RUN, kinds.RoleAbsent("mixed", "no \\x1bmodel")),
+        (replace(CASE, model="identity/INT8"), claims(), Outcome.NOT_RUN,
+         kinds.RoleAbsent("identity/INT8", "no such model")),
+        (replace(CASE, model="trio"), claims(), Outcome.UNSUPPORTED,  # which is optional
+         kinds.RoleAbsent("trio", "no such model")),
+        (VERSIONED, claims(), Outcome.UNSUPPORTED, kinds.ModelVersionUnknown(INT32)),
+        (VERSIONED, WITH_VERSION, None, None),
+        (BESIDE, WITH_VERSION, Outcome.UNSUPPORTED, kinds.ModelVersionUnknown("identity/BYTES")),
+    ],
+)  # fmt: skip
+def test_a_case_is_sent_if_all_that_it_needs_is_claimed_and_there(
+    case: Case, claimed: Claims, outcome: Outcome | None, cause: Cause | None
+) -> None:
+    expected = None if outcome is None else Verdict(outcome, cause)
+    assert skipped(case, claimed) == expected
 
 
 @pytest.mark.parametrize(
@@ -120,6 +100,9 @@ def test_surplus_of_an_answer(request_size: int, response_size: int, expected: i
     assert surplus(done, answer=response_size) == 0
 
 
+LATE = http(b'{"error": "no request came"}', 408)
+
+
 @pytest.mark.parametrize(
     ("reused", "received", "ending", "expected"),
     [
@@ -128,46 +111,25 @@ def test_surplus_of_an_answer(request_size: int, response_size: int, expected: i
         (False, b"", Ending.CLOSED, False),
         (True, b"H", Ending.CLOSED, False),
         (True, b"", Ending.TIMEOUT, False),
+        (True, LATE, Ending.COMPLETE, True),
+        (False, LATE, Ending.COMPLETE, False),
+        (True, http(b"", 400), Ending.COMPLETE, False),
     ],
 )
-def test_only_a_kept_connection_that_ends_without_a_byte_is_stale(
+def test_only_a_kept_connection_that_ends_without_a_byte_or_with_408_is_stale(
     reused: bool, received: bytes, ending: Ending, expected: bool
 ) -> None:
     assert stale(exchange_of(received, ending, reused=reused)) is expected
 
 
-@pytest.mark.parametrize(
-    ("reused", "status", "expected"), [(True, 408, True), (False, 408, False), (True, 400, False)]
-)
-def test_late_408_is_about_before(reused: bool, status: int, expected: bool) -> None:
-    came = exchange_of(http(b'{"error": "no request came"}', status), Ending.COMPLETE)
-    assert stale(msgspec.structs.replace(came, reused=reused)) is expected
-
-
-# One verdict on several exchanges.
-
-
-@pytest.mark.parametrize(
-    ("cause", "expected"),
-    [
-        (None, None),
-        (WRONG, WRONG),
-        (SeveralWrong(2, 20, WRONG), WRONG),
-        (
-            DidNotSurvive(None, OTHER, SeveralWrong(2, 20, WRONG), case_passed=False),
-            DidNotSurvive(None, OTHER, WRONG, case_passed=False),
-        ),
-        (
-            DidNotSurvive(None, OTHER, None, case_passed=True),
-            DidNotSurvive(None, OTHER, None, case_passed=True),
-        ),
-    ],
-)
-def test_cause_without_its_count(cause: Cause | None, expected: Cause | None) -> None:
-    assert without_count(cause) == expected
-
-
-# Survival.
+def test_a_cause_without_its_count() -> None:
+    several = SeveralWrong(2, 20, WRONG)
+    assert without_count(None) is None
+    assert without_count(WRONG) == without_count(several) == WRONG
+    died = DidNotSurvive(None, OTHER, several, case_passed=False)
+    assert without_count(died) == DidNotSurvive(None, OTHER, WRONG, case_passed=False)
+    survived_it = DidNotSurvive(None, OTHER, None, case_passed=True)
+    assert without_count(survived_it) == survived_it
 
 
 @pytest.mark.parametrize(
@@ -192,9 +154,9 @@ def test_a_canary_follows_what_may_have_hurt(case: Case, outcome: Outcome, expec
     ("verdict", "case_passed"),
     [
         (Verdict(Outcome.PASS), True),
-        (Verdict(Outcome.PASS, Accepted()), True),
+        (Verdict(Outcome.PASS, kinds.Accepted()), True),
         (Verdict(Outcome.FAIL, WRONG), False),
-        (Verdict(Outcome.INCONCLUSIVE, TimedOut(1.0, 0, "in time")), False),
+        (Verdict(Outcome.INCONCLUSIVE, kinds.TimedOut(1.0, 0, "in time")), False),
     ],
 )
 @pytest.mark.parametrize(("same", "fresh"), [(OTHER, None), (None, SILENT), (OTHER, SILENT)])
@@ -211,3 +173,60 @@ def test_a_tolerance_is_named_only_if_floats_differ(output: str, named: bool) ->
     outputs = [TensorSpec("scores", "FP32", (3,)), TensorSpec("label", "INT64", (1,))]
     model = unknown_model("classifier", outputs, outputs, ())
     assert ("--rtol" in describe(answers_differ(model, output))) is named
+
+
+def written(datatype: str, *values: float) -> list[Tensor]:
+    return [Tensor("OUT", datatype, (len(values),), from_values(datatype, values))]
+
+
+@pytest.mark.parametrize(
+    ("tensors", "rtol"),
+    [
+        (written("FP32", 1.29688, -0.5, 3.40282e38), 1e-5),
+        (written("FP64", 0.1, 0.333333), 1e-5),
+        (written("FP64", 0.333333333333333), 1e-14),
+        (written("FP32", 0.5) + written("FP64", 1 / 3), 1e-5),
+        (written("FP32", 3.4028234663852886e38), None),
+        (written("FP64", float("inf")), None),
+        (written("INT32", 5), None),
+        ([], None),
+    ],
+)
+def test_blobs_may_differ_by_digits_that_json_lacks(
+    tensors: list[Tensor], rtol: float | None
+) -> None:
+    found = lost_digits(tensors)
+    assert (None if found is None else found.rtol) == (
+        None if rtol is None else pytest.approx(rtol)
+    )
+
+
+def prepared(datatype: str) -> Prepared:
+    name = f"P2/blob-follows-json[{datatype}]"
+    case = next(one for one in suite_cases() if one.id == name)
+    assert isinstance(case, RequestCase)
+    role = f"identity/{datatype}"
+    return prepare(case, Address("h", ""), DeployedModel(role, "m", ("INPUT0",), ("OUTPUT0",), "1"))
+
+
+def test_only_floats_may_be_rounded_and_a_given_tolerance_stays() -> None:
+    integers, floats = prepared("INT32"), prepared("FP32")
+    assert with_rounding(integers) == integers
+    rounded = with_rounding(floats)
+    assert all(one.tolerance is not None for one in rounded.expected)
+    given = tuple(
+        msgspec.structs.replace(one, tolerance=Tolerance(atol=5.0)) for one in floats.expected
+    )
+    tolerant = msgspec.structs.replace(floats, expected=given)
+    assert with_rounding(tolerant) == tolerant
+
+
+def test_metadata_that_is_no_json_leaves_it_open() -> None:
+    def leaves_open(response: Response | None) -> bool:
+        return Tried("P1", Outcome.FAIL, None, [(b"", response)]).leaves_open
+
+    json, page = (Response(200, (), body, "content-length", 0) for body in (b"{}", b"<p>"))
+    assert not leaves_open(json)
+    assert leaves_open(page)
+    assert leaves_open(msgspec.structs.replace(json, status=404))
+    assert leaves_open(None)

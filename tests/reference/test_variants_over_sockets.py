@@ -18,15 +18,10 @@ from v2_mutants.variants import VARIANTS
 
 # In memory no time passes, nothing is written in pieces, and one request is sent at a time.
 IN_TIME = (
-    "idle-timeout-with-408",
-    "models-loaded-when-asked-for",
-    "one-connection-at-a-time",
-    "one-request-at-a-time",
-    "pause-before-body",
-    "short-idle-timeout",
-    "single-byte-writes",
+    "idle-timeout-with-408", "models-loaded-when-asked-for", "one-connection-at-a-time",
+    "one-request-at-a-time", "pause-before-body", "short-idle-timeout", "single-byte-writes",
     "slow-start",
-)
+)  # fmt: skip
 # What urllib3 and http.client cannot read, which is why the suite has a transport of its own.
 BEYOND_AN_ORDINARY_CLIENT = {"many-fields", "interim-responses", "space-around-values"}
 

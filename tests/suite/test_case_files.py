@@ -1,18 +1,23 @@
-"""Case files: expanded as their axes say, and refused with file and line if they are wrong."""
+"""Files of cases and scenarios: expanded as their axes say, refused with file and line if wrong."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from support.cases import make_case
+from support.scenarios import INT32, scenario
+from v2_clients.bench.answers import make_answer
+from v2_clients.bench.tasks import asked_of, task_of
+from v2_clients.run import make_client_plan
 from v2_conformance.errors import CaseFileError
-from v2_conformance.suite.case_files import load_cases, own_cases
-from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.case_files import load_cases, load_scenarios, own_cases, vary
+from v2_conformance.suite.cases import ClientCase, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import catalogue
 
@@ -60,34 +65,15 @@ def refused(directory: Path) -> str:
     return str(error.value)
 
 
-# The suite's own cases.
-
-
-@pytest.fixture(scope="module")
-def own() -> list[Case]:
-    return own_cases()
-
-
-def test_the_suites_own_cases_load_with_unique_well_formed_ids(own: list[Case]) -> None:
-    cases = own
-    assert cases
-    counts = Counter(case.id for case in cases)
-    assert not [case_id for case_id, count in counts.items() if count > 1]
+def test_the_suites_own_cases_load_with_unique_well_formed_ids() -> None:
+    cases = own_cases()
+    assert len({case.id for case in cases}) == len(cases) > 0
     for case in cases:
         assert ID.fullmatch(case.id), case.id
         assert case.requirement in catalogue()
         assert case.id.startswith(case.requirement + "/")
-        if isinstance(case, RequestCase):
-            assert case.model in contract()
-        elif isinstance(case, GetCase):
-            assert case.path.startswith("/")
-        else:
-            assert isinstance(case, ObservedCase)
-        assert len(case.why) >= 20
-        assert "\n" not in case.why
-
-
-# Expansion.
+        assert isinstance(case, RequestCase | GetCase | ObservedCase)
+        assert not isinstance(case, RequestCase) or case.model in contract()
 
 
 def values_of(tmp_path: Path, axes: str, value: str) -> dict[str, Any]:
@@ -115,87 +101,33 @@ def test_a_member_of_a_value_is_substituted(tmp_path: Path) -> None:
     assert values_of(tmp_path, axes, "${v.b}${v.a}") == {"one": "x[1]", "two": "y2"}
 
 
-def test_an_axis_that_repeats_a_member_is_an_error(tmp_path: Path) -> None:
-    expect = '{outcome: success, outputs: {1: json, "${v}": binary}}'
-    with pytest.raises(CaseFileError, match="two members"):
-        load(tmp_path, one(axes="{v: [1]}", expect=expect))
-
-
-def with_exceptions(tmp_path: Path, exceptions: str) -> dict[str, str]:
-    """From label to level, for six cases without exceptions."""
+def test_an_exception_has_a_level_a_grade_and_an_outcome_of_its_own(tmp_path: Path) -> None:
+    exceptions = """exceptions:
+      - {of: {n: 2}, level: MAY}
+      - {of: {v: ones}, left_out: true}
+      - {of: {n: 3}, blocks: robust, outcome: either}"""
     request = '{inputs: [{shape: ["${n}"], values: "${v}"}]}'
     axes = "{v: [ones, counting], n: [1, 2, 3]}"
-    cases = load(tmp_path, one(axes=axes, request=request, more=f"exceptions: {exceptions}"))
-    return {case.id.partition("[")[2].rstrip("]"): case.level for case in cases}
+    one_, two, three = load(tmp_path, one(axes=axes, request=request, more=exceptions))
+    assert [case.id for case in (one_, two)] == ["D1/slug[counting,1]", "D1/slug[counting,2]"]
+    assert (one_.level, two.level, three.level) == ("MUST", "MAY", "MUST")
+    assert (one_.facts(()).blocks, three.facts(()).blocks) == ("conformant", "robust")
+    assert (one_.expects, three.expects) == ("success", "either")
+    assert one_.expect["outputs"] == three.expect["outputs"]
 
 
-def test_an_exception_and_a_case_block_what_they_say(tmp_path: Path) -> None:
-    request = '{inputs: [{shape: ["${n}"]}]}'
-    exceptions = "exceptions: [{of: {n: 2}, blocks: robust}]"
-    first, second = load(tmp_path, one(axes="{n: [1, 2]}", request=request, more=exceptions))
-    assert [case.facts(()).blocks for case in (first, second)] == ["conformant", "robust"]
+def test_level_grade_and_profile_are_those_of_a_case(tmp_path: Path) -> None:
     (case,) = load(tmp_path, one(more="blocks: robust"))
     assert case.grade == "MUST (blocks robust)"
-    (case,) = load(tmp_path, one(more="blocks: robust\n    level: SHOULD"))
-    assert (case.grade, case.facts(()).blocks) == ("SHOULD", None)
-
-
-def test_an_exception_has_an_outcome_of_its_own(tmp_path: Path) -> None:
-    request = '{inputs: [{shape: ["${n}"]}]}'
-    exceptions = "exceptions: [{of: {n: 2}, outcome: either}]"
-    first, second = load(tmp_path, one(axes="{n: [1, 2]}", request=request, more=exceptions))
-    assert (first.expects, second.expects) == ("success", "either")
-    assert first.expect["outputs"] == second.expect["outputs"]
-
-
-def test_axes_that_an_exception_does_not_name_do_not_matter(tmp_path: Path) -> None:
-    found = with_exceptions(tmp_path, "[{of: {n: 2}, level: MAY}, {of: {v: ones}, left_out: true}]")
-    assert found == {"counting,1": "MUST", "counting,2": "MAY", "counting,3": "MUST"}
-
-
-@pytest.mark.parametrize(
-    ("exceptions", "words"),
-    [
-        ("[{of: {n: 4}, level: MAY}]", "the axis n has no value 4"),
-        ("[{of: {m: 1}, level: MAY}]", "the axis m has no value 1"),
-        ("[{of: {n: [1, 9]}, left_out: true}]", "the axis n has no value 9"),
-        ("[{of: {n: 1}}]", "properties"),
-        ("[{of: {}, level: MAY}]", "non-empty"),
-        ("[{of: {n: 1}, level: MAY, left_out: true}]", "properties"),
-    ],
-)
-def test_an_exception_of_nothing_is_an_error(tmp_path: Path, exceptions: str, words: str) -> None:
-    with pytest.raises(CaseFileError, match=words) as error:
-        with_exceptions(tmp_path, exceptions)
-    assert str(error.value).startswith("elements.yaml:")
+    (case,) = load(tmp_path, one(more="blocks: robust\n    level: SHOULD\n    profile: raw"))
+    assert (case.grade, case.facts(()).blocks, case.profile) == ("SHOULD", None, "raw")
+    (case,) = load(tmp_path, one(model="identity/BF16"))
+    assert case.profile == "bf16"
 
 
 def test_lengths_of_the_wire_stay_for_the_encoder(tmp_path: Path) -> None:
     for text in ("${length}", "${length+1}", "${blobs}", "${body-2}"):
-        (case,) = load(
-            tmp_path,
-            one(request=f'{{inputs: [{{shape: [1]}}], header_length: {{value: "{text}"}}}}'),
-        )
-        assert case.request["header_length"]["value"] == text
-    assert values_of(tmp_path, '{v: {over: "${length+1}"}}', "${v}") == {"over": "${length+1}"}
-
-
-def test_profile_and_level_follow_requirement_model_and_case(tmp_path: Path) -> None:
-    (case,) = load(tmp_path, one(model="identity/BF16"))
-    assert case.profile == "bf16"
-    (case,) = load(tmp_path, one(more="level: MAY\n    profile: raw"))
-    assert (case.level, case.profile) == ("MAY", "raw")
-
-
-def test_a_get_needs_no_model(tmp_path: Path) -> None:
-    text = "  - {id: P1/metadata, why: A sentence that is long enough., get: /v2, expect: "
-    text += "{outcome: success, checks: [lists_extension]}}\n"
-    (case,) = load_cases(write(tmp_path, file(text, family="P")))
-    assert isinstance(case, GetCase)
-    assert (case.path, case.role, case.datatypes) == ("/v2", None, frozenset())
-
-
-# Errors, with file and line.
+        assert values_of(tmp_path, f'{{v: {{it: "{text}"}}}}', "${v}") == {"it": text}
 
 
 def test_an_empty_directory_is_an_error_that_names_it(tmp_path: Path) -> None:
@@ -205,28 +137,13 @@ def test_an_empty_directory_is_an_error_that_names_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("family: D\ncases:\n  - id: [\n", 3),
-        ("family: D\ncases:\n\t- id: x\n", 3),
-        ("family: D\n  cases: 1: 2\n", 2),
-        ("a: &x 1\nb: *y\n", 2),
-    ],
-)
-def test_bad_yaml_is_an_error_with_its_line(tmp_path: Path, text: str, line: int) -> None:
-    assert refused(write(tmp_path, text)).startswith(f"elements.yaml:{line}: not YAML: ")
-
-
-def test_a_tag_is_an_error_with_its_line(tmp_path: Path) -> None:
-    problem = refused(write(tmp_path, "family: D\nabout: !!timestamp 2024-99-99\n"))
-    assert problem == "elements.yaml:2: the tag !!timestamp is not allowed; remove it"
-
-
-@pytest.mark.parametrize(
     ("text", "line", "words"),
     [
+        ("family: D\ncases:\n  - id: [\n", 3, "not YAML: "),
+        ("family: D\ncases:\n\t- id: x\n", 3, "not YAML: "),
+        ("a: &x 1\nb: *y\n", 2, "not YAML: "),
+        ("a: 1\nb: !!timestamp 2024-99-99\n", 2, "the tag !!timestamp is not allowed; remove it"),
         ("", 1, "mapping"),
-        ("# nothing\n", 1, "mapping"),
         ("- a\n", 1, "mapping"),
         ("family: D\n", 1, "'cases' is a required property"),
         ("family: D\ncases: []\n", 2, ""),
@@ -240,6 +157,7 @@ def test_a_file_without_cases_is_an_error(tmp_path: Path, text: str, line: int, 
     assert words in message
 
 
+OF_N = '{inputs: [{shape: ["${n}"]}]}'
 GOOD = one(case_id="D1/first")  # lines 3 to 7; the next entry's id is on line 8
 
 
@@ -250,7 +168,6 @@ GOOD = one(case_id="D1/first")  # lines 3 to 7; the next entry's id is on line 8
         (one(request="{inputs: [{shape: [1], shap: 2}]}"), 11, "there is no member 'shap'"),
         (one(case_id="D99/slug"), 8, "no requirement D99"),
         (one(case_id="D1/first"), 8, "D1/first occurs twice"),
-        (one(case_id="D1/Slug"), 8, "does not match"),
         (one(case_id="B1/slug"), 8, "not of this file's family"),
         (one(why="short"), 9, "why: "),
         (one(model="identity/INT33"), 8, "no model role 'identity/INT33'"),
@@ -259,15 +176,21 @@ GOOD = one(case_id="D1/first")  # lines 3 to 7; the next entry's id is on line 8
         (one(axes="{n: [1], n_more: [2]}", request='{inputs: [{shape: ["${n_more}"]}]}'), 8,
          "axis n is not used"),
         (one(axes="{n: []}", request='{inputs: [{shape: ["${n}"]}]}'), 10, "axes.n"),
-        (one(axes="{n: {}}", request='{inputs: [{shape: ["${n}"]}]}'), 10, "axes.n"),
-        (one(axes="{}"), 10, "axes"),
-        (one(axes="{n: 3}", request='{inputs: [{shape: ["${n}"]}]}'), 10, "axes.n"),
         (one(axes="{n: [1, '1']}", request='{inputs: [{shape: ["${n}"]}]}'), 8, "same label"),
         (one(axes="{n: {a: {x: 1}}}", request='{inputs: [{shape: ["${n.y}"]}]}'), 8, "has no y"),
-        (one(axes="{n: [1]}", request='{inputs: [{shape: ["${n.y}"]}]}'), 8, "has no y"),
         (one(expect="{outcome: sucess}"), 12, "expect.outcome"),
         (one(expect="{outcome: either}"), 12, "'outputs' is a required property"),
-        (one(expect="{outcome: success, outputs: {0: binray}}"), 12, "expect.outputs"),
+        (one(axes="{v: [1]}", expect='{outcome: success, outputs: {1: json, "${v}": binary}}'), 8,
+         "two members"),
+        *(
+            (one(axes="{n: [1]}", request=OF_N, more=f"exceptions: [{x}]"),
+             line, words)
+            for x, line, words in (
+                ("{of: {n: 4}, level: MAY}", 8, "the axis n has no value 4"),
+                ("{of: {n: 1}}", 14, "properties"),
+                ("{of: {}, level: MAY}", 14, "non-empty"),
+            )
+        ),
     ],
 )  # fmt: skip
 def test_wrong_entry_has_its_line(tmp_path: Path, entry: str, line: int, words: str) -> None:
@@ -285,15 +208,120 @@ def test_the_same_id_in_two_files_is_an_error_in_the_second(tmp_path: Path) -> N
 
 
 def test_the_last_negative_case_of_a_requirement_knows_it(tmp_path: Path) -> None:
-    entry = {
-        "id": "P2/some",
-        "why": "Because it is a case of a test.",
-        "model": "identity/INT32",
-        "axes": {"count": [1, 2, 3]},
-        "request": {"inputs": [{"shape": ["${count}"]}]},
-        "expect": {"outcome": "reject", "outputs": {"0": "any"}},
-    }
-    path = tmp_path / "some.yaml"
-    path.write_text(json.dumps({"family": "P", "about": "Some.", "cases": [entry]}))
-    requests = [case for case in load_cases(path) if isinstance(case, RequestCase)]
-    assert [case.id for case in requests if case.last_negative] == ["P2/some[3]"]
+    request = '{inputs: [{shape: ["${n}"]}]}'
+    expect = "{outcome: reject, outputs: {0: any}}"
+    cases = load(tmp_path, one(axes="{n: [1, 2, 3]}", request=request, expect=expect))
+    assert [case.id for case in cases if case.last_negative] == ["D1/slug[3]"]
+
+
+def entry(**members: Any) -> dict[str, Any]:
+    found = {"id": "K2/x", "why": "Made by hand for a test.", "request": INT32}
+    return {**found, "expect": {"reading": "exact"}, **members}
+
+
+def problem(folder: Path, *entries: dict[str, Any], family: str = "K") -> str:
+    path = folder / "bad.yaml"
+    path.write_text(yaml.safe_dump({"family": family, "scenarios": list(entries)}))
+    with pytest.raises(CaseFileError) as found:
+        make_client_plan(files=path)
+    return str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        ({"id": "K99/x"}, "the catalogue has no requirement K99"),
+        ({"why": "short"}, "too short"),
+        ({"unknown": 1}, "there is no member 'unknown'"),
+        ({"expect": {"reading": "any"}}, "needs something else that is judged"),
+        ({"expect": {"request": ["no_such_check"]}}, "no_such_check"),
+        ({"expect": {"reading": "exact", "error": {"says": "x"}}}, "needs `reading: error`"),
+        ({"axes": {"unused": [1]}}, "the axis unused is not used"),
+        ({"request": {"model": "other", "inputs": [{"shape": [1]}]}}, "has no role 'other'"),
+        ({"request": {**INT32, "inputs": [{"shape": [-1]}]}}, "it cannot be filled"),
+        ({"request": {**INT32, "inputs": [{"shape": [2], "values": "none"}]}}, "value pattern"),
+        ({"request": {**INT32, "inputs": [{"shape": [2], "from": "float32"}]}}, "only for BF16"),
+        ({"request": {**INT32, "inputs": [{"tensor": 3, "shape": [2]}]}}, "has no input 3"),
+        ({"answer": {"outputs": [{"tensor": 5}]}}, "it needs `name`, `datatype`, `shape`"),
+        ({"answer": {"outputs": [{"tensor": 0, "shape": [9]}]}}, "x: no tensor in `answer`"),
+        ({"answer": {"body": {"drop": 99999}}}, "the body has"),
+        ({"answer": {"encoded": {"drop": 1}}}, "encoding"),
+        ({"answer": {"json": {"change": [{"at": "no.such", "to": 1}]}}}, "there is no"),
+        ({"requests": [INT32, INT32], "expect": {}}, "expect"),
+    ],
+)
+def test_authors_mistake_is_a_line(members: dict[str, Any], words: str, tmp_path: Path) -> None:
+    text = problem(tmp_path, entry(**members))
+    assert words in text
+    assert "\n" not in text
+
+
+def test_ids_are_there_once_and_of_the_family(tmp_path: Path) -> None:
+    assert "K2/x occurs twice" in problem(tmp_path, entry(), entry())
+    assert "is not of this file's family" in problem(tmp_path, entry(), family="P")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    with pytest.raises(CaseFileError, match="no files of scenarios"):
+        load_scenarios(empty)
+
+
+def test_the_suites_own_scenarios_can_all_be_asked_for_and_answered() -> None:
+    scenarios = [case for case in client_cases() if isinstance(case, ClientCase)]
+    assert scenarios
+    for case in scenarios:
+        asked = asked_of(case)
+        assert len(task_of(case, "http://h", asked=asked).requests) == len(case.requests)
+        assert all(make_answer(one, case.answer(n, 0)).status for n, one in enumerate(asked))
+    assert not any(case.of_clients for case in suite_cases(large=True))
+
+
+def test_a_request_that_comes_again_is_answered_as_the_script_says(tmp_path: Path) -> None:
+    made = scenario(tmp_path, answer={"status": 503, "error": "no", "again": {"status": 200}})
+    assert [made.answer(0, attempt)["status"] for attempt in range(3)] == [503, 200, 200]
+
+
+JSON: dict[str, Any] = {"shape": [3], "values": [1, 2, 3], "form": "json"}
+
+
+def of(model: str = "identity/INT32", **request: Any) -> RequestCase:
+    return make_case(model=model, **request)
+
+
+def refusal(case: RequestCase, *names: str) -> str:
+    with pytest.raises(CaseFileError) as error:
+        vary(case, names)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_the_request_keeps_its_id_and_names_its_variations() -> None:
+    varied = vary(of(inputs=[JSON]), ["members-reversed", "escaped-names"])
+    assert varied.variations == ("members-reversed", "escaped-names")
+    assert varied.id == of().id
+
+
+def test_what_is_unknown_or_does_not_combine_is_an_error() -> None:
+    assert "did you mean members-reversed" in refusal(of(), "member-reversed")
+    message = refusal(of(), "members-reversed", "parameters-first")
+    assert message.endswith("it cannot be combined with members-reversed")
+
+
+@pytest.mark.parametrize(
+    ("case", "name", "lacks"),
+    [
+        (of(raw=True), "members-reversed", "json"),
+        (of(), "data-first", "data"),
+        (of(), "integers-with-fraction", "integer-data"),
+        (of(inputs=[JSON]), "nested-data", "rank-2-data"),
+    ],
+)
+def test_unfit_variation_says_what_it_needs(case: RequestCase, name: str, lacks: str) -> None:
+    assert refusal(case, name) == f"the variation {name} does not fit: it needs {lacks}"
+
+
+def test_level_and_outcome_are_those_of_the_variation() -> None:
+    floats = of("identity/FP32", inputs=[JSON])
+    assert vary(floats, ["negative-zero-as-integer"]).level == "MAY"
+    assert vary(floats, ["floats-as-integers"]).level == "MUST"
+    names = ("unknown-members", "model-name", "members-sorted")
+    assert [vary(of(), [name]).expects for name in names] == ["either", "either", "success"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -18,7 +17,6 @@ from v2_conformance.wire.response_reader import ResponseReader
 
 BLOB = struct.pack("<3i", 1, 2, 3)
 INT32 = bytes(range(16))
-ALL = {"parameters": {"binary_data_output": True}}
 
 # For HTML, XML, Markdown, terminals and GitHub's runner alike.
 HOSTILE = (
@@ -112,11 +110,6 @@ def out(index: int = 0, flag: Any = None) -> dict[str, Any]:
     return entry if flag is None else entry | {"parameters": {"binary_data": flag}}
 
 
-def binary_int32(**more: Any) -> bytes:
-    inputs = [tensor("INPUT0", "INT32", [4], 16)]
-    return dump_json({"inputs": inputs, "outputs": [out(0, True)]} | more)
-
-
 def post(
     model: str, text: bytes, blob: bytes = b"", *, length: str | None = "true", framing: str = ""
 ) -> bytes:
@@ -125,30 +118,6 @@ def post(
         lines.append(f"{HEADER_LENGTH}: {len(text) if length == 'true' else length}")
     lines.append(framing or f"Content-Length: {len(text) + len(blob)}")
     return ("\r\n".join(lines) + "\r\n\r\n").encode() + (b"" if framing else text + blob)
-
-
-def one(datatype: str, shape: list[int], blob: bytes | None, **more: Any) -> tuple[Any, ...]:
-    """A request to an identity model with one binary input; `data` and others in `more`."""
-    model = f"{'identity' if len(shape) == 1 else 'matrix'}_{datatype.lower()}"
-    extra = {"data": more.pop("data")} if "data" in more else {}
-    size = more.pop("size", None if blob is None else len(blob))
-    document = {"inputs": [tensor("INPUT0", datatype, shape, size, **extra)]} | more
-    return model, dump_json(document), blob or b""
-
-
-def mixed(order: Sequence[int] = (0, 1, 2), outputs: Any = None, **more: Any) -> tuple[Any, ...]:
-    entries = [
-        (tensor("INPUT0", "FP16", [1, 3], 6), b"\1\2\3\4\5\6"),
-        (tensor("INPUT1", "UINT32", [2, 1], 8), bytes(range(16, 24))),
-        (tensor("INPUT2", "BOOL", [3], 3), b"\1\0\1"),
-    ]
-    inputs = [entries[i][0] for i in order]
-    document = {"inputs": inputs} | ({} if outputs is None else {"outputs": outputs}) | more
-    return "mixed", dump_json(document), b"".join(entries[i][1] for i in order)
-
-
-def of_bytes(*elements: bytes) -> bytes:
-    return b"".join(struct.pack("<I", len(element)) + element for element in elements)
 
 
 def message_with(blob: bytes, name: str = "INPUT0") -> bytes:

@@ -9,13 +9,10 @@ import socket
 import ssl
 import struct
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from support.responses import exchange_of
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.protocol.message import parse_json
-from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request as ReceivedRequest
 from v2_conformance.reference.server import ReferenceServer
@@ -348,46 +345,6 @@ def call(url: str, method: str, path: str) -> Answer:
         return response.status, {k.lower(): v for k, v in response.getheaders()}, response.read()
     finally:
         connection.close()
-
-
-def split(found: Answer) -> tuple[dict[str, Any], bytes]:
-    status, headers, body = found
-    assert status == 200, body
-    end = int(headers[HEADER_LENGTH.lower()])
-    return parse_json(body[:end]), body[end:]
-
-
-def ask(
-    behaviour: Behaviour,
-    model: str,
-    text: bytes,
-    blob: bytes = b"",
-    lengths: Sequence[str] | None = None,
-    *,
-    name: str = HEADER_LENGTH,
-    headers: Sequence[tuple[str, str]] = (),
-    chunk_cuts: tuple[int, ...] = (),
-    segment_cuts: tuple[int, ...] = (),
-) -> tuple[int, bytes]:
-    """One inference without sockets: the status and everything that would be sent."""
-    given = [(name, value) for value in (lengths if lengths is not None else [f" {len(text)}"])]
-    lines = [f"{key}:{value}" for key, value in (*given, *headers)]
-    head = ("\r\n".join([f"POST /v2/models/{model}/infer HTTP/1.1", *lines]) + "\r\n\r\n").encode()
-    request = ReceivedRequest(
-        method="POST",
-        target=f"/v2/models/{model}/infer",
-        version="1.1",
-        headers=tuple((key.lower(), value.strip()) for key, value in (*given, *headers)),
-        head=head,
-        body=memoryview(text + blob),
-        chunk_cuts=chunk_cuts,
-        segment_cuts=segment_cuts,
-    )
-    response = behaviour.handle(request)
-    keep_open = behaviour.keeps_open(request, response)
-    sent = b"".join(behaviour.serialize(response, keep_open=keep_open))
-    left = behaviour.left_on_connection(request, response)
-    return response.status, sent + b"|" + left + b"|%d" % behaviour.listening()
 
 
 def served(raw: bytes) -> bytes:

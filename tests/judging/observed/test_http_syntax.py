@@ -20,16 +20,12 @@ def ended(*lines: bytes) -> bytes:
     "received",
     [
         GOOD,
-        ended(b"Content-Length: 0"),
         ended(b"content-length:0", b"X:", b"Y: \t a b \xe9 \t"),
-        b"HTTP/1.0 404 \r\n\r\n",
         b"HTTP/1.1 299 \xfcblich\r\nContent-Length: 0\r\n\r\n",
-        b"HTTP/1.1 100 Continue\r\n\r\n" + ended(b"Content-Length: 0"),
         b"HTTP/1.1 100 Continue\r\n\r\n" * 3 + b"HTTP/1.1 102 \r\n\r\n" + ended(b"X: y"),
         b"HTTP/1.1 304 \r\nTransfer-Encoding: chunked\r\n\r\n",
         b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 204 \r\n\r\n",
         ended(b"Set-Cookie: a", b"Set-Cookie: b", b"Vary: a", b"Vary: b", b"Content-Length: 0"),
-        CHUNKED + b"3\r\nabc\r\n0\r\n\r\n",
         CHUNKED + b'0A;name="value" ; x\r\n0123456789\r\n000\r\nTrailer: a\r\n\r\n',
         ended(b"Transfer-Encoding: Chunked") + b"0\r\n\r\n",
         ended(b"Transfer-Encoding:", b"Transfer-Encoding: chunked,") + b"0\r\n\r\n",
@@ -45,72 +41,44 @@ def test_legal_responses_keep_every_rule(received: bytes) -> None:
 @pytest.mark.parametrize(
     ("received", "rule", "shown"),
     [
-        (b"HTTP/1.1 200\r\n\r\n", "status_line", "HTTP/1.1 200"),
-        (b"HTTP/1.1  200 OK\r\n\r\n", "status_line", "HTTP/1.1  200 OK"),
-        (b"HTTP/1.1 20 OK\r\n\r\n", "status_line", "HTTP/1.1 20 OK"),
-        (b"HTTP/2 200 OK\r\n\r\n", "status_line", "HTTP/2 200 OK"),
         (b"HTTP/2.0 200 OK\r\n\r\n", "status_line", "HTTP/2.0 200 OK"),
-        (b"HTTP/9.9 200 OK\r\n\r\n", "status_line", "HTTP/9.9 200 OK"),
         (b"HTTP/1.2 200 OK\r\n\r\n", "status_line", "HTTP/1.2 200 OK"),
         (b"HTTP/1.1 600 OK\r\n\r\n", "status_line", "HTTP/1.1 600 OK"),
-        (b"HTTP/1.1 099 OK\r\n\r\n", "status_line", "HTTP/1.1 099 OK"),
         (b"HTTP/1.1 200 O\x08K\r\n\r\n", "status_line", "HTTP/1.1 200 O\\x08K"),
-        (b"HTTP/1.1 200 O\rK\r\n\r\n", "status_line", "HTTP/1.1 200 O\\rK"),
-        (b"\r\nHTTP/1.1 200 \r\n\r\n", "status_line", "\\r\\nHTTP/1.1 200 \\r\\n\\r\\n"),
-        (b"junk HTTP/1.1 200 \r\n", "status_line", "junk HTTP/1.1 200 \\r\\n"),
-        (b"\x16\x03\x01", "status_line", "\\x16\\x03\\x01"),
-        (b"http/1.1 200 OK\r\n\r\n", "status_line", "http/1.1 200 OK\\r\\n\\r\\n"),
         (b"HTTP/1.1 200 OK\nContent-Length: 0\n\n", "line_end", "HTTP/1.1 200 OK"),
         (ended(b"A: b\nC: d"), "line_end", "A: b"),
         (ended(b"A: b", b" c"), "folded_line", " c"),
         (ended(b"A : b"), "space_before_colon", "A : b"),
         (ended(b"no colon"), "field_name", "no colon"),
-        (ended(b"a/b: c"), "field_name", "a/b: c"),
         (ended(b"A: \x00"), "field_value", "A: \\x00"),
-        (ended(b"A: b\rc"), "field_value", "A: b\\rc"),
-        (ended(b"A: \x7f"), "field_value", "A: \\x7f"),
-        (ended(b": b"), "field_name", ": b"),
-        (ended(b"\xe9: b"), "field_name", "\\xe9: b"),
         (ended(b"A\0: b"), "field_name", "A\\x00: b"),
-        (OK + b" A: b\r\n\r\n", "folded_line", " A: b"),
         (ended(b"Content-Length: 1", b"content-length: 1"), "content_length",
          "1 and 1"),
-        (ended(b"Content-Length: 1", b"Content-Length: 2"), "content_length", "1 and 2"),
         (ended(b"Content-Length: -1"), "content_length", "-1"),
-        (ended(b"Content-Length:"), "content_length", ""),
-        (ended(b"Content-Length: 0x1"), "content_length", "0x1"),
         (ended(b"Content-Type: a/b", b"Content-Type: a/b"), "repeated_field",
          "content-type: a/b and a/b"),
         (ended(b"Inference-Header-Content-Length: 1", b"inference-header-content-length: 2"),
          "repeated_field", "inference-header-content-length: 1 and 2"),
         (ended(b"Content-Length: +1"), "content_length", "+1"),
-        (ended(b"Content-Length: 1, 1"), "content_length", "1, 1"),
         (ended(b"Content-Length: 1", b"Transfer-Encoding: chunked"), "content_length_not_allowed",
          "1"),
         (b"HTTP/1.1 204 \r\nContent-Length: 0\r\n\r\n", "content_length_not_allowed", "0"),
         (ended(b"Transfer-Encoding: chunked, gzip"), "transfer_coding", "chunked, gzip"),
-        (ended(b"Transfer-Encoding: chunked, chunked"), "transfer_coding", "chunked, chunked"),
         (ended(b"Transfer-Encoding: gzip, chunked"), "transfer_coding", "gzip, chunked"),
-        (ended(b"Transfer-Encoding: identity"), "transfer_coding", "identity"),
         (b"HTTP/1.1 204 \r\nTransfer-Encoding: chunked\r\n\r\n", "transfer_coding", "chunked"),
+        (b"HTTP/1.0 200 \r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "transfer_coding",
+         "chunked"),
         (b"HTTP/1.1 101 \r\nUpgrade: h2c\r\n\r\n\0\0", "interim_response", "HTTP/1.1 101 "),
         (b"HTTP/1.1 103 \r\nContent-Length: 7\r\n\r\n" + ended(), "interim_response",
          "content-length: 7"),
         (b"HTTP/1.1 100 \r\n\r\nbody" + ended(), "interim_response",
          "bodyHTTP/1.1 200 OK\\r\\n\\r\\n"),
         (CHUNKED + b"3 \r\nabc\r\n0\r\n\r\n", "chunk", "3 \\r\\nabc\\r\\n0\\r\\n\\r\\n"),
-        (CHUNKED + b"3\nabc\r\n0\r\n\r\n", "chunk", "3\\nabc\\r\\n0\\r\\n\\r\\n"),
         (CHUNKED + b"3\r\nabc\n0\r\n\r\n", "chunk", "\\n0"),
-        (CHUNKED + b"0x3\r\nabc\r\n0\r\n\r\n", "chunk", "0x3\\r\\nabc\\r\\n0\\r\\n\\r\\n"),
-        (CHUNKED + b"zz", "chunk", "zz"),
         (CHUNKED + b"3\r\nabcd\r\n0\r\n\r\n", "chunk", "d\\r"),
         (CHUNKED + b"3;a=\x01\r\nabc\r\n0\r\n\r\n", "chunk",
          "3;a=\\x01\\r\\nabc\\r\\n0\\r\\n\\r\\n"),
-        (CHUNKED + b"-3\r\nabc", "chunk", "-3\\r\\nabc"),
         (CHUNKED + b"0\r\n", "chunk", "0\\r\\n"),
-        (CHUNKED + b"0\r\nA: b\n\r\n", "line_end", "A: b"),
-        (CHUNKED + b"0\r\n\n", "line_end", ""),
-        (CHUNKED + b"0\r\nA: \x01\r\n\r\n", "field_value", "A: \\x01"),
         (CHUNKED + b"0\r\nContent-Length: 3\r\n\r\n", "content_length_not_allowed",
          "content-length: 3"),
         (CHUNKED + b"0\r\nA : b\r\n\r\n", "space_before_colon", "A : b"),
@@ -153,35 +121,5 @@ def test_a_client_gets_what_it_offers_and_an_old_one_no_interim_response() -> No
 
 
 def test_after_the_head_of_an_answer_to_a_head_there_are_no_chunks() -> None:
-    assert Syntax(CHUNKED, bodiless=True).broken == ()
     assert Syntax(CHUNKED + b"zz", bodiless=True).broken == ()
     assert Syntax(CHUNKED + b"zz").broken != ()
-
-
-@pytest.mark.parametrize("offered", [(), (b"gzip",)])
-def test_a_response_of_http_1_0_has_no_transfer_coding(offered: tuple[bytes, ...]) -> None:
-    old = CHUNKED.replace(b"HTTP/1.1", b"HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n"
-    found = Syntax(old, offered=offered)
-    assert found.broken == (InvalidHttp("transfer_coding", "chunked"),)
-    assert Syntax(old.replace(b"HTTP/1.0", b"HTTP/1.1"), offered=offered).broken == ()
-
-
-@pytest.mark.parametrize(
-    "received", [GOOD, ended(), ended(b"Content-Length: 1") + b"abc", b"HTTP/1.0 404 \r\n\r\n"]
-)
-def test_ordinary_responses_break_no_rule(received: bytes) -> None:
-    assert Syntax(received).broken == ()
-
-
-@pytest.mark.parametrize(
-    "received",
-    [
-        b"HTTP/1.1 204 \r\nContent-Length: 0\r\n\r\n",
-        ended(b"Content-Length: 0", b"content-length: 0"),
-        ended(b"Content-Length: -1"),
-        ended(b"Content-Type: a/b", b"Content-Type: a/b"),
-        ended(b"Transfer-Encoding: gzip"),
-    ],
-)
-def test_some_fields_break_a_rule(received: bytes) -> None:
-    assert Syntax(received).broken

@@ -1,28 +1,86 @@
-"""docs/bugs.md: every row has a case or a reason, every case that it names exists and fails on a
-server or client with the faults of its row.
-"""
+"""docs/authoring-cases.md and docs/bugs.md say what is so, and their examples work."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from support.runs import results, target_of
+from v2_clients.scenarios import run_scenario
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.suite.cases import Case
+from v2_conformance.suite.case_files import load_cases, load_scenarios
+from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.choosing import select
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
-from v2_mutants.selftest.clients import client_failures_without_fault
+from v2_mutants.selftest.clients import client_failures_without_fault, plain_client
 from v2_mutants.servers import MutantServer
+
+MANUAL = (Path(__file__).parents[2] / "docs" / "authoring-cases.md").read_text(encoding="utf-8")
+
+
+def fields(node: Any) -> Iterator[str]:
+    """The members of all objects of a schema."""
+    if isinstance(node, dict):
+        if node.get("additionalProperties") is False:
+            yield from node.get("properties", ())
+        node = list(node.values())
+    for item in node if isinstance(node, list) else ():
+        yield from fields(item)
+
+
+def section(heading: str) -> str:
+    """The text under a heading, without the headings below it."""
+    _, found, rest = MANUAL.partition(f"# {heading}\n")
+    assert found, f"the manual has no section {heading!r}"
+    return re.split(r"(?m)^#+ ", rest)[0]
+
+
+def example(heading: str = "Example") -> str:
+    found = re.search(r"(?ms)^```yaml\n(.*?)^```$", section(heading))
+    assert found
+    return found[1]
+
+
+def test_the_example_of_cases_passes_and_its_fault_fails_it(url: str, tmp_path: Path) -> None:
+    path = tmp_path / "my-cases.yaml"
+    path.write_text(example(), encoding="utf-8")
+    cases = load_cases(path)
+    named = set(re.findall(r"\b(S[12]/[a-z-]+\[[^\[\]]+\])", MANUAL))
+    assert len(named) == 4
+    assert named <= {case.id for case in cases}
+    right = results(target_of(url), cases)
+    assert {result.outcome for result in right.values()} == {Outcome.PASS}
+    (name,) = re.findall(r"--fault ([a-z-]+)", section("Example"))
+    with MutantServer([name]) as server:
+        found = results(target_of(server.url), cases)
+    failed = [id for id, result in found.items() if result.outcome == Outcome.FAIL]
+    assert sorted(failed) == ["S2/size-contradicts-shape[12]", "S2/size-contradicts-shape[20]"]
+
+
+def outcomes_of_example(path: Path, fault: str | None = None) -> dict[str, Outcome]:
+    """The outcome of each scenario of the example, with the plain client or one of its faults."""
+    path.write_text(example("Scenarios for clients"), encoding="utf-8")
+    client = plain_client() if fault is None else plain_client(CLIENT_FAULTS[fault].cls)
+    scenarios = [case for case in load_scenarios(path) if isinstance(case, ClientCase)]
+    return {case.id: run_scenario(case, client, timeout_s=20).outcome for case in scenarios}
+
+
+def test_the_example_of_scenarios_passes_and_its_fault_fails_two(tmp_path: Path) -> None:
+    found = outcomes_of_example(tmp_path / "my-scenarios.yaml")
+    assert set(found.values()) == {Outcome.PASS}
+    assert {id for id in found if "[" in id} == set(re.findall(r"K3/other-order\[\w+\]", MANUAL))
+    (name,) = re.findall(r"--fault ([a-z-]+)", section("Scenarios for clients"))
+    faulty = outcomes_of_example(tmp_path / "my-scenarios.yaml", name)
+    assert [id for id, outcome in faulty.items() if outcome == Outcome.FAIL] == list(found)[:2]
+
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "bugs.md").read_text(encoding="utf-8")
@@ -80,25 +138,17 @@ def chosen(pattern: str, row: Row) -> list[Case]:
     return select(every_case(), row.patterns if pattern.endswith("/observed") else [pattern])
 
 
-def test_the_page_has_a_row_for_each_bug() -> None:
-    assert len(rows()) > 150
-    bugs = Counter(row.bug for row in rows())
-    assert max(bugs.values()) == 1
-    assert all(LINK.search(bug) for bug in bugs)
-
-
-def test_a_bug_has_a_case_or_a_reason() -> None:
+def test_each_bug_has_a_row_of_its_own_with_a_case_or_a_reason() -> None:
+    bugs = [row.bug for row in rows()]
+    assert len(bugs) == len(set(bugs)) > 150
     for row in rows():
+        assert LINK.search(row.bug)
         if re.match(r"(No case|Not covered): \S.{20,}\.", row.noticed):
             assert (row.patterns, row.reproduced) == ([], "–"), row.bug
         else:
             assert row.patterns, row.bug
             assert row.faults or NOT_ALL in row.reproduced or "itself" in row.reproduced, row.bug
-
-
-def test_each_pattern_of_the_page_means_a_case() -> None:
-    for pattern in set(A_CASE.findall(PAGE)):
-        assert select(every_case(), [pattern])
+        assert all(select(every_case(), [pattern]) for pattern in row.patterns)
 
 
 @pytest.mark.long
