@@ -1,22 +1,23 @@
-"""The registry of formats: one line in it, and every writer and the clean-up know the format."""
+"""Files and commands: all know the registered formats; `badge` and `show` print what is asked."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
 from pathlib import Path
+from xml.etree import ElementTree
 
+import msgspec
 import pytest
 
 from support.commands import Cli
-from support.reports import passes, report_of
-from support.servers import Start
+from support.reports import case, passes, report_of, saved
 from v2_conformance.cli.main import main
 from v2_conformance.errors import UsageError
 from v2_conformance.formats import registry
+from v2_conformance.formats.badge import endpoint, svg
+from v2_conformance.formats.github import publish
 from v2_conformance.formats.registry import BADGES, FORMATS, Format, file_names, write_formats
-from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.report.document import Report
+from v2_conformance.report.document import CaseResult, OverallVerdict, Report
 from v2_conformance.report.files import as_json
 
 
@@ -42,40 +43,28 @@ def test_writing_a_report_writes_every_format(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     paths = write_formats(folder, report_of(passes()))
     assert [path.name for path in paths] == list(file_names())
-    assert {"report.html", "badge.svg", "badge.json"} <= written(folder)
-    assert written(folder) == set(file_names())
-    paths = write_formats(tmp_path / "badges", report_of(passes()), BADGES)
+    assert written(folder) == set(file_names()) >= {"report.html", "badge.svg", "badge.json"}
+    write_formats(tmp_path / "badges", report_of(passes()), BADGES)
     assert written(tmp_path / "badges") == {"badge.svg", "badge.json"}
-
-
-def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot write into"):
         write_formats(tmp_path / "file" / "x", report_of(passes()))
 
 
 @pytest.mark.usefixtures("shouting")
-def test_the_command_report_writes_a_new_format(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "report.json"
-    path.write_text(as_json(report_of(passes())))
+def test_the_command_report_writes_every_format_or_those_asked_for(
+    tmp_path: Path, cli: Cli
+) -> None:
+    path = saved(report_of(passes()), tmp_path / "report.json")
     ended = cli("report", path, code=0)
     assert ended.out.split() == [str(tmp_path / name) for name in file_names()]
     assert (tmp_path / "shout.bin").read_bytes() == b"CONFORMANT, ROBUST!\xff"
-
-
-def test_the_command_report_writes_any_format_of_a_report_that_exists(
-    tmp_path: Path, cli: Cli
-) -> None:
-    path = tmp_path / "report.json"
-    path.write_text(as_json(report_of(passes())))
-    names = [form.file_name for form in FORMATS]
-    chosen = [word for name in names for word in ("--format", name)]
-    assert cli("report", path, *chosen, code=0).out.split() == [str(tmp_path / n) for n in names]
+    asked = [word for form in FORMATS for word in ("--format", form.file_name)]
+    cli("report", path, *asked, code=0)
     assert "<testsuites" in (tmp_path / "junit.xml").read_text()
     assert "conformant, robust" in (tmp_path / "summary.md").read_text()
-    assert (
-        "no format 'x': there are report.html, " in cli("report", path, "--format", "x", code=2).err
-    )
+    said = cli("report", path, "--format", "x", code=2).err
+    assert "no format 'x': there are report.html, " in said
 
 
 @pytest.mark.usefixtures("shouting")
@@ -90,12 +79,12 @@ def test_a_run_removes_what_an_older_one_left_and_writes_a_new_format(tmp_path: 
     assert b"older run" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
 
 
-def test_run_removes_older_formats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("shouting")
+def test_a_run_that_is_interrupted_while_it_writes_leaves_no_older_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "shout.bin").write_text("of an older run")
-    monkeypatch.setattr(registry, "FORMATS", (*FORMATS, SHOUT))
     monkeypatch.setattr(Format, "render", _interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_formats(tmp_path, report_of(passes()))
     assert main(["run", "--report-dir", str(tmp_path), "--case", "P1"]) == 3
     assert written(tmp_path) == {"report.json", "report.jsonl"}
 
@@ -104,23 +93,109 @@ def _interrupted(form: Format, report: Report) -> str:
     raise KeyboardInterrupt
 
 
-@pytest.mark.usefixtures("shouting")
-def test_pytest_writes_formats(pytester: pytest.Pytester, start: Start) -> None:
-    url = start(Behaviour).url
-    out = pytester.path / "out"
-    out.mkdir()
-    (out / "shout.bin").write_text("of an older run")
-    arguments = ("-p", "no:hypothesispytest", "--v2-url", url, "-m", "P1", "--v2-report-dir=out")
-    pytester.runpytest_inprocess(*arguments)
-    assert (out / "shout.bin").read_bytes() == b"INCOMPLETE RUN!\xff"
+def test_a_run_writes_junit_xml_where_it_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "ci" / "v2.xml"
+    chosen = ["--case", "P5", "--fault", "response-header-length-short"]
+    options = ["--report-dir", str(tmp_path / "r"), "--junit-xml", str(path)]
+    assert main(["run", *chosen, *options]) == 1
+    assert int(ElementTree.parse(path).getroot().attrib["failures"]) > 0
 
 
-def test_listing_formats_imports_no_renderer() -> None:
-    program = (
-        "import sys; from v2_conformance.formats import registry; registry.file_names();"
-        "print(sorted(name for name in sys.modules if 'jinja' in name or name.endswith('badge')))"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert ran.stdout == "[]\n"
+def test_a_step_summary_is_appended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "summary.md"
+    path.write_text("# of another step\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
+    for _ in range(2):
+        publish(report_of(outcomes={"P2": "fail"}), None, print)
+    assert path.read_text().startswith("# of another step\n### ")
+    assert path.read_text().count("V2 binary tensor data: not conformant") == 2
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+ROBUST = OverallVerdict(True, True, (), ())
+
+
+@pytest.mark.parametrize(
+    "report",
+    [report_of(complete=False), report_of(left_out=["W1", "P2"]), report_of(left_out=["P4"])],
+    ids=["stopped", "a MUST left out", "a SHOULD left out"],
+)
+def test_a_part_of_a_run_is_never_called_conformant(report: Report) -> None:
+    report = msgspec.structs.replace(report, verdict=ROBUST)  # even if someone wrote so
+    root = ElementTree.fromstring(svg(report))
+    assert "conformant" not in json.loads(endpoint(report))["message"]
+    assert "conformant" not in "".join(node.text or "" for node in root.iter(f"{SVG}text"))
+    title = root.findtext(f"{SVG}title") or ""
+    assert title.startswith("V2 binary tensors: incomplete run (")
+
+
+def test_what_a_step_of_a_job_reads_is_one_line() -> None:
+    report = report_of(profiles=["binary", "raw\nexit-code=0"])
+    report = msgspec.structs.replace(report, verdict=ROBUST)
+    assert r"raw\nexit-code=0" in json.loads(endpoint(report))["message"]
+
+
+def test_the_command_writes_both_beside_each_other(tmp_path: Path, cli: Cli) -> None:
+    path = saved(report_of(outcomes={"P2": "fail"}), tmp_path / "report.json")
+    ended = cli("badge", path, tmp_path / "new", code=0)
+    written = [tmp_path / "new" / name for name in ("badge.svg", "badge.json")]
+    assert ended.out.split() == list(map(str, written))
+    assert json.loads(written[1].read_text())["message"].startswith("not conformant; ")
+
+
+HOSTILE = "\x1b[2J\x00<b>\u202e\x9b31m\u2028😀"
+FAILED = case("D1/x[INT32]", "fail", "wrong")
+
+
+def shown_from(tmp_path: Path, *cases: CaseResult) -> Path:
+    path = tmp_path / "r.json"
+    path.write_text(as_json(report_of(cases, planned={})))
+    return path
+
+
+def test_color_where_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
+    path = shown_from(tmp_path, FAILED)
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    plain = cli("show", path, "D1", code=0).out
+    assert "\x1b" not in plain
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert "\x1b[1;31mFAIL\x1b[0m" in cli("show", path, "D1", code=0).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert cli("show", path, "D1", code=0).out == plain
+
+
+@pytest.mark.parametrize("wanted", ["D1/x[INT32]", "D1/x*", "D1/*[INT32]", "D1"])
+def test_id_pattern_or_requirement_names_case(wanted: str, tmp_path: Path, cli: Cli) -> None:
+    path = shown_from(tmp_path, FAILED, case("D2/x[INT32]", "fail"))
+    shown = cli("show", path, wanted, code=0).out
+    assert shown.startswith("FAIL  MUST (blocks conformant)  D1/x[INT32]")
+
+
+MANY = [*(case(f"D1/{n}") for n in range(20)), case(f"D1/bad{HOSTILE}", "fail")]
+
+
+@pytest.mark.parametrize(
+    ("cases", "wanted", "start", "end"),
+    [
+        (MANY, "D1/*", "D1/* matches 21 cases: D1/bad\\x1b[2J", "D1/8 (pass), and 11 more"),
+        (
+            [FAILED],
+            "D1/z[INT32]",
+            "the report has no case D1/z[INT32]: did you mean D1/x[INT32]?",
+            "(report.html lists its cases)",
+        ),
+        ([FAILED], f"zzzz{HOSTILE}", "the report has no case zzzz\\x1b[2J", "lists its cases"),
+    ],
+    ids=["several", "one that is close", "none"],
+)
+def test_a_name_of_no_single_case_is_one_line(
+    cases: list[CaseResult], wanted: str, start: str, end: str, tmp_path: Path, cli: Cli
+) -> None:
+    ended = cli("show", shown_from(tmp_path, *cases), wanted, code=2)
+    assert ended.out == ""
+    (line,) = ended.err.splitlines()
+    assert line.startswith(f"v2-conformance: {start}")
+    assert line.endswith(end)
+    assert line.isascii()

@@ -1,16 +1,35 @@
-"""Messages in sections: every byte is in one and in order, whatever was recorded."""
+"""What is shown of a case: messages in sections, with every byte in order, and what is marked."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.reports import case, differing, exchange
+from support.responses import message_with, sized
 from v2_conformance.formats.sections import Message, read_message
+from v2_conformance.formats.shown import (
+    BRIEF,
+    FULL,
+    WHOLE,
+    Limits,
+    Part,
+    ShownExchange,
+    hexdump,
+    shown,
+)
 from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.report.document import CaseResult
+from v2_conformance.suite.causes.base import FirstDifference
+from v2_conformance.suite.causes.causes import DidNotSurvive
+from v2_conformance.suite.causes.kinds import WrongStatus, WrongValue
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.exchange import Exchange
 
 BLOB = bytes(range(16))
 
@@ -23,14 +42,8 @@ def cut_response(data: bytes, answers: int = 1) -> Message:
     return read_message("response", data, answers)
 
 
-def document(size: Any = 16, name: Any = "INPUT0", member: str = "inputs") -> bytes:
-    entry = {
-        "name": name,
-        "datatype": "FP32",
-        "shape": [4],
-        "parameters": {"binary_data_size": size},
-    }
-    return json.dumps({member: [entry]}).encode()
+def document(size: Any = 16) -> bytes:
+    return json.dumps({"inputs": [sized(size, name="INPUT0")]}).encode()
 
 
 def request(body: bytes, *fields: str, length: bool = True) -> bytes:
@@ -64,33 +77,6 @@ def check_cover(message: Message, data: bytes) -> None:
     assert at == len(data)
 
 
-JSON_VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.sampled_from([10**30, -1, 0, 4, 1e308, 4.0, 0.5, "4", "-0", "name", "\ud800", "\x00"])
-    | st.floats()
-    | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["name", "shape", "datatype", "parameters", "binary_data_size"]),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
-ENTRIES = st.lists(
-    JSON_VALUES
-    | st.fixed_dictionaries(
-        {
-            "name": JSON_VALUES,
-            "parameters": st.fixed_dictionaries({"binary_data_size": JSON_VALUES}),
-        }
-    ),
-    max_size=4,
-)
 HEADS = st.lists(
     st.sampled_from(
         [
@@ -110,9 +96,10 @@ BODIES = (
             [b"5\r\nabcde\r\n", b"0\r\n\r\n", b"ffffffffffffffff\r\n", b"3;x\r\n{}\n\r\n"]
         )
     ).map(b"".join)
-    | st.tuples(ENTRIES, ENTRIES, st.binary(max_size=20)).map(
-        lambda t: json.dumps({"inputs": t[0], "outputs": t[1]}).encode() + t[2]
-    )
+    | st.tuples(
+        st.lists(st.sampled_from([4, 0, -1, 10**30, 4.0, "4", None, [4], True]), max_size=4),
+        st.binary(max_size=20),
+    ).map(lambda made: json.dumps({"inputs": [sized(one) for one in made[0]]}).encode() + made[1])
 )
 MESSAGES = st.binary(max_size=100) | st.tuples(HEADS, BODIES).map(b"".join)
 
@@ -121,18 +108,6 @@ MESSAGES = st.binary(max_size=100) | st.tuples(HEADS, BODIES).map(b"".join)
 def test_any_bytes_are_covered_once_and_in_order(data: bytes) -> None:
     check_cover(cut_request(data), data)
     check_cover(cut_response(data), data)
-
-
-@given(ENTRIES, st.binary(max_size=40), st.sampled_from(["inputs", "outputs"]))
-def test_any_json_entries_are_covered(entries: list[Any], blobs: bytes, member: str) -> None:
-    body = json.dumps({member: entries}).encode() + blobs
-    for message, data in (
-        (cut_request(request(body)), request(body)),
-        (cut_response(response(body)), response(body)),
-    ):
-        check_cover(message, data)
-        assert b"".join(section.data for section in message.sections) == data
-        assert kinds(message)[:2] == ["head", "json"]
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=10))
@@ -153,25 +128,6 @@ def test_chunks_are_put_together(sizes: list[int]) -> None:
     assert message.sections[2].base == len(document())
     assert message.sections[3].label == "the last chunk"
     assert "chunk" in message.notes[0]
-
-
-def test_a_blob_has_its_tensors_name_and_range() -> None:
-    data = request(document() + BLOB, counted(document()))
-    message = cut_request(data)
-    assert kinds(message) == ["head", "json", "blob"]
-    blob = message.sections[2]
-    assert blob.label == "INPUT0 FP32 [4]"
-    assert (blob.base, blob.end) == (len(document()), len(data))
-    assert blob.data == BLOB
-    assert message.notes == []
-
-
-@pytest.mark.parametrize("shift", [-1, 1, 5])
-def test_a_wrong_header_length_is_followed_and_noted(shift: int) -> None:
-    end = len(document()) + shift
-    message = cut_request(request(document() + BLOB, f"{HEADER_LENGTH}: {end}"))
-    assert message.sections[1].end - message.sections[1].start == end
-    assert f"is {end}, but the JSON object ends after byte {len(document())}" in message.notes[0]
 
 
 @pytest.mark.parametrize("value", ["-1", "0x10", "1.0", "", "9" * 30, "12, 12"])
@@ -198,63 +154,37 @@ def test_a_tensor_without_bytes_has_a_size() -> None:
     assert "no usable binary_data_size" not in message.sections[-1].label
 
 
-def test_bytes_after_the_end_are_slack() -> None:
-    message = cut_response(response(b"{}") + b"HTTP/1.1 200 OK\r\n\r\n")
-    assert kinds(message) == ["head", "json", "slack"]
-    assert message.sections[2].label == "after the end of the response"
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"", []),
+        (b"SSH-2.0\r\n", ["raw"]),
+        (response(b"404 page not found"), ["head", "raw"]),
+        (response(b"\x1f\x8b", "Content-Encoding: gzip"), ["head", "raw"]),
+        (response(b'{"inputs":' + b"[" * 100_000), ["head", "raw"]),
+        (response(b'{"a":' + b"1" * 10_000 + b"}"), ["head", "raw"]),
+        (response(b"{}") + b"HTTP/1.1 200 OK\r\n\r\n", ["head", "json", "slack"]),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"{}"), ["head", "head", "json"]),
+    ],
+    ids=["nothing", "SSH", "text", "gzip", "deep", "huge", "another response", "interim response"],
+)
+def test_a_response_is_cut_into(data: bytes, found: list[str]) -> None:
+    message = cut_response(data)
+    assert kinds(message) == found
+    check_cover(message, data)
 
 
-def test_interim_responses_are_heads() -> None:
-    message = cut_response(b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"{}"))
-    assert [section.label for section in message.sections] == ["interim response", "head", "JSON"]
-
-
-def test_no_json_is_raw() -> None:
-    assert kinds(cut_response(response(b"404 page not found"))) == ["head", "raw"]
-    assert kinds(cut_response(b"SSH-2.0\r\n")) == ["raw"]
-    assert kinds(cut_response(response(b"\x1f\x8b", "Content-Encoding: gzip"))) == [
-        "head",
-        "raw",
-    ]
-
-
-def test_a_cut_off_response_says_so() -> None:
-    message = cut_response(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{")
-    assert message.notes == ["Content-Length is 50, but the body has 1 byte"]
-    assert cut_response(b"").sections == []
-
-
-def test_an_answer_to_head_lacks_no_body() -> None:
-    message = read_message(
-        "response", b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n", bodiless=True
-    )
+def test_a_cut_off_response_says_so_and_an_answer_to_head_lacks_no_body() -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n"
+    assert cut_response(head + b"{").notes == ["Content-Length is 50, but the body has 1 byte"]
+    message = read_message("response", head, bodiless=True)
     assert (kinds(message), message.notes) == (["head"], [])
-
-
-def test_deep_and_huge_json_is_raw() -> None:
-    for body in (b'{"inputs":' + b"[" * 100_000, b'{"a":' + b"1" * 10_000 + b"}"):
-        assert kinds(cut_request(request(body))) == ["head", "raw"]
 
 
 def test_many_empty_tensors_do_not_make_many_sections() -> None:
     entries = [{"name": "x", "parameters": {"binary_data_size": 0}}] * 10_000
     head = json.dumps({"inputs": entries}).encode()
     assert len(cut_request(request(head + b"!", counted(head))).sections) < 100
-
-
-def test_places_are_told_by_their_offset_in_the_body_or_in_all_that_came() -> None:
-    data = response(b"{}") + b"more"
-    head, json_part, more = cut_response(data).sections
-    assert (head.base, head.in_body) == (0, False)
-    assert (json_part.base, json_part.in_body) == (0, True)
-    assert (more.base, more.in_body) == (len(data) - 4, False)
-
-
-def test_an_empty_line_before_a_request_is_a_part_of_its_head() -> None:
-    plain = request(document(), counted(document()))
-    message = cut_request(b"\r\n" + plain)
-    assert kinds(message) == kinds(cut_request(plain))
-    assert message.sections[0].data.startswith(b"\r\nPOST ")
 
 
 def test_two_messages_are_annotated_if_there_are_two_answers() -> None:
@@ -276,3 +206,67 @@ def test_long_json_is_shown_but_not_looked_into() -> None:
     assert (blob.kind, blob.data) == ("blob", b"\x01\x00\x00\x00")
     (_, whole) = cut_response(b"HTTP/1.1 200 OK\r\n\r\n" + document).sections
     assert (whole.kind, whole.data) == ("json", document)
+
+
+REQUEST = message_with(b"\x01\x02\x03\x04")
+WRONG = WrongStatus("200", 500, "no")
+SAME = exchange(REQUEST, b"", "canary", Purpose.CANARY_SAME)
+FRESH = exchange(REQUEST, b"", "canary", Purpose.CANARY_FRESH)
+HOSTILE = "a\nb\x1b\u202e\ud800" + "x" * 10_000
+
+
+def first_exchange(own: Exchange, limits: Limits = FULL, outcome: str = "fail") -> ShownExchange:
+    return shown(case("D1/x", outcome, "m", own), limits).exchanges[0]
+
+
+def blob_of(found: CaseResult, limits: Limits = FULL) -> Part:
+    """The first blob of the response in the case's first exchange."""
+    response = shown(found, limits).exchanges[0].messages[1]
+    return next(part for part in response.parts if part.look == "blob0")
+
+
+@given(st.binary(max_size=100), st.integers(0, 0x1234567))
+def test_a_hexdump_has_every_byte_in_place(data: bytes, base: int) -> None:
+    for number, line in enumerate(hexdump(data, base).splitlines()):
+        row = data[16 * number : 16 * number + 16]
+        offset, digits, text = line.split("  ", 1)[0], line[-65 - len(row) :], line[-len(row) :]
+        assert int(offset, 16) == base + 16 * number
+        assert row.hex(" ") in digits
+        assert [c for c in text if c != "."] == [
+            chr(byte) for byte in row if 32 <= byte < 127 and byte != ord(".")
+        ]
+
+
+@pytest.mark.parametrize("limits", [FULL, BRIEF, WHOLE])
+@pytest.mark.parametrize("offset", [0, 7, 8, 15, 500, 512, 2005, 3935, 3936, 3999])
+def test_first_differing_byte_is_shown(offset: int, limits: Limits) -> None:
+    found = differing(offset)
+    blob = blob_of(found, limits)
+    assert [run.text for run in blob.runs if run.look == "wrong"] == ["7f", "."]
+    lines = blob.text.splitlines()
+    (at,) = (number for number, line in enumerate(lines) if "▲" in line)
+    column = lines[at].index("▲")
+    assert lines[at - 1][column : column + 2] == "7f"
+    assert found.difference is not None
+    place = int(lines[at - 1].split()[0], 16) + (column - lines[at - 1].index("  ") - 2) // 3
+    assert place == found.difference.body_offset
+    assert f"first differing byte: element {offset // 4} of OUTPUT0" in lines[at]
+
+
+def test_hostile_text_is_visible_on_one_line_and_short() -> None:
+    found = FirstDifference(HOSTILE, HOSTILE, 1, 1, 150, HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+    own = exchange(HOSTILE.encode(errors="replace"), b"", HOSTILE, detail=HOSTILE)
+    made = shown(case("D1/x", "fail", "m", own, cause=WrongValue(found, 8, 1)), FULL)
+    text = msgspec.json.encode(made).decode()
+    assert len(text) < 6000
+    assert not {"\x1b", "\u202e", "\ud800"} & set(text)
+    assert "\n" not in "".join(made.difference) + made.exchanges[0].title + made.exchanges[0].facts
+
+
+def test_wrong_answers_to_known_good_requests_are_shown_as_the_case_is() -> None:
+    cause = DidNotSurvive(None, WRONG, None, case_passed=True)
+    found = case("H6/x", "fail", None, exchange(REQUEST, b""), SAME, FRESH, cause=cause)
+    assert len(shown(found, BRIEF).exchanges) == 3
+    fine = case("H6/x", "fail", "m", exchange(REQUEST, b""), SAME, FRESH)
+    assert len(shown(fine, BRIEF).exchanges) == 1
+    assert len(shown(fine, BRIEF, BRIEF).exchanges) == 3

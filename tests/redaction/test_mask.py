@@ -72,15 +72,13 @@ def test_bytes_without_a_secret_stay(data: bytes) -> None:
 
 def test_characters_beyond_ascii_are_hidden_as_serializers_escape_them() -> None:
     secret = SECRETS[2]
-    for text in (
-        json.dumps(secret),
-        re.sub("u[0-9a-f]{4}", lambda found: "u" + found[0][1:].upper(), json.dumps(secret)),
-    ):
-        escapes = MASKS[secret].text(text).strip("\"'")
-        assert "\\" not in escapes
+    text = json.dumps(secret)
+    upper = re.sub("u[0-9a-f]{4}", lambda found: "u" + found[0][1:].upper(), text)
+    for escaped in (text, upper):
+        assert "\\" not in MASKS[secret].text(escaped).strip("\"'")
 
 
-@pytest.mark.parametrize("coding", [b"br", b"zstd", b"gzip, made-up", b"gzip"])
+@pytest.mark.parametrize("coding", [b"br", b"gzip, made-up", b"gzip"])
 def test_a_body_whose_coding_cannot_be_removed_is_withheld(coding: bytes) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: " + coding + b"\r\nContent-Length: 8\r\n\r\n"
     assert MASK.data(head + b"whatever") == (head + b"********", True)
@@ -111,14 +109,11 @@ def test_all_bodies_of_an_exchange_unpack_to_no_more_than_the_limit() -> None:
     assert not kept.endswith(sent)
 
 
-def test_a_harmless_body_in_chunks_and_gzip_is_kept() -> None:
-    sent = delivered("in gzip in chunks", b'{"error": "no"}')
-    assert MASK.data(sent) == (sent, False)
-
-
 def test_a_small_body_that_unpacks_to_very_much_is_withheld() -> None:
-    sent = delivered("in gzip", bytes(1 << 20))
-    assert MASK.data(sent, limit=1 << 16).withheld
+    assert MASK.data(delivered("in gzip", bytes(1 << 20)), limit=1 << 16).withheld
+    harmless = delivered("in gzip in chunks", b'{"error": "no"}')
+    assert MASK.data(harmless) == (harmless, False)
+    assert MaskedStream(Mask()).feed(b"loading") == b"loading"  # not held back
 
 
 @pytest.mark.parametrize("behind", ["…", "'…", "...", ""])
@@ -141,10 +136,6 @@ def test_a_secret_across_pieces_of_output_is_hidden(cut: int) -> None:
     assert len(shown) == len(text)
     assert is_shown(shown, SECRET.encode()) is None
     assert shown.startswith(b"loading ")
-
-
-def test_output_without_secrets_is_not_held_back() -> None:
-    assert MaskedStream(Mask()).feed(b"loading") == b"loading"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ _VERDICTS = (
 
 
 def case(case_id: str, outcome: str = "pass", **more: Any) -> CaseResult:
-    return case_of(case_id, outcome, **{"level": "SHOULD" if case_id[0] == "P" else "MUST", **more})
+    return case_of(case_id, outcome, **{"level": "MUST", **more})
 
 
 def report(*cases: CaseResult, verdict: int = 0, **more: Any) -> Report:
@@ -37,90 +37,57 @@ def broken(old: Report, new: Report, *, strict: bool = False) -> bool:
     return diff_reports(old, new).broken(strict=strict)
 
 
-class TestCases:
-    @pytest.mark.parametrize(
-        ("before", "after", "kind"),
-        [
-            ("pass", "fail", "broken"),
-            ("pass", "inconclusive", "broken"),
-            ("pass", "not_run", "broken"),
-            ("pass", "error", "broken"),
-            ("disputed", "fail", "broken"),
-            ("unsupported", "fail", "broken"),
-            ("fail", "pass", "fixed"),
-            ("not_run", "pass", "fixed"),
-            ("fail", "disputed", "fixed"),
-            ("fail", "unsupported", "changed"),
-            ("not_run", "fail", "changed"),
-            ("fail", "inconclusive", "changed"),
-            ("pass", "unsupported", "changed"),
-            ("pass", "disputed", "changed"),
-        ],
-    )
-    def test_two_outcomes(self, before: str, after: str, kind: str) -> None:
-        assert kinds([case("H6/a", before)], [case("H6/a", after)]) == {"H6/a": kind}
-
-    def test_what_is_as_it_was_is_only_counted(self) -> None:
-        cases = [case("H6/a"), case("H6/b", "fail")]
-        found = diff_reports(report(*cases), report(*reversed(cases)))
-        assert found.cases == ()
-        assert found.same == 2
-
-    def test_new_and_gone(self) -> None:
-        assert kinds([case("H6/a")], [case("H6/b")]) == {"H6/b": "new", "H6/a": "gone"}
-
-    def test_a_failure_that_is_another_one_now(self) -> None:
-        was = case("H6/a", "fail", cause=ConnectionRefused("refused by 127.0.0.1:8080"))
-        same = case("H6/a", "fail", cause=ConnectionRefused("refused by 127.0.0.1:40022"))
-        other = case("H6/a", "fail", cause=AcceptedInvalidRequest(200, ""))
-        assert kinds([was], [same]) == {}
-        assert kinds([was], [other]) == {"H6/a": "changed"}
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("pass", "fail", "broken"),
+        ("pass", "inconclusive", "broken"),
+        ("pass", "not_run", "broken"),
+        ("pass", "error", "broken"),
+        ("disputed", "fail", "broken"),
+        ("unsupported", "fail", "broken"),
+        ("fail", "pass", "fixed"),
+        ("not_run", "pass", "fixed"),
+        ("fail", "disputed", "fixed"),
+        ("fail", "unsupported", "changed"),
+        ("not_run", "fail", "changed"),
+        ("fail", "inconclusive", "changed"),
+        ("pass", "unsupported", "changed"),
+        ("pass", "disputed", "changed"),
+    ],
+)
+def test_two_outcomes(before: str, after: str, kind: str) -> None:
+    assert kinds([case("H6/a", before)], [case("H6/a", after)]) == {"H6/a": kind}
 
 
-class TestExitCode:
-    @pytest.mark.parametrize(
-        ("level", "lenient", "strict"),
-        [("MUST", True, True), ("SHOULD", False, True), ("MAY", False, False)],
-    )
-    def test_levels(self, level: Level, lenient: bool, strict: bool) -> None:
-        for old in ([case("H6/a")], []):  # one that broke, and a new one that fails
-            before, after = report(*old), report(case("H6/a", "fail", level=level))
-            assert broken(before, after) == lenient
-            assert broken(before, after, strict=True) == strict
-
-    def test_what_is_fixed_has_the_grade_at_which_it_failed(self) -> None:
-        old, new = report(case("H6/a", "fail", level="SHOULD")), report(case("H6/a"))
-        (change,) = diff_reports(old, new).cases
-        assert change.grade == "SHOULD"
-
-    def test_what_is_better_or_as_bad_is_not_broken(self) -> None:
-        before = report(case("H6/a", "fail"), case("H6/b", "not_run"), case("H6/c"), verdict=1)
-        after = report(case("H6/a"), case("H6/b", "fail"), case("H6/d"), verdict=2)
-        assert not broken(before, after, strict=True)
-
-    @pytest.mark.parametrize(("before", "after"), [(2, 1), (2, 0), (1, 0)])
-    def test_a_worse_verdict_is_broken(self, before: int, after: int) -> None:
-        assert broken(report(verdict=before), report(verdict=after))
-        assert not broken(report(verdict=after), report(verdict=before))
+def test_a_failure_that_is_another_one_now() -> None:
+    was = case("H6/a", "fail", cause=ConnectionRefused("refused by 127.0.0.1:8080"))
+    same = case("H6/a", "fail", cause=ConnectionRefused("refused by 127.0.0.1:40022"))
+    other = case("H6/a", "fail", cause=AcceptedInvalidRequest(200, ""))
+    assert kinds([was], [same]) == {}
+    assert kinds([was], [other]) == {"H6/a": "changed"}
 
 
-class TestWhatChanged:
-    def notes(self, old: Report, new: Report) -> str:
-        return "\n".join(diff_reports(old, new).notes)
+@pytest.mark.parametrize(
+    ("level", "lenient", "strict"),
+    [("MUST", True, True), ("SHOULD", False, True), ("MAY", False, False)],
+)
+def test_what_broke_or_fails_anew_counts_by_its_level(
+    level: Level, lenient: bool, strict: bool
+) -> None:
+    for old in ([case("H6/a")], []):
+        before, after = report(*old), report(case("H6/a", "fail", level=level))
+        assert broken(before, after) == lenient
+        assert broken(before, after, strict=True) == strict
 
-    def test_another_server_or_target_or_claim(self) -> None:
-        old = report(case("H6/a"))
-        notes = self.notes(old, report(case("H6/a"), server=("Server", "10")))
-        assert "the server changed: Server 9.8.7 -> Server 10" in notes
-        assert "different targets" not in notes
-        notes = self.notes(old, report(case("H6/a"), url="http://i:1"))
-        assert "reports are of different targets: http://server.example:8000 -> http://i:1" in notes
-        notes = self.notes(old, report(case("H6/a"), profiles=("raw", "binary")))
-        assert "profiles changed: binary -> binary, raw" in notes
-        notes = self.notes(old, report(case("H6/a"), unsupported=("bf16",), absent={"a": "b"}))
-        assert "unsupported changed: none -> bf16" in notes
-        assert "models that the server lacks changed: none -> a" in notes
 
-    def test_the_order_of_profiles_is_no_change(self) -> None:
-        one, other = (report(profiles=p) for p in (("raw", "binary"), ("binary", "raw")))
-        assert "profiles" not in self.notes(one, other)
+def test_what_is_better_or_as_bad_is_not_broken() -> None:
+    before = report(case("H6/a", "fail"), case("H6/b", "not_run"), case("H6/c"), verdict=1)
+    after = report(case("H6/a"), case("H6/b", "fail"), case("H6/d"), verdict=2)
+    assert not broken(before, after, strict=True)
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 1), (2, 0), (1, 0)])
+def test_a_worse_verdict_is_broken(before: int, after: int) -> None:
+    assert broken(report(verdict=before), report(verdict=after))
+    assert not broken(report(verdict=after), report(verdict=before))

@@ -1,10 +1,10 @@
-"""Known failures: only what fails exactly as expected is excused, and never in the verdict."""
+"""Known failures: only what fails exactly as expected is excused, and what `expect --write` writes
+holds and means no more than what failed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ import pytest
 from support.reports import KNOWN, TODAY
 from support.reports import case as case_of
 from support.reports import expectation as entry
+from support.snapshots import Texts
 from v2_conformance.errors import UsageError
 from v2_conformance.report.cause_patterns import CausePattern
 from v2_conformance.report.document import CaseResult
+from v2_conformance.report.expectation_updates import as_yaml, updated
 from v2_conformance.report.expectations import (
     Expectation,
     Expectations,
@@ -25,18 +27,18 @@ from v2_conformance.report.expectations import (
     load_expectations,
 )
 from v2_conformance.report.verdict.judged import Gate
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive
-from v2_conformance.suite.causes.kinds import (
-    AcceptedInvalidRequest,
-    Flooded,
-    KilledBy,
-    NotHttp,
-    WrongStatus,
-)
 from v2_conformance.suite.outcomes import Outcome
 
-ACCEPTED = AcceptedInvalidRequest(200, "{}")
-DIED = DidNotSurvive(None, WrongStatus("200", 500, ""), ACCEPTED, False)
+ACCEPTED = kinds.AcceptedInvalidRequest(200, "{}")
+SSH = kinds.NotHttp("SSH")
+DIED = DidNotSurvive(None, kinds.WrongStatus("200", 500, ""), ACCEPTED, False)
+YESTERDAY = date(2026, 6, 14)
+BY_CAUSE = [
+    entry("H6, S1", cause="accepted_invalid_request"),
+    entry("S1/size[b]", reason="another"),
+]
 
 
 def case(
@@ -54,156 +56,103 @@ def judged(
     return judge_expectations(file, cases, KNOWN, TODAY, Gate(strict=strict))
 
 
-def problems(entries: Sequence[Expectation], *cases: CaseResult) -> list[str]:
-    return [problem.text for problem in judged(entries, cases).problems]
-
-
 def whole(*failing: str) -> list[CaseResult]:
     """A run of every case, in which these fail."""
     return [case(name, "fail" if name in failing else "pass") for name in KNOWN]
 
 
-class TestKnownFlakyCases:
-    """Entries with `flaky`: from one run to the next, their cases pass and fail."""
-
-    @pytest.mark.parametrize("outcome", ["pass", "fail", "flaky", "inconclusive"])
-    def test_neither_a_pass_nor_a_failure_is_a_problem(self, outcome: str) -> None:
-        shaky = replace(entry("H6/sign"), flaky=True)
-        found = judged([shaky], [case("H6/sign", outcome)])
-        assert found.good
-        assert found.expected == (() if outcome == "pass" else ("H6/sign",))
-
-    def test_another_cause_than_the_known_one_is_a_problem(self) -> None:
-        shaky = replace(entry("H6/sign", cause="accepted_invalid_request"), flaky=True)
-        assert problems([shaky], case("H6/sign", cause=ACCEPTED)) == []
-        (text,) = problems([shaky], case("H6/sign", cause=WrongStatus("200", 500, "")))
-        assert "fails for another reason" in text
-
-    def test_a_pass_is_not_marked_as_an_expected_failure(self) -> None:
-        file = Expectations("x", (replace(entry("H6/sign"), flaky=True),))
-        assert file.noted(case("H6/sign", "pass"), TODAY).expected is None
-
-
-class TestExpectedFailures:
-    def test_one_that_passes_is_named(self) -> None:
-        cases = whole("H6/word[a]")
-        assert problems([entry("H6/word[*]")], *cases) == ["H6/word[b]: expected fail, got pass"]
-
-    def test_brackets_of_a_pattern_stand_for_themselves(self) -> None:
-        assert judged([entry("H6/word[a]")], whole("H6/word[a]")).good
-        assert judged([one := entry("H6/word[ab]")], whole()).retired == (one,)
-
-    def test_another_outcome_is_another_failure(self) -> None:
-        late = case("H6/sign", "inconclusive")
-        found = problems([entry("H6/sign")], late)
-        assert found == ["H6/sign: expected fail, got inconclusive"]
-        assert judged([entry("H6/sign", outcome=Outcome.INCONCLUSIVE)], [late]).good
-
-    def test_another_cause_is_another_failure(self) -> None:
-        expected = [entry("H6/sign", cause={"kind": "accepted_invalid_request", "status": 200})]
-        assert not problems(expected, case("H6/sign", cause=ACCEPTED))
-        found = problems(expected, case("H6/sign", cause=DIED))
-        assert found == [
-            "H6/sign: fails for another reason than accepted_invalid_request (status: 200): "
-            "expected an error status, but the server accepted the request with 200: {}; did not "
-            "survive: a known-good request got a wrong answer on a fresh connection: expe"
-        ]
-        found = problems(expected, case("H6/sign", cause=AcceptedInvalidRequest(202, "")))
-        assert found[0].endswith("accepted the request with 202: (empty body)")
-
-    def test_the_first_entry_that_matches_a_case_counts(self) -> None:
-        expected = [entry("H6/word[a]", cause="flooded"), entry("H6")]
-        cases = [case("H6/word[a]", cause=NotHttp("SSH")), case("H6/sign")]
-        assert problems(expected, *cases) == [
-            "H6/word[a]: fails for another reason than flooded: the response is not HTTP: SSH"
-        ]
-        found = problems([entry("H6"), entry("H6/sign")], *whole("H6/sign"))
-        assert found == ["matches only cases that entries above it already match"]
-
-    def test_an_entry_for_retired_cases_is_a_note(self) -> None:
-        gone = (entry("H99"), entry("Z/*", expires=date(2026, 6, 14)))
-        found = judged(gone, whole())
-        assert found.good
-        assert found.retired == gone
-
-    def test_the_last_day_counts_and_the_next_does_not(self) -> None:
-        cases = whole("H6/sign")
-        assert not problems([entry("H6/sign", expires=TODAY)], *cases)
-        late = [entry("H6/sign", expires=date(2026, 6, 14))]
-        assert problems(late, *cases) == ["expired on 2026-06-14; 1 of its cases did not pass"]
-        assert problems(late, *whole()) == ["expired on 2026-06-14"]
-        assert judged(late, cases).expected == ()
-
-    def test_an_error_of_the_suite_is_never_expected(self) -> None:
-        assert problems([entry("H6/sign")], case("H6/sign", "error"))
-        assert not judged([], [case("H6/sign", "error")]).good
+SIGN = entry("H6/sign")
+FAILED, LATE, ERROR = (case("H6/sign", one) for one in ("fail", "inconclusive", "error"))
+ALSO_LATE = entry("H6/sign", outcome=Outcome.INCONCLUSIVE)
+EXPIRED, LAST_DAY = (entry("H6/sign", expires=day) for day in (YESTERDAY, TODAY))
+ONE_CLAIMED = [case("S1/size[a]", "unsupported"), case("S1/size[b]")]
+OF_ONE_CAUSE = [case("H6/word[a]", cause=ACCEPTED), case("S1/size[a]", "pass"), case("S1/size[b]")]
+FLOODED = entry("H6/word[a]", cause="flooded")
+OTHERWISE = "H6/word[a]: fails for another reason than flooded: the response is not HTTP: SSH"
+GONE = "no case of these requirements fails for the cause accepted_invalid_request any more"
+# What is expected, what happened, and the failures that are as expected, or what does not hold.
+ROWS: list[tuple[list[Expectation], list[CaseResult], set[str] | str]] = [
+    ([ALSO_LATE], [LATE], {"H6/sign"}),
+    ([SIGN], [LATE], "H6/sign: expected fail, got inconclusive"),
+    ([SIGN], [ERROR], "H6/sign: expected fail, got error"),
+    ([entry("H6/word[*]")], whole("H6/word[a]"), "H6/word[b]: expected fail, got pass"),
+    ([LAST_DAY], whole("H6/sign"), {"H6/sign"}),
+    ([EXPIRED], whole("H6/sign"), "expired on 2026-06-14; 1 of its cases did not pass"),
+    ([entry("H6")], whole("H6/sign"), {"H6/sign"}),
+    ([entry("H6")], [case("H6/sign", "pass")], set()),  # the case that fails was not chosen
+    ([entry("H6")], whole(), "no case of this requirement fails any more"),
+    (
+        [entry("H6"), SIGN],
+        whole("H6/sign"),
+        "matches only cases that entries above it already match",
+    ),
+    ([FLOODED, entry("H6")], [case("H6/word[a]", cause=SSH), FAILED], OTHERWISE),
+    ([entry("S1/*")], ONE_CLAIMED, {"S1/size[b]"}),
+    (BY_CAUSE, OF_ONE_CAUSE, {"H6/word[a]", "S1/size[b]"}),
+    (BY_CAUSE, whole("S1/size[b]"), GONE),
+]
 
 
-class TestRequirements:
-    def test_any_of_its_cases_may_fail_and_one_has_to(self) -> None:
-        assert judged([entry("H6")], whole("H6/sign")).good
-        found = problems([entry("H6")], *whole())
-        assert found == ["no case of this requirement fails any more"]
-
-    def test_its_failures_have_to_be_as_expected_each(self) -> None:
-        cases = [case("H6/sign", cause=Flooded(1 << 20)), case("H6/word[a]", cause=NotHttp("SSH"))]
-        found = problems([entry("H6", cause="flooded")], *cases)
-        assert found == [
-            "H6/word[a]: fails for another reason than flooded: the response is not HTTP: SSH"
-        ]
-
-    def test_a_selection_without_its_failing_case_tells_nothing(self) -> None:
-        found = judged([entry("H6")], [case("H6/sign", "pass")])
-        assert found.good
-        assert [item.what for item in found.untried] == ["H6"]
+@pytest.mark.parametrize(("entries", "cases", "found"), ROWS)
+def test_what_fails_as_expected_is_good_and_what_does_not_is_named(
+    entries: list[Expectation], cases: list[CaseResult], found: set[str] | str
+) -> None:
+    now = judged(entries, cases)
+    assert now.good is not isinstance(found, str)
+    assert [one.text for one in now.problems] == ([found] if isinstance(found, str) else [])
+    assert isinstance(found, str) or set(now.expected) == found
 
 
-class TestWhatWasNotTried:
-    def test_cases_that_are_not_claimed(self) -> None:
-        assert judged([entry("W1/raw")], [case("W1/raw", "unsupported")]).good
-        assert judged([entry("W1")], [case("W1/raw", "unsupported")]).good
-        mixed = [case("S1/size[a]", "unsupported"), case("S1/size[b]")]
-        assert judged([entry("S1/*")], mixed).expected == ("S1/size[b]",)
-
-    def test_a_case_that_did_not_run_has_not_failed_as_expected(self) -> None:
-        gone = case("H6/sign", "not_run", KilledBy("S8/x", None))
-        assert problems([entry("H6/sign")], gone) == ["H6/sign: expected fail, got not_run"]
-        assert judged([entry("H6/sign", outcome=Outcome.NOT_RUN)], [gone]).good
-
-
-class TestUnexpectedFailures:
-    @pytest.mark.parametrize("outcome", ["fail", "inconclusive", "not_run", "error"])
-    def test_a_must_needs_an_entry(self, outcome: str) -> None:
-        found = judged([], [case("H6/sign", outcome)])
-        assert [c.id for c in found.unexpected] == ["H6/sign"]
-
-    @pytest.mark.parametrize("outcome", ["pass", "disputed", "unsupported"])
-    def test_what_is_no_failure_needs_none(self, outcome: str) -> None:
-        assert judged([], [case("H6/sign", outcome)]).good
-
-    @pytest.mark.parametrize("more", [{"level": "SHOULD"}, {"basis": "derived"}])
-    def test_what_only_a_strict_run_counts_needs_one_there(self, more: dict[str, Any]) -> None:
-        cases = [case("H6/sign", **more)]
-        lenient = judged([], cases)
-        assert lenient.good
-        assert not judged([], cases, strict=True).good
-        assert judged([entry("H6/sign")], cases).expected == ("H6/sign",)
-
-    @pytest.mark.parametrize("level", ["MAY", "DISPUTED"])
-    def test_a_may_never_needs_one(self, level: str) -> None:
-        found = judged([], [case("H6/sign", level=level)], strict=True)
-        assert found.good
-        assert not found.unexpected
+@pytest.mark.parametrize("outcome", ["pass", "fail", "flaky", "inconclusive"])
+def test_what_is_known_to_be_flaky_may_pass_or_fail(outcome: str) -> None:
+    shaky = entry("H6/sign", flaky=True)
+    found = judged([shaky], [case("H6/sign", outcome)])
+    assert found.good
+    assert found.expected == (() if outcome == "pass" else ("H6/sign",))
+    passed = Expectations("x", (shaky,)).noted(case("H6/sign", "pass"), TODAY)
+    assert passed.expected is None
+    known = entry("H6/sign", cause="accepted_invalid_request", flaky=True)
+    assert judged([known], [case("H6/sign", cause=ACCEPTED)]).good
+    assert not judged([known], [case("H6/sign", cause=SSH)]).good
 
 
-class TestFiles:
-    def load(self, tmp_path: Path, text: str) -> Expectations:
-        path = tmp_path / "expect.yaml"
-        path.write_text(text, encoding="utf-8")
-        return load_expectations(path)
+def test_entries_for_retired_cases_and_those_not_tried_are_notes() -> None:
+    gone = (entry("H99"), entry("Z/*", expires=YESTERDAY), entry("H6/word[ab]"))
+    found = judged(gone, whole())
+    assert found.good
+    assert found.retired == gone
+    assert [one.what for one in judged([entry("H6")], [case("H6/sign", "pass")]).untried] == ["H6"]
 
-    def test_every_member(self, tmp_path: Path) -> None:
-        text = """\
+
+@pytest.mark.parametrize(
+    ("found", "lenient", "strict"),
+    [
+        *(
+            (case("H6/sign", one), False, False)
+            for one in ("fail", "inconclusive", "not_run", "error")
+        ),
+        *((case("H6/sign", one), True, True) for one in ("pass", "disputed", "unsupported")),
+        *((case("H6/sign", level=one), True, True) for one in ("MAY", "DISPUTED")),
+        (case("H6/sign", level="SHOULD"), True, False),
+        (case("H6/sign", basis="derived"), True, False),
+    ],
+)
+def test_what_counts_needs_an_entry(found: CaseResult, lenient: bool, strict: bool) -> None:
+    assert judged([], [found]).good is lenient
+    assert judged([], [found], strict=True).good is strict
+    assert bool(judged([], [found], strict=True).unexpected) is not strict
+    if lenient and not strict:
+        assert judged([SIGN], [found]).expected == ("H6/sign",)
+
+
+def load(tmp_path: Path, text: str) -> Expectations:
+    path = tmp_path / "expect.yaml"
+    path.write_text(text, encoding="utf-8")
+    return load_expectations(path)
+
+
+def test_every_member_of_a_file_is_read(tmp_path: Path) -> None:
+    text = """\
 # words
 expected:
   - case: "H6/word[*]"
@@ -216,74 +165,85 @@ expected:
     expires: 2026-12-31
   - {requirement: H6, reason: known}
 """
-        first, second = self.load(tmp_path, text).entries
-        assert first == Expectation(
-            line=3,
-            requirements=(),
-            case="H6/word[*]",
-            outcome=Outcome.NOT_RUN,
-            cause=CausePattern("killed_by", (("role", "identity/*"), ("case", "S8/*"))),
-            reason="It reads with atoi.",
-            link="https://example.com/1",
-            expires=date(2026, 12, 31),
-        )
-        assert (second.line, second.requirements, second.outcome) == (11, ("H6",), "fail")
-
-    def test_the_example_of_the_manual(self, tmp_path: Path) -> None:
-        manual = (Path(__file__).parents[2] / "docs" / "ci.md").read_text(encoding="utf-8")
-        (example,) = re.findall(r"```yaml\n(seed:.*?)```", manual, re.DOTALL)
-        entries = self.load(tmp_path, example).entries
-        assert entries[0].cause == CausePattern("accepted_invalid_request", (("status", 200),))
-        assert len(entries) == 4
-        assert [entry.flaky for entry in entries] == [False, False, True, False]
+    first, second = load(tmp_path, text).entries
+    assert first == Expectation(
+        *(3, (), "H6/word[*]", Outcome.NOT_RUN),
+        CausePattern("killed_by", (("role", "identity/*"), ("case", "S8/*"))),
+        *("It reads with atoi.", "https://example.com/1", date(2026, 12, 31)),
+    )
+    assert (second.line, second.requirements, second.outcome) == (11, ("H6",), "fail")
+    with pytest.raises(UsageError, match="cause"):
+        load(tmp_path, "expected:\n  - {requirement: [H6, S1], reason: known}\n")
 
 
-BY_CAUSE = """\
-expected:
-  - {requirement: [H6, S1], cause: accepted_invalid_request, reason: known}
-  - {case: "S1/size[b]", reason: another}
-"""
+def test_the_example_of_the_manual(tmp_path: Path) -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "ci.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(seed:.*?)```", manual, re.DOTALL)
+    entries = load(tmp_path, example).entries
+    assert entries[0].cause == CausePattern("accepted_invalid_request", (("status", 200),))
+    assert [entry.flaky for entry in entries] == [False, False, True, False]
 
 
-class TestEntriesByCause:
-    """Entries of several requirements, which are about one cause."""
+def test_what_is_written_holds(tmp_path: Path, texts: Texts) -> None:
+    status, late = kinds.WrongStatus("200", 500, "3f2a"), "no \x1b[31m \u2028 `x` \U0001f600"
+    cases = [
+        case("H6/word[a]", cause=kinds.AcceptedInvalidRequest(200, '{"id":1}')),
+        case("H6/word[b]", cause=kinds.AcceptedInvalidRequest(200, '{"id":2}')),
+        case("H6/sign", "inconclusive", kinds.TimedOut(1.0, 0, late)),
+        case("S1/size[a]", "not_run", kinds.KilledBy("S8/x", None)),
+        case("S1/size[b]", "pass"),
+        case("P4/type", cause=DidNotSurvive(None, status, None, True)),
+        case("W1/raw", cause=kinds.WrongShape("OUT", (3,), (1, 3))),
+    ]
+    written = as_yaml(updated(Expectations("new"), cases, KNOWN).added)
+    texts("expect_write", {"expect --write": written})
+    found = judged(load(tmp_path, written).entries, cases, strict=True)
+    assert (found.good, len(found.expected)) == (True, 6)
+    assert written.isascii()
 
-    def judged(self, tmp_path: Path, *cases: CaseResult) -> Judgement:
-        path = tmp_path / "expect.yaml"
-        path.write_text(BY_CAUSE)
-        known = {case.id: case.requirement for case in cases}
-        return judge_expectations(load_expectations(path), cases, known, TODAY, Gate())
 
-    def test_each_failure_for_the_cause_is_expected(self, tmp_path: Path) -> None:
-        found = self.judged(
-            tmp_path,
-            case_of("H6/word[a]", "fail", cause=ACCEPTED),
-            case_of("S1/size[a]", "pass"),
-            case_of("S1/size[b]", "fail", cause=WrongStatus("200", 500, "")),
-        )
-        assert found.good
-        assert set(found.expected) == {"H6/word[a]", "S1/size[b]"}
+LEFTOVER = kinds.LeftoverBytes(10, 8, 19)
+ONE_CAUSE = ("P5/length", "P8/else", "O1/blob[a]@m", "O1/blob[b]@m", "D3/bits", "E4/empty")
 
-    def test_failure_for_another_cause_is_unexpected(self, tmp_path: Path) -> None:
-        found = self.judged(
-            tmp_path,
-            case_of("H6/word[a]", "fail", cause=WrongStatus("200", 500, "")),
-            case_of("S1/size[a]", "fail", cause=ACCEPTED),
-            case_of("S1/size[b]", "fail"),
-        )
-        assert "H6/word[a]" not in found.expected
 
-    def test_entry_whose_cause_is_gone_does_not_hold(self, tmp_path: Path) -> None:
-        found = self.judged(
-            tmp_path,
-            case_of("H6/word[a]", "pass"),
-            case_of("S1/size[b]", "fail"),
-        )
-        (problem,) = found.problems
-        assert "no case of these requirements fails for the cause" in problem.text
+@pytest.mark.parametrize(
+    ("cases", "entries"),
+    [
+        ([case("H6/word[a]")], ["H6/word[a]"]),
+        ([case("H6/word[a]"), case("H6/word[b]", "pass")], ["H6/word[a]"]),
+        ([case("H6/word[a]"), case("H6/word[b]", "not_run")], ["H6/word[a]", "H6/word[b]"]),
+        ([case("H6/word[a]", cause=SSH), case("H6/word[b]")], ["H6/word[a]", "H6/word[b]"]),
+        ([case(name, cause=LEFTOVER) for name in ONE_CAUSE], ["P5, P8, O1, D3, E4"]),
+    ],
+)
+def test_an_entry_never_means_more_than_what_failed(
+    cases: list[CaseResult], entries: list[str], tmp_path: Path
+) -> None:
+    known = {one.id: one.requirement for one in cases} | KNOWN
+    update = updated(Expectations("new"), cases, known)
+    assert [e.what for e in update.added] == entries
+    again = load(tmp_path, as_yaml(update.added))
+    assert updated(again, cases, known).added == ()
 
-    def test_several_requirements_need_a_cause(self, tmp_path: Path) -> None:
-        path = tmp_path / "expect.yaml"
-        path.write_text("expected:\n  - {requirement: [H6, S1], reason: known}\n")
-        with pytest.raises(UsageError, match="cause"):
-            load_expectations(path)
+
+def test_entries_that_hold_stay_as_they_are() -> None:
+    old = Expectations(
+        "old",
+        (
+            entry("H6", reason="by hand", expires=date(2020, 1, 1)),
+            entry("S1/size[*]", reason="half fixed", link="https://h/1"),
+            entry("P4/type", reason="other", cause="not_http"),
+            entry("W1/raw", reason="not claimed today"),
+            entry("Z9/gone", reason="renamed"),
+        ),
+    )
+    cases = whole("H6/sign", "S1/size[a]", "P4/type")
+    cases[-1] = case("W1/raw", "unsupported")
+    update = updated(old, cases, KNOWN)
+    assert update.kept == (old.entries[0], old.entries[3])
+    assert [e.what for e, _ in update.dropped] == ["S1/size[*]", "P4/type", "Z9/gone"]
+    half, other = update.added
+    assert (half.case, half.reason, half.link) == ("S1/size[a]", "half fixed", "https://h/1")
+    assert other.reason == (
+        "TODO: expected status 200, got 500: no (before, for another failure: other)"
+    )

@@ -25,6 +25,7 @@ from v2_conformance.report.files import (
     sealed,
     write_report,
 )
+from v2_conformance.resources import fits
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import NotDone
 from v2_conformance.suite.causes.kinds import NotHttp
@@ -72,56 +73,39 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert not read_report(path).is_intact  # without a digest
 
 
-def test_a_packed_report_is_read_as_the_report_in_it(tmp_path: Path) -> None:
+SPOILED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "cut": (lambda data: data[:-9], "was cut off"),
+    "broken": (lambda data: data[:12] + b"\xff" * 20, "is not a gzip file"),
+    "bomb": (lambda data: gzip.compress(bytes(17 << 20)), "has more than 16 MiB in it"),
+    "bomb with ballast": (
+        lambda data: gzip.compress(randbytes(3 << 20) + bytes(25 << 20)),
+        "more than 24 MiB",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_packed_report_is_read_unless_it_is_cut_or_a_bomb(name: str, tmp_path: Path) -> None:
+    spoil, words = SPOILED[name]
     packed = tmp_path / PACKED_REPORT
     packed.write_bytes(gzip.compress(write_report(tmp_path, WHOLE).read_bytes()))
     file = read_report(packed)
     assert (file.report, file.is_intact) == (WHOLE, True)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        (lambda data: data[:-9], "was cut off"),
-        (lambda data: data[:12] + b"\xff" * 20, "is not a gzip file"),
-        (lambda data: gzip.compress(bytes(17 << 20)), "has more than 16 MiB in it"),
-        (lambda data: gzip.compress(randbytes(3 << 20) + bytes(25 << 20)), "more than 24 MiB"),
-    ],
-    ids=["cut", "broken", "bomb", "bomb with ballast"],
-)
-def test_a_packed_report_that_cannot_be_unpacked_is_refused_in_one_line(
-    spoil: Callable[[bytes], bytes], words: str, tmp_path: Path
-) -> None:
-    packed = tmp_path / PACKED_REPORT
-    packed.write_bytes(spoil(gzip.compress(write_report(tmp_path, WHOLE).read_bytes())))
-    with pytest.raises(ReportFileError, match=words) as raised:
-        read_report(packed)
-    assert "\n" not in str(raised.value)
-
-
-def test_the_record_of_a_finished_run_is_its_report(tmp_path: Path) -> None:
-    (tmp_path / RECORD).write_text(record())
-    file = read_report(tmp_path / RECORD)
-    assert file.report == WHOLE
-    assert (file.is_record, file.is_intact) == (True, True)
-
-
-# A run that was killed.
+    packed.write_bytes(spoil(packed.read_bytes()))
+    assert words in refused(packed)
 
 
 @pytest.mark.parametrize("footer", [True, False], ids=["in the footer", "in a case"])
-@pytest.mark.parametrize("first", range(8))
-def test_cut_record_is_still_read(tmp_path: Path, footer: bool, first: int) -> None:
+def test_cut_record_is_still_read(tmp_path: Path, footer: bool) -> None:
     path = tmp_path / RECORD
     whole = record(footer=footer).encode()
     last = whole.rindex(b"\n", 0, -1) + 1
-    for end in range(last + first, len(whole) + 1, 8):
+    for end in (*range(last, len(whole) - 2, 7), len(whole) - 2, len(whole) - 1, len(whole)):
         path.write_bytes(whole[:end])
         report = load_report(path)
         done = end >= len(whole) - 1
-        assert report.complete is (footer and done)
+        assert report.complete is report.verdict.conformant is (footer and done)
         assert len(report.cases) == (3 if footer or done else 2)
-        assert report.verdict.conformant is (footer and done)
 
 
 def test_a_report_cut_anywhere_is_refused_with_a_hint_at_the_record(tmp_path: Path) -> None:
@@ -133,51 +117,32 @@ def test_a_report_cut_anywhere_is_refused_with_a_hint_at_the_record(tmp_path: Pa
         assert RECORD in message or not end
 
 
-# What is no report.
+SUITE = '{"suite":{"version":"9.9.9","report":%s}}'
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "{}",
-        "[]",
-        "null",
-        "<html>",
-        '{"header":',
-        '{"header":{}}\n',
-        '{"header":{}}\n{"case":{}}\n',
-        '{"header":{"order":[]}}\n{"case":3}\n',
-        '{"header":null}\n',
-        '{"header":{"order":[]}}\nnot json\n{"footer":{}}\n',
-        '{"header":{"order":[]}}\n[]\n',
-        "[" * 100_000,
-        '{"suite":' * 100_000,
-        '{"header":' * 100_000,
-        "NaN",
-        "9" * 10_000,
-        '{"suite":{"version":"9.9.9","report":NaN}}',
-        '{"suite":{"version":"9.9.9","report":1e999}}',
-        '{"suite":{"version":"9.9.9","report":3.5}}',
-        '{"suite":{"version":"9.9.9","report":' + "9" * 5000 + "}}",
-        '{"suite":{"version":"\\ud800","report":3}}',
-        '{"suite":{"version":"9.9.9","report":3}}',
+        "", "{}", "null", "<html>", '{"header":', '{"header":{}}\n', '{"header":null}\n',
+        '{"header":{}}\n{"case":{}}\n', '{"header":{"order":[]}}\n{"case":3}\n',
+        '{"header":{"order":[]}}\nnot json\n{"footer":{}}\n', '{"header":{"order":[]}}\n[]\n',
+        "[" * 100_000, '{"suite":' * 100_000, '{"header":' * 100_000, "NaN", "9" * 10_000,
+        SUITE % "NaN", SUITE % "1e999", SUITE % "3.5", SUITE % ("9" * 5000), SUITE % "3",
+        '{"suite":{"version":"\\ud800","report":3}}', "\ufeff{}",
         '{"suite":{"version":"9.9.9","report":3,"\x1b[31m":1}}',
-        "\ufeff{}",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_report_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / REPORT
     path.write_text(text)
     refused(path)
 
 
-@pytest.mark.parametrize("depth", [1, 60, 64, 100, 500, 900, 950, 980, 1000, 2000, 100_000])
+@pytest.mark.parametrize("depth", [1, 60, 64, 900, 980, 1000, 100_000])
 def test_deeply_nested_entry_is_one_line_or_used(depth: int, tmp_path: Path) -> None:
     text = as_json(report_of([case("D1/x", "pass", None, OWN)]))
-    entry = "[" * depth + "]" * depth
-    text = text.replace('"sent":0', '"sent":0,"entry":{"x":' + entry + "}")
-    (tmp_path / REPORT).write_text(text)
+    entry = '"sent":0,"entry":{"x":' + "[" * depth + "]" * depth + "}"
+    (tmp_path / REPORT).write_text(text.replace('"sent":0', entry))
     if depth < 64:
         assert not read_report(tmp_path / REPORT).is_intact
         report = load_report(tmp_path / REPORT)
@@ -186,7 +151,7 @@ def test_deeply_nested_entry_is_one_line_or_used(depth: int, tmp_path: Path) -> 
         assert "nested too deeply" in refused(tmp_path / REPORT) or depth > 800
 
 
-@pytest.mark.parametrize("depth", [1, 2, 100, 500, 900, 950, 980, 1000, 2000, 100_000])
+@pytest.mark.parametrize("depth", [1, 2, 900, 980, 1000, 100_000])
 def test_a_cause_in_causes_is_one_line(depth: int, tmp_path: Path) -> None:
     text = as_json(report_of([case("D1/x", "pass", None, OWN, cause=NotDone(NotHttp("")))]))
     part = '{"kind":"not_done","finding":{"kind":"not_http","detail":""}}'
@@ -199,11 +164,38 @@ def test_a_cause_in_causes_is_one_line(depth: int, tmp_path: Path) -> None:
         refused(tmp_path / REPORT)
 
 
-def test_a_report_that_breaks_its_schema_is_refused_with_the_place(tmp_path: Path) -> None:
-    report = document(WHOLE)
-    report["cases"][1]["outcome"] = "fine"
+Place = tuple[str | int, ...]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("unknown",), 1),
+        (("cases", 1, "unknown"), 1),
+        (("cases", 1, "outcome"), "fine"),
+        (("cases", 1, "exchanges", 0, "sent"), -1),
+        (("target", "host"), "a\r\nb"),
+        (("target", "headers"), [["A", "\x1b[31m"]]),
+        (("requirements", 0, "cases"), {"pass": 0}),
+        (("planned", "D1"), -1),
+        (("integrity", "algorithm"), "md5"),
+    ],
+    ids=str,
+)
+def test_a_report_that_breaks_its_schema_is_refused_with_the_place(
+    place: Place, value: object, tmp_path: Path
+) -> None:
+    case_with_exchange = case("D1/exchange", "pass", None, OWN)
+    report = document(sealed(report_of([CASES[0], case_with_exchange])))
+    assert fits("report", report)
+    part: Any = report
+    for step in place[:-1]:
+        part = part[step]
+    part[place[-1]] = value
+    assert not fits("report", report)
     (tmp_path / REPORT).write_text(json.dumps(report))
-    assert "`$.cases[1].outcome`" in refused(tmp_path / REPORT)
+    said = refused(tmp_path / REPORT)
+    assert f"`$.{place[0]}" in said or "unknown" in said
 
 
 @pytest.mark.parametrize("record", [False, True], ids=["report", "record"])
@@ -222,6 +214,3 @@ def test_another_format_is_said_with_the_version_that_reads_it(
         f"report format {found or 1}, but this version reads format 3: v2-conformance {version} "
         "can read it"
     )
-
-
-# Writing.

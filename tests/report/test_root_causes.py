@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pytest
 
 from v2_conformance.report.root_causes import CauseGroup, caused_elsewhere, root_causes
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import (
     Cause,
@@ -17,29 +19,45 @@ from v2_conformance.suite.causes.causes import (
     SeveralWrong,
     finding_of,
 )
-from v2_conformance.suite.causes.kinds import (
-    AcceptedInvalidRequest,
-    AnsweredExactly,
-    BodyNotJson,
-    BodyNotUtf8,
-    HeaderLengthNotJson,
-    InvalidErrorBody,
-    KilledBy,
-    TimedOut,
-    UnannouncedClose,
-    WrongBytesElement,
-    WrongForm,
-    WrongId,
-    WrongStatus,
-    WrongValue,
-)
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 
-NOT_JSON = HeaderLengthNotJson(157, "not JSON", 158)
 DIFFERENCE = FirstDifference("OUTPUT0", "INT32", 0, 0, 0, "01", "02", "1", "2")
-WRONG = WrongValue(DIFFERENCE, 1, 1)
-REFUSED = WrongStatus("200", 400, "no")
+WRONG = kinds.WrongValue(DIFFERENCE, 1, 1)
+REFUSED = kinds.WrongStatus("200", 400, "no")
+LATE = kinds.TimedOut(1.0, 0, "no answer")
+TEXT, CRASHED = (
+    kinds.WrongStatus("200", 500, "not UTF-8"),
+    kinds.WrongStatus("200", 500, "Failed to encode"),
+)
+CRASH, CARELESS = (
+    kinds.WrongStatus("4xx", 500, "Internal Error"),
+    kinds.WrongStatus("4xx", 500, "ValueError"),
+)
+PLAIN = kinds.InvalidErrorBody(500, "not JSON at byte 0", "Internal Error")
+CAUSES: dict[str, Cause] = {
+    "not_json": kinds.HeaderLengthNotJson(157, "not JSON", 158),
+    "in_a_character": kinds.HeaderLengthNotJson(140, "the JSON is not UTF-8", 150),
+    "wrong": WRONG,
+    "refused": REFUSED,
+    "answered": kinds.AcceptedInvalidRequest(200, '{"outputs": []}'),
+    "answered_error": kinds.AcceptedInvalidRequest(200, '{"error": "no"}'),
+    "exact": kinds.AnsweredExactly(200),
+    "form": kinds.WrongForm("OUTPUT0", "binary", "json"),
+    "no_tabs": kinds.WrongStatus("200", 400, ""),
+    "no_text": TEXT,
+    "no_shape": kinds.WrongStatus("200", 400, "no shape [3]"),
+    "no_integers": kinds.WrongStatus("200", 400, "no integers of 2^53"),
+    "crashed": CRASHED,
+    "careless": CARELESS,
+    "observed": NotKept(178, 282, ("J4/a",), 177, CARELESS),
+    "crash": NotKept(2, 200, ("B9/a", "S4/a"), 0, CRASH),
+    "crash_closes": NotKept(2, 996, ("B9/a", "S4/a"), 0, kinds.UnannouncedClose(0)),
+    "crash_plain": NotKept(1, 225, ("B9/a",), 0, PLAIN),
+    "plain_elsewhere": NotKept(2, 225, ("B9/a", "J1/a"), 0, PLAIN),
+    "bare_word": kinds.BodyNotJson(381, "NaN is not JSON"),
+    "latin_1": kinds.BodyNotUtf8(142, 120),
+}
 
 
 @dataclass(frozen=True)
@@ -53,252 +71,171 @@ class Some:
     grade: str = "MUST (blocks conformant)"
 
 
-def some(
-    requirement: str,
-    failing: int,
-    cause: Cause,
-    of: int | None = None,
-    grade: str = "MUST (blocks conformant)",
-) -> list[Some]:
-    """So many failures of a requirement, of so many cases."""
-    total = failing if of is None else of
+def some(words: str) -> list[Some]:
+    """The cases that a row names: `P9 4/9 wrong SHOULD` are 9 cases of P9, of which 4 fail so, and
+    `M7 1 made:wrong` is a generated request that fails so."""
+    name, numbers, kind, *grade = words.split()
+    failing, _, total = numbers.partition("/")
+    cause = CAUSES[kind.removeprefix("made:")]
+    if kind.startswith("made:"):
+        cause = GeneratedFailure(cause, 5, None, None, None)
+    failed, passed = (Outcome.FAIL, cause), (Outcome.PASS, None)
     return [
-        Some(
-            f"{requirement}/case[{n}]",
-            requirement,
-            Outcome.FAIL if n < failing else Outcome.PASS,
-            cause if n < failing else None,
-            grade,
-        )
-        for n in range(total)
+        Some(f"{name}/case[{n}]", name, *(failed if n < int(failing) else passed), *grade)
+        for n in range(int(total or failing))
     ]
 
 
-def named(groups: tuple[CauseGroup[Some], ...]) -> list[tuple[str, int]]:
-    return [(group.requirement, len(group.cases)) for group in groups]
+def cases_of(row: str) -> list[Some]:
+    return [case for words in filter(None, row.split(", ")) for case in some(words)]
 
 
-def test_a_finding_is_about_its_requirement_wherever_it_shows() -> None:
-    cases = [*some("D1", 12, NOT_JSON), *some("P5", 5, NOT_JSON), *some("C7", 12, NOT_JSON, 20)]
-    (group,) = root_causes(cases)
-    assert (group.requirement, group.finding) == ("P5", "header_length_not_json")
-    assert group.requirements == ("P5", "D1", "C7")
+def each(names: Iterable[str], words: str) -> str:
+    """The same for each of these requirements."""
+    return ", ".join(f"{name} {words}" for name in names)
+
+
+def named(groups: tuple[CauseGroup[Some], ...]) -> str:
+    return ", ".join(f"{group.requirement} {len(group.cases)}" for group in groups)
+
+
+D1_USERS = [name for name in catalogue()["D1"].prerequisite_of if name != "V2"]
+P2_USERS = catalogue()["P2"].prerequisite_of
+UNHANDLED = "R4 1 crash SHOULD, R8 1 crash_closes SHOULD, R2 1 "
+WHEREVER = "D1 12 not_json, P5 5 not_json, C7 12/20 not_json"
+ROWS = {
+    "a finding is about its requirement wherever it shows": f"{WHEREVER} => P5 29",
+    "a finding counts where it is if its requirement holds": (
+        "X1 3/100 not_json, P5 0/5 not_json => X1 3"
+    ),
+    "a datatype explains what happens to use it": (
+        f"{each(D1_USERS, '2/9 wrong')}, D1 9/12 wrong => D1 {2 * len(D1_USERS) + 9}"
+    ),
+    "blobs are the cause if all datatypes fail": (
+        f"{each(P2_USERS, '3 wrong')}, P2 12/13 wrong => P2 {3 * len(P2_USERS) + 12}"
+    ),
+    "what fails as a whole explains a corner": "D1 1/12 wrong, M2 5/9 wrong => M2 6",
+    "what combines others is behind them": "X1 20/167 refused, V1 3/40 refused => V1 23",
+    "what combines others is named alone": "X1 20/167 refused => X1 20",
+    "a SHOULD does not hide a MUST that combines something else": (
+        "V2 2/60 no_tabs SHOULD, M7 1 made:no_integers => M7 1, V2 2"
+    ),
+    "a SHOULD explains a generated failure of its cause": (
+        "V2 2/60 no_tabs SHOULD, M7 1 made:no_tabs => V2 3"
+    ),
+    "a generated failure belongs to what fails with the same text": (
+        "E3 9 no_shape, B4 4/7 no_text, M7 1 made:no_text => B4 5, E3 9"
+    ),
+    "what blocks the verdict comes first": (
+        "P4 9 refused SHOULD, O6 20 wrong MAY, H6 1/12 not_json => H6 1, P4 9, O6 20"
+    ),
+    "a refusal and an error of another status are two causes": (
+        "R4 2 careless SHOULD, R4 1 observed SHOULD, B4 2 crashed, M7 1 made:crashed => B4 3, R4 3"
+    ),
+    "what only unhandled errors show is theirs": f"{UNHANDLED}crash_plain => R4 3",
+    "what other errors show, too, is not": f"{UNHANDLED}plain_elsewhere => R2 1, R4 2",
+    "JSON that is not UTF-8 is another cause than a bare word": (
+        "P9 4/9 bare_word, B14 2/4 latin_1, M7 1 latin_1 => B14 3, P9 4"
+    ),
+    "JSON that is nowhere UTF-8 is one cause": (
+        "P9 1/9 latin_1, B14 2/4 latin_1, M7 1 latin_1 => P9 4"
+    ),
+    "nothing has no cause": " => ",
+    "what passed has no cause": "P5 0/5 not_json => ",
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_failures_have_these_causes_whatever_the_order_of_cases(name: str) -> None:
+    row, causes = ROWS[name].split(" => ")
+    cases = cases_of(row)
+    assert named(root_causes(cases)) == causes
+    for seed in range(3):
+        mixed = random.Random(seed).sample(cases, len(cases))
+        assert named(root_causes(mixed)) == causes
+
+
+BLOBS_REFUSED = each(("P2", "H1", "B1"), "2 refused")
+OF_ANY_MODEL = {
+    "what is answered is told apart by what is wrong with it": (
+        "S4 9 answered, O16 5 answered, H4 2 exact, S2 1 exact => S4 9, O16 5, H4 2, S2 1"
+    ),
+    "errors with status 200 are one cause": "S4 9 answered_error, O16 5 answered_error => S4 14",
+    "a header length that some ids make wrong": "V4 3/18 in_a_character, P10 1 not_json => P10 4",
+    "all elements are misread": (
+        f"{each(('P2', 'P12', 'P13', 'P14', 'H1', 'D3'), '2 wrong')} => D3 12"
+    ),
+    "elements of one type are misread": (
+        "P2 2 wrong, P12 2 wrong, H1 2 wrong, D3 2 wrong, P13 0/2 wrong, P14 0/2 wrong => P12 8"
+    ),
+    "lengths of texts are misread": f"{BLOBS_REFUSED}, P12 2/3 refused => B1 8",
+    "every request is refused": f"{BLOBS_REFUSED}, P12 2 refused => P12 8",
+    "M6 needs O1": "M6 20 form, O1 1/20 form => O1 21",
+    "O3 needs O1": "O3 20 form, O1 1/20 form => O1 21",
+    "P9 needs P5": "P9 20 not_json, P5 1/20 not_json => P5 21",
+    "what only unhandled errors show is theirs": f"{UNHANDLED}crash_plain => R4 3",
+}
+
+
+@pytest.mark.parametrize("name", OF_ANY_MODEL)
+def test_failures_of_any_model_have_these_causes(name: str) -> None:
+    row, causes = OF_ANY_MODEL[name].split(" => ")
+    found = named(root_causes(cases_of(row), of_any_model=True))
+    assert sorted(found.split(", ")) == sorted(causes.split(", "))
+
+
+def test_a_group_has_its_finding_its_requirements_and_its_own_cases_first() -> None:
+    (group,) = root_causes(cases_of(WHEREVER))
+    assert (group.finding, group.requirements) == ("header_length_not_json", ("P5", "D1", "C7"))
     assert [case.requirement for case in group.cases[:5]] == ["P5"] * 5
-    assert len(group.cases) == 29
-
-
-def test_a_finding_elsewhere_counts_there_if_its_requirement_holds() -> None:
-    cases = [*some("X1", 3, NOT_JSON, 100), *some("P5", 0, NOT_JSON, 5)]
-    assert named(root_causes(cases)) == [("X1", 3)]
-
-
-def test_a_datatype_explains_what_happens_to_use_it() -> None:
-    users = [name for name in catalogue()["D1"].prerequisite_of if name != "V2"]
-    cases = [case for name in users for case in some(name, 2, WRONG, 9)]
-    cases += some("D1", 9, WRONG, 12)
-    (group,) = root_causes(cases)
-    assert group.requirement == "D1"
-    assert set(group.requirements) == {"D1", *users}
-
-
-def test_blobs_are_the_cause_if_all_datatypes_fail_and_not_one_datatype() -> None:
-    cases = [case for name in catalogue()["P2"].prerequisite_of for case in some(name, 3, WRONG)]
-    cases += some("P2", 12, WRONG, 13)
-    assert root_causes(cases)[0].requirement == "P2"
-
-
-def test_requests_that_are_answered_are_told_apart_by_what_is_wrong_with_them() -> None:
-    """The answers read alike, but mending one check does not mend the others."""
-    right = AcceptedInvalidRequest(200, '{"outputs": []}')
-    cases = [
-        *some("S4", 9, right),
-        *some("O16", 5, right),
-        *some("H4", 2, AnsweredExactly(200)),
-        *some("S2", 1, AnsweredExactly(200)),
-    ]
-    found = dict(named(root_causes(cases, of_any_model=True)))
-    assert found == {"S4": 9, "O16": 5, "H4": 2, "S2": 1}
-
-
-def test_an_error_that_is_answered_with_200_is_one_cause_wherever_it_is() -> None:
-    error = AcceptedInvalidRequest(200, '{"error": "no"}')
-    cases = [*some("S4", 9, error), *some("O16", 5, error)]
-    assert named(root_causes(cases, of_any_model=True)) == [("S4", 14)]
-
-
-def test_a_header_length_that_is_wrong_for_some_ids_is_one_cause() -> None:
-    """Where the JSON is cut off is by chance: in a string, or in a character."""
-    in_a_character = HeaderLengthNotJson(140, "the JSON is not UTF-8", 150)
-    cases = [*some("V4", 3, in_a_character, 18), *some("P10", 1, NOT_JSON)]
-    assert named(root_causes(cases, of_any_model=True)) == [("P10", 4)]
-
-
-def test_elements_are_misread_if_all_blobs_give_wrong_values() -> None:
-    of_all = ("P2", "P12", "P13", "P14", "H1", "D3")
-    cases = [case for name in of_all for case in some(name, 2, WRONG)]
-    assert root_causes(cases, of_any_model=True)[0].requirement == "D3"
-    refused = [case for name in of_all for case in some(name, 2, REFUSED)]
-    assert root_causes(refused, of_any_model=True)[0].requirement != "D3"
-    of_one_type = [case for case in cases if case.requirement not in ("P13", "P14")]
-    of_one_type += [*some("P13", 0, WRONG, 2), *some("P14", 0, WRONG, 2)]
-    assert root_causes(of_one_type, of_any_model=True)[0].requirement == "P12"
-
-
-def test_lengths_of_texts_are_misread_if_only_requests_with_blobs_are_refused() -> None:
-    cases = [case for name in ("P2", "H1", "B1") for case in some(name, 2, REFUSED)]
-    without_blobs = [*cases, *some("P12", 2, REFUSED, 3)]
-    assert root_causes(without_blobs, of_any_model=True)[0].requirement == "B1"
-    every_one = [*cases, *some("P12", 2, REFUSED)]
-    assert root_causes(every_one, of_any_model=True)[0].requirement == "P12"
-
-
-def test_a_corner_of_a_prerequisite_is_explained_by_what_fails_as_a_whole() -> None:
-    cases = [*some("D1", 1, WRONG, 12), *some("M2", 5, WRONG, 9)]
-    assert named(root_causes(cases)) == [("M2", 6)]
-
-
-def test_of_two_in_a_finding_the_prerequisite_is_the_cause() -> None:
-    form = WrongForm("OUTPUT0", "binary", "json")
-    for one, other, cause in (("O1", "M6", form), ("O1", "O3", form), ("P5", "P9", NOT_JSON)):
-        assert other in catalogue()[one].prerequisite_of
-        cases = [*some(other, 20, cause), *some(one, 1, cause, 20)]
-        assert named(root_causes(cases, of_any_model=True)) == [(one, 21)]
-
-
-def test_what_only_combines_others_comes_behind_them() -> None:
-    cases = [*some("X1", 20, REFUSED, 167), *some("V1", 3, REFUSED, 40)]
-    assert named(root_causes(cases)) == [("V1", 23)]
-    assert named(root_causes(some("X1", 20, REFUSED, 167))) == [("X1", 20)]
-
-
-def test_a_should_does_not_hide_a_must_that_combines_something_else() -> None:
-    tabs = WrongStatus("200", 400, "")
-    refused = WrongStatus("200", 400, "no integers of 2^53")
-    large = GeneratedFailure(refused, 5, None, None, None)
-    spellings = some("V2", 2, tabs, 60, grade="SHOULD")
-    assert named(root_causes([*spellings, *some("M7", 1, large)])) == [("M7", 1), ("V2", 2)]
-    same = some("M7", 1, GeneratedFailure(tabs, 5, None, None, None))
-    assert named(root_causes([*spellings, *same])) == [("V2", 3)]
-
-
-def test_a_generated_failure_belongs_to_the_case_that_fails_with_the_same_text() -> None:
-    text, shape = WrongStatus("200", 500, "not UTF-8"), WrongStatus("200", 400, "no shape [3]")
-    (generated,) = some("M7", 1, GeneratedFailure(text, 5, None, None, None))
-    cases = [*some("E3", 9, shape, 9), *some("B4", 4, text, 7), generated]
-    found = {group.requirement: group.requirements for group in root_causes(cases)}
-    assert found == {"B4": ("B4", "M7"), "E3": ("E3",)}
-    assert caused_elsewhere(cases) == {generated.id: "B4"}
 
 
 @pytest.mark.parametrize(
-    ("cause", "grade"),
+    ("kind", "elsewhere"),
     [
-        (WrongStatus("200", 500, "not UTF-8"), "SHOULD"),
-        (WrongStatus("200", 400, "not UTF-8"), "MUST (blocks conformant)"),
-        (WrongStatus("200", 500, "no such shape"), "MUST (blocks conformant)"),
-        (WRONG, "MUST (blocks conformant)"),
+        ("no_text", {"M7/case[0]": "B4"}),
+        ("no_text SHOULD", {}),  # what it would belong to is less grave
+        ("no_tabs", {}),
+        ("crashed", {}),
+        ("wrong", {}),
     ],
 )
-def test_a_generated_failure_of_another_cause_or_a_graver_one_is_its_own(
-    cause: Cause, grade: str
+def test_a_generated_failure_is_caused_elsewhere_by_the_same_cause(
+    kind: str, elsewhere: dict[str, str]
 ) -> None:
-    made = GeneratedFailure(WrongStatus("200", 500, "not UTF-8"), 5, None, None, None)
-    assert not caused_elsewhere([*some("B4", 4, cause, grade=grade), *some("M7", 1, made)])
+    assert caused_elsewhere(cases_of(f"B4 4 {kind}, M7 1 made:no_text")) == elsewhere
 
 
 def test_what_killed_the_server_explains_what_could_not_run() -> None:
-    died = DidNotSurvive(None, TimedOut(1.0, 0, "no answer"), None, case_passed=True)
-    cases = [*some("P4", 2, REFUSED, 4), *some("H7", 1, died, 5)]
-    killed = KilledBy("H7/case[0]", None)
+    died = Some("H7/x", "H7", Outcome.FAIL, DidNotSurvive(None, LATE, None, case_passed=True))
+    killed = kinds.KilledBy("H7/x", None)
     waiting = tuple(Some(f"D1/{n}", "D1", Outcome.NOT_RUN, killed) for n in range(9))
-    first, second = root_causes([*cases, *waiting])
+    first, second = root_causes([*cases_of("P4 2/4 refused"), died, *waiting])
     assert (first.requirement, first.waiting) == ("H7", waiting)
     assert (second.requirement, second.waiting) == ("P4", ())
 
 
-def test_what_blocks_the_verdict_comes_before_what_does_not() -> None:
-    cases = [
-        *some("P4", 9, REFUSED, grade="SHOULD"),
-        *some("O6", 20, WRONG, grade="MAY"),
-        *some("H6", 1, NOT_JSON, 12),
-    ]
-    assert [name for name, _ in named(root_causes(cases))] == ["H6", "P4", "O6"]
-
-
-def test_a_refusal_and_an_error_of_another_status_are_two_causes() -> None:
-    crashed = WrongStatus("200", 500, "Failed to encode")
-    careless = WrongStatus("4xx", 500, "ValueError")
-    several = [
-        *some("R4", 2, careless, 3, grade="SHOULD"),
-        *some("R4", 1, NotKept(178, 282, ("J4/a",), 177, careless), grade="SHOULD"),
-        *some("B4", 2, crashed, 2),
-        *some("M7", 1, GeneratedFailure(crashed, 46, None, None, None)),
-    ]
-    first, second = root_causes(several)
-    assert (first.requirement, first.requirements, first.harm) == (
-        "B4",
-        ("B4", "M7"),
-        "breaks-clients",
-    )
-    assert (second.requirement, len(second.cases)) == ("R4", 3)
-
-
-def test_what_only_unhandled_errors_show_belongs_to_them() -> None:
-    crash = WrongStatus("4xx", 500, "Internal Server Error")
-    text = InvalidErrorBody(500, "not JSON at byte 0", "Internal Server Error")
-    there, elsewhere = ("B9/a", "S4/a"), ("B9/a", "J1/a")
-    several = [
-        *some("R4", 1, NotKept(2, 200, there, 0, crash), grade="SHOULD"),
-        *some("R2", 1, NotKept(1, 225, there[:1], 0, text)),
-        *some("R8", 1, NotKept(2, 996, there, 0, UnannouncedClose(0)), grade="SHOULD"),
-    ]
-    for of_any_model in (False, True):
-        (group,) = root_causes(several, of_any_model=of_any_model)
-        assert (group.requirement, len(group.cases)) == ("R4", 3)
-    # What other errors show, too, is another defect.
-    several[1:2] = some("R2", 1, NotKept(2, 225, elsewhere, 0, text))
-    assert {group.requirement for group in root_causes(several)} == {"R2", "R4"}
-
-
-def test_json_that_is_not_utf8_is_another_cause_than_json_with_a_bare_word() -> None:
-    bare_word = some("P9", 4, BodyNotJson(381, "NaN is not JSON"), 9)
-    latin_1 = [*some("B14", 2, BodyNotUtf8(142, 120), 4), *some("M7", 1, BodyNotUtf8(90, 70))]
-    assert sorted(named(root_causes([*bare_word, *latin_1]))) == [("B14", 3), ("P9", 4)]
-    everywhere = some("P9", 1, BodyNotUtf8(99, 60), 9)
-    assert named(root_causes([*everywhere, *latin_1])) == [("P9", 4)]
-
-
-def test_the_order_of_cases_changes_nothing_but_the_order_in_a_group() -> None:
-    cases = [*some("P5", 5, NOT_JSON), *some("D1", 12, NOT_JSON), *some("M1", 3, REFUSED, 7)]
-    cases += [*some("D2", 3, WRONG, 12), *some("O18", 1, WrongId("'a'", "'b'"), 5)]
-    expected = named(root_causes(cases))
-    for seed in range(5):
-        mixed = random.Random(seed).sample(cases, len(cases))
-        assert named(root_causes(mixed)) == expected
-
-
 def test_a_report_with_very_many_requirements_is_still_read() -> None:
-    cases = [case for n in range(5000) for case in some(f"Q{n}", 1, REFUSED)]
+    cases = [case for n in range(5000) for case in some(f"Q{n} 1 refused")]
     assert len(root_causes(cases)) == 5000
 
 
-def test_nothing_that_failed_has_no_cause() -> None:
-    assert root_causes([]) == ()
-    assert root_causes(some("P5", 0, NOT_JSON, 5)) == ()
+FINDINGS: list[tuple[Cause | None, str]] = [
+    (SeveralWrong(2, 9, WRONG), "wrong_value"),
+    (
+        NotKept(1, 2, ("P2/x",), 0, kinds.InvalidErrorBody(400, "not JSON", "x")),
+        "invalid_error_body",
+    ),
+    (kinds.WrongBytesElement(DIFFERENCE, 1, 0, 0, 1, 1, "01", "02"), "wrong_value"),
+    (DidNotSurvive(LATE, None, None, case_passed=True), "did_not_survive_on_same_connection"),
+    (DidNotSurvive(LATE, LATE, None, case_passed=True), "did_not_survive"),
+    (None, ""),
+    (kinds.WrongStatus("4xx", 500, ""), "wrong_error_status"),
+    (kinds.WrongStatus("4xx or 5xx", 200, '{"error": "no"}'), "wrong_status"),
+    (REFUSED, "wrong_status"),
+]
 
 
-def test_findings_look_into_causes_that_are_about_others() -> None:
-    assert finding_of(SeveralWrong(2, 9, WRONG)) == "wrong_value"
-    body = InvalidErrorBody(400, "not JSON", "x")
-    assert finding_of(NotKept(1, 2, ("P2/x",), 0, body)) == "invalid_error_body"
-    element = WrongBytesElement(DIFFERENCE, 1, 0, 0, 1, 1, "01", "02")
-    assert finding_of(element) == finding_of(WRONG)
-    late = TimedOut(1.0, 0, "no answer")
-    same = DidNotSurvive(late, None, None, case_passed=True)
-    fresh = DidNotSurvive(late, late, None, case_passed=True)
-    assert finding_of(same) == "did_not_survive_on_same_connection"
-    assert finding_of(fresh) == "did_not_survive"
-    assert finding_of(None) == ""
-    assert finding_of(WrongStatus("4xx", 500, "")) == "wrong_error_status"
-    accepted = WrongStatus("4xx or 5xx", 200, '{"error": "no"}')
-    assert finding_of(accepted) == finding_of(REFUSED) == "wrong_status"
+@pytest.mark.parametrize(("cause", "finding"), FINDINGS)
+def test_findings_look_into_causes_that_are_about_others(cause: Cause | None, finding: str) -> None:
+    assert finding_of(cause) == finding

@@ -26,10 +26,8 @@ SAMPLED = {
     "tests/cli/test_main.py": 3,
     "tests/cli/test_main_hostile.py": 3,
     "tests/cli/test_secrets.py": 40,
-    "tests/formats/html/": 4,
-    "tests/formats/html/test_html_packed.py": 1,
+    "tests/formats/html/test_html_in_browser.py": 4,
     "tests/formats/matrix/test_matrix_in_browser.py": 4,
-    "tests/formats/matrix/test_matrix_access.py": 4,
     "tests/hostile/": 30,
     "tests/maintenance/test_crossing.py": 4,
     "tests/maintenance/test_selftest.py": 3,
@@ -38,13 +36,14 @@ SAMPLED = {
     "tests/real/test_published_reports.py": 8,
     "tests/reference/test_faults.py": 8,
     "tests/reference/test_variants_over_sockets.py": 60,
-    "tests/report/test_diff.py": 4,
     "tests/report/test_recorder.py": 2,
     "tests/report/verdict/test_verdict_by_omission.py": 8,
     "tests/runs/scheduling/test_side_by_side.py": 5,
     "tests/runs/test_learning.py": 3,
     "tests/verifying/": 12,
+    "tests/verifying/test_forgeries.py": 2,
     "tests/verifying/test_honest_reports.py": 100,
+    "tests/verifying/test_verification.py": 4,
 }
 """Of these modules and folders an ordinary run tries one test of so many: whole runs, browsers and
 long tables."""

@@ -1,56 +1,52 @@
-"""Reports that nobody touched hold, whatever was asked of the run and whoever the server is."""
+"""Reports that nobody touched hold, whatever was asked or generated and whoever the server is."""
 
 from __future__ import annotations
 
-import gzip
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from support.commands import Cli
 from support.long_tests import sample
-from support.servers import Start
-from support.small_suite import BAD, SMALL, small_run
+from support.reports import Document, case_of, read_document, report_of
+from support.runs import cases_that_differ, changed, chosen, made, of_faulty, said, target_of
+from support.servers import PATIENT, Peer, Start, connected, request_of, serving, steps
+from support.small_suite import SMALL, small_run
 from v2_conformance.cli.main import main
 from v2_conformance.formats.text.verification import verification_lines
+from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Headers, Request, Response
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.files import load_report
-from v2_conformance.report.tested import Selection
-from v2_conformance.runs.targets.making import make_target
-from v2_conformance.suite.library import every_case
-from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.report.files import as_json, from_json, load_report
+from v2_conformance.report.recorder import recorded_exchange
+from v2_conformance.runs.targets.making import load_target, make_target
+from v2_conformance.suite.library import every_case, generated_case
+from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.outcomes import Outcome, Purpose
+from v2_conformance.verifying.record import Record, setting_of
 from v2_conformance.verifying.verification import Verification, verify
+from v2_conformance.wire.encode.requests import Prepared
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
+from v2_conformance.wire.transport import Parting
 from v2_mutants.faults import FAULTS
 from v2_mutants.servers import MutantServer
 
 # Each closes connections, or answers late or otherwise, where `verify` could think of an edit.
 VARIANTS = (
-    "chunked-responses",
-    "closes-after-each-response",
-    "closes-after-errors",
-    "closes-now-and-then",
-    "compresses-unasked",
-    "gateway-loses-connections",
-    "http-1.0-responses-by-close",
-    "interim-responses",
-    "metadata-with-more",
-    "metadata-without-tensors",
-    "one-connection-at-a-time",
-    "overloaded-now-and-then",
-    "refuses-before-the-body",
-    "resets-before-the-body",
-    "short-idle-timeout",
-    "unprocessable-for-bad-requests",
-)
+    "chunked-responses", "closes-after-each-response", "closes-after-errors", "closes-now-and-then",
+    "compresses-unasked", "gateway-loses-connections", "http-1.0-responses-by-close",
+    "interim-responses", "metadata-with-more", "metadata-without-tensors",
+    "one-connection-at-a-time", "overloaded-now-and-then", "refuses-before-the-body",
+    "resets-before-the-body", "short-idle-timeout", "unprocessable-for-bad-requests",
+)  # fmt: skip
 LIKE_EDITS = (
-    "rejection-stops-listening",
-    "rejection-without-response",
-    "rejection-kills-model",
-    "concurrent-requests-mixed",
-    "error-is-plain-text",
-)
+    "rejection-stops-listening", "rejection-without-response", "rejection-kills-model",
+    "concurrent-requests-mixed", "error-is-plain-text",
+)  # fmt: skip
 WIDE = ("M7", "P2", "R1", "R3", "C6")
 """What meets every fault, besides the requirement that it breaks."""
 
@@ -68,57 +64,13 @@ def test_the_report_of_a_legal_server_holds(variant: str, tmp_path: Path) -> Non
     assert found.verdict.conformant
 
 
-class _ClosesLate(Behaviour):
-    """After an error the connection is closed, and the next request is on its way by then."""
-
-    _closing = False
-
-    def finish(self, request: Request, response: Response) -> Response:
-        self._closing = response.status >= 400
-        return super().finish(request, response)
-
-    def received(self, data: bytes) -> bytes:
-        closing, self._closing = self._closing, False
-        return b"" if closing else super().received(data)
-
-
-def test_a_close_that_crosses_the_known_good_request_fails_the_case(
-    tmp_path: Path, start: Start
-) -> None:
-    path = small_run(tmp_path, make_target(start(_ClosesLate).url, timeout=5))
-    found = verify(path, SMALL)
-    assert found.exit_code == 0, words_of(found)
-    outcomes = {case.id: case.outcome for case in load_report(path).cases}
-    assert outcomes[BAD] is Outcome.PASS
-    assert [name for name, outcome in outcomes.items() if outcome is Outcome.FAIL] == [
-        "R8/observed"
-    ]
-
-
-@pytest.mark.parametrize("fault", LIKE_EDITS)
+@pytest.mark.parametrize("fault", [*LIKE_EDITS, *sample(FAULTS, 64)])
 @pytest.mark.parametrize("workers", ["1", "4"])
+@pytest.mark.long
 def test_the_report_of_a_broken_server_holds(fault: str, workers: str, tmp_path: Path) -> None:
-    usual = ["--case", "R1", "--case", "P2", "--case", "C6", "--case", "R3", "--timeout", "1"]
-    options = ["-n", workers, "--report-dir", str(tmp_path)]
-    main(["run", "--fault", fault, *usual, *options])
-    found = verify(tmp_path / "report.json", every_case())
-    assert found.exit_code == 0, words_of(found)
-    assert not any(case.other_cause for case in found.cases)
-
-
-def _of_each_family() -> list[str]:
-    """One fault in sixteen of each module of them, at least one."""
-    families: dict[str, list[str]] = {}
-    for name, fault in FAULTS.items():
-        families.setdefault(fault.cls.__module__, []).append(name)
-    return [name for names in families.values() for name in sample(names, 16)]
-
-
-@pytest.mark.parametrize("fault", _of_each_family())
-def test_the_report_of_a_server_with_any_fault_holds(fault: str, tmp_path: Path) -> None:
-    known = FAULTS[fault]
-    chosen = [word for name in (known.requirement, *WIDE) for word in ("--case", name)]
-    usual = ["-n", "4", "--timeout", "1", "--profile", "raw", "--profile", "compression"]
+    names = (FAULTS[fault].requirement, *WIDE)
+    chosen = [word for name in names for word in ("--case", name)]
+    usual = ["-n", workers, "--timeout", "1", "--profile", "raw", "--profile", "compression"]
     main(["run", "--fault", fault, *chosen, *usual, "--report-dir", str(tmp_path)])
     found = verify(tmp_path / "report.json", every_case())
     assert found.exit_code == 0, words_of(found)
@@ -128,7 +80,6 @@ def test_the_report_of_a_server_with_any_fault_holds(fault: str, tmp_path: Path)
 @pytest.mark.parametrize(
     "options",
     [
-        ["--case", "H6", "--case", "R1/*"],
         ["--case", "P2", "--case", "Z*", "--profile", "compression"],
         ["--case", "P*", "--header", "Authorization: Bearer of-a-test-0123"],
         ["--case", "P*", "--header", "Host: other.example"],
@@ -142,34 +93,150 @@ def test_the_report_of_a_run_with_these_options_holds(options: list[str], tmp_pa
     assert found.exit_code == 0, words_of(found)
 
 
-def test_what_a_server_declines_beside_others_has_its_canaries(tmp_path: Path) -> None:
-    with MutantServer(variants=["content-length-required"]) as server:
-        options = ["--case", "C*", "--case", "V2", "-n", "4", "--report-dir", str(tmp_path)]
-        main(["run", server.url, *options])
-    found = verify(tmp_path / "report.json", every_case())
-    declined = [case for case in found.report.cases if case.exchanges]
-    assert "unsupported" in {case.outcome for case in declined}
+NAMES = ("P2/blob-follows-json[INT32]", "H6/not-a-number[letters]", "R1/unknown-version")
+PATHS = "V2/request-in-any-spelling[version-path"
+
+
+def test_the_report_of_a_pinned_version_holds(tmp_path: Path, server: ReferenceServer) -> None:
+    cases = [c for c in every_case() if c.id in NAMES or c.id.startswith(PATHS)]
+    file = tmp_path / "target.yaml"
+    file.write_text(
+        f"url: {server.url}\nmodels:\n"
+        "  identity/INT32: {model: identity_int32, version: 1}\n"
+        "  identity/FP32: {model: identity_fp32, version: 9}\n"
+    )
+    path = made(tmp_path, load_target(file), cases)
+    report = load_report(path)
+    assert {case.outcome for case in report.cases} == {Outcome.PASS}
+    case = report.case(NAMES[0])
+    assert case is not None
+    asked = bytes(case.exchanges[0].request)
+    assert asked.startswith(b"POST /v2/models/identity_int32/versions/1/infer HTTP/1.1\r\n")
+    assert "identity/FP32" in report.target.absent
+    found = verify(path, every_case())
     assert found.exit_code == 0, words_of(found)
 
 
-def test_large_runs_of_a_suite_hold(tmp_path: Path, server: ReferenceServer) -> None:
-    path = small_run(tmp_path, make_target(server.url, timeout=5), Selection(large=True))
-    packed = path.with_suffix(".json.gz")
-    packed.write_bytes(gzip.compress(path.read_bytes()))
-    assert verify(packed, SMALL).exit_code == 0
+GENERATED = "M7/generated"
 
 
-def test_a_connection_that_was_to_be_closed_may_have_been_left_open(
-    start: Start, tmp_path: Path, cli: Cli
+def with_entry(**members: object) -> Callable[[Document], None]:
+    """A change: these members of the entry of the first generated request."""
+
+    def change(report: Document) -> None:
+        case_of(report, GENERATED)["exchanges"][0]["entry"].update(members)
+
+    return change
+
+
+@pytest.mark.parametrize("faults", [[], ["request-blobs-in-model-order"]])
+def test_generated_requests_are_judged_again_from_their_entries(
+    tmp_path: Path, faults: list[str]
 ) -> None:
-    class KeepsAll(Behaviour):
-        def keeps_open(self, request: Request, response: Response) -> bool:
-            return True
+    path = of_faulty(tmp_path, *faults, cases=[generated_case()])
+    assert not cases_that_differ(said(path)[0])
+    request = case_of(read_document(path), GENERATED)["exchanges"][0]["entry"]["request"]
+    found, _ = changed(path, tmp_path, with_entry(request={**request, "id": "another"}))
+    assert cases_that_differ(found) == [GENERATED]
 
-        def fields_to_send(self, response: Response, *, keep_open: bool) -> Headers:
-            return super().fields_to_send(response, keep_open=True)
 
-    asked = "V2/request-in-any-spelling[connection-options]"
-    url = start(KeepsAll).url
-    cli("run", url, "--case", asked, "--report-dir", tmp_path / "run", code=0)
-    cli("verify", tmp_path / "run" / "report.json", code=0)
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of a run of nothing but generated requests."""
+    return of_faulty(tmp_path_factory.mktemp("generated"), cases=[generated_case()])
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"id": 5},
+        {"id": "P2/blob-follows-json[INT32]"},
+        {"why": 3, "request": {}},
+        {"axes": {"n": [1, 2]}},
+        {"level": "MAY"},
+        {"expect": {"outcome": "reject"}},
+        {"model": "no/such-role"},
+        {"request": {"inputs": [{"shape": ["${n}"]}]}},
+    ],
+    ids=str,
+)
+def test_what_is_no_entry_of_a_generated_request_is_noticed(
+    generated: Path, tmp_path: Path, members: Document
+) -> None:
+    found, text = changed(generated, tmp_path, with_entry(**members))
+    assert cases_that_differ(found) == [GENERATED]
+    assert "the entry of a generated request is not one" in text
+
+
+class _Silent(Behaviour):
+    """It answers no inference request."""
+
+    def serialize(
+        self, response: Response, *, keep_open: bool, with_body: bool = True
+    ) -> list[Buffer]:
+        silent = response.status == 500
+        return (
+            [] if silent else super().serialize(response, keep_open=keep_open, with_body=with_body)
+        )
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        return Response(500, (), ())
+
+
+class _Dies(Behaviour):
+    """A request with much white space kills its model."""
+
+    dead = ""
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if b" " * 60 in bytes(request.body):
+            type(self).dead = model.role
+        dead = model.role == self.dead
+        return self.error(500, "dead") if dead else super().infer(model, request)
+
+
+@pytest.mark.parametrize(("server", "outcome"), [(_Silent, "inconclusive"), (_Dies, "not_run")])
+def test_generated_requests_that_were_not_sent_are_taken_as_recorded(
+    server: type[Behaviour], outcome: str, tmp_path: Path, start: Start
+) -> None:
+    cases = [*chosen("H1/honoured[long,INT32]"), generated_case()]
+    timeout = 0.3 if server is _Silent else 10
+    path = made(tmp_path, target_of(start(server).url, timeout=timeout), cases)
+    found, text = said(path)
+    assert found.exit_code == 0, text
+    assert case_of(read_document(path), GENERATED)["outcome"] == outcome
+
+
+LONG = bytes(1 << 20)
+LEFT = [Parting.LEAVES, Parting.RESETS]
+
+
+def read_back(came: Exchange) -> Exchange:
+    """A exchange as `verify` reads it from a report. Raises RecordedError."""
+    written = as_json(recorded_exchange(came, Mask()))
+    kept = from_json(written, Exchange)
+    assert (kept.first_byte_ms is None) == (not len(kept.received))
+    asked = Prepared(request_of(bytes(came.request)))
+    record = Record([kept], setting_of(report_of([])))
+    return record.take("it", (Purpose.CASE,), asked)
+
+
+def is_read_back(came: Exchange) -> bool:
+    """Whether a exchange is the same once it is read from a report."""
+    again = read_back(came)
+    return came == again and came.partial == again.partial
+
+
+@pytest.mark.parametrize("how", LEFT)
+def test_what_comes_before_a_client_leaves_is_no_part_of_it(how: Parting) -> None:
+    script = steps(
+        Peer.head, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", Peer.until_closed_unread
+    )
+    with serving(script) as server, connected(server, PATIENT) as connection:
+        request = msgspec.structs.replace(
+            request_of(b"POST /x HTTP/1.1\r\nHost: h\r\n\r\n", *[LONG] * 64), parting=how
+        )
+        came = connection.exchange(request)
+    assert came.ending is Ending.LEFT
+    assert came.sent < len(came.request)
+    assert is_read_back(came)

@@ -32,7 +32,7 @@ def render(report: Report) -> bytes:
     }
     root = ElementTree.Element("testsuites", counts)
     # Only a suite may have the number of skipped tests, says Jenkins.
-    own = {**counts, "skipped": str(kinds["skipped"]), "timestamp": report.started}
+    own = {**counts, "skipped": str(kinds["skipped"]), "timestamp": visible(report.started)}
     suite = ElementTree.SubElement(root, "testsuite", own)
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in suite_properties(report).items():

@@ -1,51 +1,64 @@
-"""report.html in a real browser: filters, search, deep links, keys, hostile text, width."""
+"""report.html in a real browser: filters, links, keys, cases once they are opened, hostile text,
+narrow screens, paper, and axe-core, which finds nothing."""
 
 from __future__ import annotations
 
+import base64
+import re
 from pathlib import Path
 
 import pytest
 
-from support.browser import Browser, choose, in_view, opened, shown
+from support.axe import violations
+from support.browser import Browser, choose, in_view, opened, shown, until, until_in_view
 from support.pages import element_of, page_of_cases, written_page
-from support.reports import case, exchange, passes, report_of
+from support.reports import case, differing, exchange, passes, report_of
 from support.responses import message_with, v2
 from v2_conformance.formats.templates import case_anchor
+from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.requirements import catalogue
+from v2_conformance.wire.response import Ending
 
 HOSTILE = (
     "</script></style><img src=x onerror=\"document.title='owned'\"><svg onload=alert(1)>"
     "\x1b[31m\u202eevil\u202c\u200b ]]> --> {{ 7*7 }}"
 )
+OWN = exchange(message_with(b"\x01\x02\x03\x04", name=HOSTILE), HOSTILE.encode(), HOSTILE)
+ODD = (
+    "P8/a b[x,y]", "P8/a(b)[~5b]", "P8/ü-€-😀[1]", "P8/%41[1]", "P8/<b>\"'&[1]", "P8/#?[1]",
+    "P8/__proto__",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a page in which P5 and D1 fail, a role is absent and a profile not claimed."""
-    own = exchange(message_with(b"\x01\x02\x03\x04", name=HOSTILE), HOSTILE.encode(), HOSTILE)
     report = report_of(
         passes(
-            case("P5/wrong[FP32]", "fail", HOSTILE, own),
-            *(case(f"D1/off[{n}]", "fail", "an unusual word: zyzzyva", own) for n in range(40)),
+            case("P5/wrong[FP32]", "fail", HOSTILE, OWN),
+            *(case(f"D1/off[{n}]", "fail", "an unusual word: zyzzyva", OWN) for n in range(40)),
             case("S2/gone[1]", "not_run", HOSTILE),
             case("W1/raw[1]", "unsupported", "not claimed"),
         ),
         server=(HOSTILE, "1"),
         absent={"identity/" + "x" * 300: HOSTILE},
     )
-    folder = tmp_path_factory.mktemp("page")
-    return written_page(folder, report)
+    return written_page(tmp_path_factory.mktemp("page"), report)
+
+
+def check_calm(browser: Browser, seen: str) -> None:
+    """Raise unless hostile text was seen as text, and nothing was made of it."""
+    assert "</script></style><img src=x onerror=" in seen
+    assert "\\x1b[31m\\u202eevil\\u202c\\u200b" in seen
+    assert not set(seen) & set("\x1b\u202e\u202c\u200b")
+    assert browser.evaluate("document.querySelectorAll('img, iframe, svg[onload]').length") == 0
+    assert browser.complaints == []
 
 
 def test_hostile_text_stays_text(browser: Browser, page: str) -> None:
     opened(browser, page)
-    seen = browser.evaluate("document.body.textContent")
-    assert "</script></style><img src=x onerror=" in seen
-    assert "\\x1b[31m\\u202eevil\\u202c\\u200b" in seen
-    assert not set(seen) & set("\x1b\u202e\u202c\u200b")
+    check_calm(browser, browser.evaluate("document.body.textContent"))
     assert browser.evaluate("document.title").startswith("</script></style><img")
-    assert browser.evaluate("document.querySelectorAll('img, iframe, svg[onload]').length") == 0
-    assert browser.complaints == []
 
 
 def test_filters_show_what_they_say(browser: Browser, page: str) -> None:
@@ -65,34 +78,6 @@ def test_filters_show_what_they_say(browser: Browser, page: str) -> None:
     assert not browser.evaluate("document.getElementById('nothing').checkVisibility()")
 
 
-def test_search_finds_words_in_any_order_and_case(browser: Browser, page: str) -> None:
-    opened(browser, page)
-    browser.evaluate("document.getElementById('find').focus()")
-    browser.type("ZYZZYVA off[7]")
-    browser.wait(lambda: len(shown(browser, ".case")) == 1)
-    assert shown(browser, ".case") == {case_anchor("D1/off[7]")}
-    assert shown(browser, "tr[data-outcome]") == set()
-    browser.evaluate("document.getElementById('find').select()")
-    title = catalogue()["P8"].title
-    browser.type(title.upper())
-    browser.wait(lambda: "req-P8" in shown(browser, "tr[data-outcome]"))
-    assert "req-P5" not in shown(browser, "tr[data-outcome]")
-
-
-@pytest.mark.parametrize(
-    "anchor",
-    ["req-O12"]
-    + [case_anchor(name) for name in ("D1/off[33]", "P8/plain[FP32]", "S2/gone[1]", "W1/raw[1]")],
-)
-def test_deep_link_opens_its_target(browser: Browser, page: str, anchor: str) -> None:
-    opened(browser, page, anchor)
-    browser.wait(lambda: in_view(browser, anchor))
-    opened(browser, page)
-    choose(browser, "outcome", "disputed")  # the target is filtered away
-    browser.evaluate(f"location.hash = {anchor!r}")
-    browser.wait(lambda: in_view(browser, anchor))
-
-
 def test_filters_and_search_live_in_the_url(browser: Browser, page: str) -> None:
     opened(browser, page)
     choose(browser, "outcome", "fail")
@@ -108,11 +93,30 @@ def test_filters_and_search_live_in_the_url(browser: Browser, page: str) -> None
     assert browser.evaluate("location.search") == ""
 
 
+@pytest.mark.parametrize("coded", [False, True])
+def test_a_deep_link_takes_any_id(browser: Browser, tmp_path: Path, coded: bool) -> None:
+    outcomes = ("fail", "pass", "not_run")
+    cases = [case(name, outcomes[n % 3], "m") for n, name in enumerate(ODD)]
+    url = page_of_cases(tmp_path, *cases)
+    opened(browser, url, case_anchor(ODD[0]))
+    until_in_view(browser, case_anchor(ODD[0]))
+    opened(browser, url)
+    for name in ODD:
+        choose(browser, "outcome", "disputed")  # hides it
+        link = f"'case-' + encodeURIComponent({name!r})" if coded else f"{'case-' + name!r}"
+        browser.evaluate(f"location.hash = {link}")
+        until_in_view(browser, case_anchor(name))
+
+
 def test_keys_search_and_go_from_case_to_case(browser: Browser, page: str) -> None:
     opened(browser, page)
+    browser.press("Tab", 9)
+    assert browser.evaluate("document.activeElement.className") == "skip"
     focused = "document.activeElement.closest('.case, input')?.id"
     browser.press("j", 74, "j")
     browser.wait(lambda: browser.evaluate(focused) == case_anchor("P5/wrong[FP32]"))
+    outline = "getComputedStyle(document.activeElement).outlineStyle"
+    assert browser.evaluate(outline) == "solid"
     browser.press("Enter", 13, "\r")
     browser.wait(lambda: browser.evaluate("document.querySelector('.case[open] pre') !== null"))
     browser.press("j", 74, "j")
@@ -128,44 +132,6 @@ def test_keys_search_and_go_from_case_to_case(browser: Browser, page: str) -> No
     browser.wait(lambda: browser.evaluate("document.getElementById('find').value") == "j")
 
 
-@pytest.mark.parametrize("outcome", ["pass", "fail"])
-def test_messages_are_drawn_to_scale(browser: Browser, tmp_path: Path, outcome: str) -> None:
-    response = v2({"outputs": []}, bytes(400), length=16)
-    one = case("P5/wrong[FP32]", outcome, "", exchange(message_with(bytes(100)), response))
-    opened(browser, page_of_cases(tmp_path, one), case_anchor(one.id))
-    browser.wait(lambda: browser.evaluate("document.querySelectorAll('.layout').length") == 2)
-    drawn = browser.evaluate(
-        "Array.from(document.querySelectorAll('.layout')).map(bar => Array.from(bar.children)"
-        ".filter(part => part.title).map(part => part.getBoundingClientRect().width))"
-    )
-    assert [len(widths) for widths in drawn] == [3, 3]
-    assert min(map(sum, drawn)) > 500
-    shares = sorted(widths[-1] / sum(widths) for widths in drawn)
-    share = 401 / len(response)
-    assert shares[-1] == pytest.approx(share, abs=0.02)
-
-
-def test_passed_case_shows_its_bytes(browser: Browser, tmp_path: Path) -> None:
-    request = message_with(b"\x01\x02\x03\x04", name=HOSTILE)
-    passing = [
-        case("P8/other[FP32]", "pass", "", exchange(b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200")),
-        case("P8/plain[FP32]", "pass", "", exchange(request, HOSTILE.encode(), HOSTILE)),
-    ]
-    opened(browser, page_of_cases(tmp_path, *passing), case_anchor("P8/plain[FP32]"))
-    element = element_of("P8/plain[FP32]")
-    browser.wait(lambda: browser.evaluate(f"{element}.querySelector('pre.hex') !== null"))
-    seen = browser.evaluate(f"{element}.innerText")
-    assert "01 02 03 04" in seen
-    assert "POST /v2/models/m/infer HTTP/1.1" in seen
-    assert '"binary_data_size": 4' in seen
-    assert "</script></style><img src=x onerror=" in seen
-    assert "\\x1b[31m\\u202eevil\\u202c\\u200b" in seen
-    assert not set(seen) & set("\x1b\u202e\u202c\u200b")
-    assert "show report.json" not in seen
-    assert browser.evaluate("document.querySelectorAll('img, iframe, svg[onload]').length") == 0
-    assert browser.complaints == []
-
-
 def test_the_page_fits_360_pixels(browser: Browser, page: str) -> None:
     for anchor in ("", "counts", case_anchor("P5/wrong[FP32]")):
         opened(browser, page, anchor, width=360, height=700)
@@ -173,12 +139,106 @@ def test_the_page_fits_360_pixels(browser: Browser, page: str) -> None:
         assert wide <= browser.evaluate("document.documentElement.clientWidth")
 
 
-def test_the_keyboard_reaches_what_is_closed(browser: Browser, page: str) -> None:
-    opened(browser, page)
-    browser.press("Tab", 9)
-    assert browser.evaluate("document.activeElement.className") == "skip"
-    browser.evaluate("document.querySelector('details.case summary').focus()")
-    browser.press("Enter", 13, "\r")
-    assert browser.evaluate("document.querySelector('details.case').open")
-    outline = "getComputedStyle(document.activeElement).outlineStyle"
-    assert browser.evaluate(outline) == "solid"
+def text_of(browser: Browser, name: str, words: str) -> str:
+    """What a case shows, once `words` are among it."""
+    element = element_of(name)
+    browser.wait(lambda: words in (browser.evaluate(f"{element}?.textContent") or ""))
+    return str(browser.evaluate(f"{element}.textContent"))
+
+
+def test_a_failure_shows_its_exchanges(browser: Browser, tmp_path: Path) -> None:
+    request = message_with(b"\x01\x02\x03\x04")
+    odd = b"HTTP/1.1 200 OK\r\nX: \xc3\xa9\xff\x1b\nContent-Length: 0\r\n\r\n"
+    failed = case(
+        "P5/x", "fail", "the reason of it",
+        exchange(request, b"", ending=Ending.CLOSED, detail="reset by peer", sent=10),
+        exchange(request, odd, "a canary", Purpose.CANARY_FRESH, first_byte_ms=3.25),
+    )  # fmt: skip
+    opened(browser, page_of_cases(tmp_path, failed))
+    seen = text_of(browser, "P5/x", "Exchange 2 of 2: a canary")
+    for expected in (
+        "the reason of it", "Why P5 is tested.", "Exchange 1 of 2", "got the same answer as before",
+        "connection closed before a complete response (reset by peer)",
+        "only the first 10 bytes were sent", "POST /v2/models/m/infer HTTP/1.1",
+        "INPUT0 · 4 bytes", "01 02 03 04", '"binary_data_size": 4', "Response · nothing",
+        "X: é\\xff\\x1b\\n\nContent-Length: 0",  # bytes that are no text
+    ):  # fmt: skip
+        assert expected in seen
+    open_ones = "Array.from(document.querySelectorAll('.exchange')).map(one => one.open)"
+    assert browser.evaluate(open_ones) == [True, False]  # a known-good request stays closed
+    assert seen.index("Response · nothing") < seen.index("Request · ")
+
+
+def test_wrong_bytes_are_two_clicks_away(browser: Browser, tmp_path: Path) -> None:
+    found = differing(3000)
+    many = [case(f"D1/off[{n}]", "fail", "m") for n in range(30)]
+    opened(browser, page_of_cases(tmp_path, found, *many))
+
+    def click(link: str) -> None:
+        where = f"document.querySelector({link!r}).getBoundingClientRect()"
+        browser.wait(lambda: browser.evaluate(f"{where}.top >= 0 && {where}.bottom < innerHeight"))
+        box = browser.evaluate(f"(() => {{ const r = {where}; return [r.x + 5, r.y + 5]; }})()")
+        for kind in ("mousePressed", "mouseReleased"):
+            place = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
+            browser.call("Input.dispatchMouseEvent", type=kind, **place)
+
+    click("#headline a")
+    click(f'.causes a[href="#{case_anchor(found.id)}"]')
+    mark = "document.querySelector('mark.wrong')"
+    browser.wait(lambda: browser.evaluate(f"{mark} !== null && {mark}.checkVisibility()"))
+    inside = (
+        f"(() => {{ const box = {mark}.closest('pre').getBoundingClientRect(), "
+        f"at = {mark}.getBoundingClientRect(); "
+        "return at.top >= box.top && at.bottom <= box.bottom; })()"
+    )
+    browser.wait(lambda: browser.evaluate(inside))
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a page with cases of every outcome, of which many fail."""
+    wrong = exchange(message_with(bytes(100)), v2({"outputs": []}, bytes(400), length=16))
+    ids = [r.id for r in catalogue().values() if r.profile == "binary"]
+    outcomes = ("inconclusive", "disputed", "flaky", "error", "not_run", "unsupported")
+    report = report_of(
+        passes(
+            differing(3000),
+            *(case(f"{ids[n % len(ids)]}/off[{n}]", "fail", "m " * 80, wrong) for n in range(600)),
+            *(case(f"P8/one[{n}]", "pass", "", wrong) for n in range(900)),
+            *(case(f"P{n}/odd", one, "odd", wrong) for n, one in enumerate(outcomes, 2)),
+        ),
+        absent={"identity/FP32": "no such model"},
+        complete=False,
+    )
+    return written_page(tmp_path_factory.mktemp("full"), report)
+
+
+def look_at_some_cases(browser: Browser) -> None:
+    """Open cases, lists and what a requirement has, and filter."""
+    choose(browser, "level", "MUST")
+    for anchor in map(case_anchor, ("D1/x[INT32]", "P5/off[4]", "P8/one[5]")):
+        browser.evaluate(f"location.hash = {anchor!r}")
+        until(browser, f"document.getElementById({anchor!r})?.querySelector('pre') != null")
+    choose(browser, "family", "P")
+    parts = "document.querySelectorAll('.reqs details, .keys')"
+    browser.evaluate(f"{parts}.forEach(part => {{ part.open = true; }})")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "width", "looking"), [("light", 1400, False), ("dark", 390, True)]
+)
+@pytest.mark.long
+def test_axe_finds_nothing(
+    browser: Browser, full: str, scheme: str, width: int, looking: bool
+) -> None:
+    opened(browser, full, width=width, prefers_color_scheme=scheme)
+    if looking:
+        look_at_some_cases(browser)
+    assert violations(browser) == []
+
+
+@pytest.mark.long
+def test_it_prints_on_ten_pages_with_the_passes_folded(browser: Browser, full: str) -> None:
+    opened(browser, full)
+    printed = base64.b64decode(browser.call("Page.printToPDF")["data"])
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 10

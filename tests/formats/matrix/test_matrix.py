@@ -1,22 +1,24 @@
-"""The matrix: each cell is what its server's report says, and leads there."""
+"""The matrix: each cell is what its server's report says; folds by cause, the heat map, trends."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import re
 
 import msgspec
-import pytest
 
 from support.pages import Page
-from support.reports import report_of
-from support.responses import HOSTILE
-from v2_conformance.report.document import Report
+from support.reports import case, passes, report_of, row_of
+from v2_conformance.formats.heat import HeatCell, heat
+from v2_conformance.report.document import Report, RequirementResult
+from v2_conformance.report.verdict.judged import by_level
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
-from v2_publishing.matrix.columns import column_of
+from v2_publishing.matrix.columns import Column, column_of
+from v2_publishing.matrix.folds import folds
+from v2_publishing.matrix.heat import heat_map
 from v2_publishing.matrix.page import render
+from v2_publishing.matrix.trends import trends
 
 
 def page_of(*reports: Report) -> Page:
@@ -33,38 +35,6 @@ def changed(report: Report, requirement_id: str, **members: object) -> Report:
     return msgspec.structs.replace(report, requirements=tuple(rows))
 
 
-def test_every_cell_has_its_servers_outcome() -> None:
-    page = page_of(
-        report_of(server=("A", "1")),
-        report_of(outcomes={"P2": "fail", "P4": "not_run"}, server=("B", "1")),
-    )
-    assert page.cells("P2") == ["✓ pass", "✗ fail 1 of 2 blocks conformant"]
-    assert page.cells("P4") == ["✓ pass", "○ not run 1 of 2"]
-    others = set(page.rows) - {"", "P2", "P4"}
-    assert len(others) > 80
-    assert all(page.cells(name) == ["✓ pass"] * 2 for name in others)
-    claimed = {r.id for r in catalogue().values() if r.profile == "binary"}
-    assert others | {"P2", "P4"} == claimed
-
-
-def test_a_level_that_depends_on_profiles_is_named_in_the_cells() -> None:
-    raised = {r.id: r for r in catalogue().values() if r.level_in}
-    name, requirement = next(iter(raised.items()))
-    profile, level = next(iter(requirement.level_in.items()))
-    page = page_of(report_of(), report_of(profiles=["binary", profile]))
-    assert page.cells(name) == [f"✓ pass {requirement.level}", f"✓ pass {level}"]
-
-
-def test_what_did_not_run_is_not_shown_as_a_pass() -> None:
-    part = changed(report_of(left_out=["P3"]), "P2", cases={Outcome.PASS: 1})
-    cases = tuple(case for case in part.cases if case.id != "P2/case-2[INT32]")
-    page = page_of(report_of(), msgspec.structs.replace(part, cases=cases))
-    assert page.cells("P2") == ["✓ pass", "◐ pass so far 1 of 2 ran"]
-    assert page.cells("P3") == ["✓ pass", "○ not run"]
-    assert "○ incomplete run" in page.rows[""][0] or "incomplete run" in page.text
-    assert "3 cases did not run" in page.text
-
-
 def test_reports_of_other_catalogues_are_marked_and_kept_apart() -> None:
     other = report_of(suite_catalogue="0123456789abcdef")
     other = changed(other, "P3", statement="Something else.")
@@ -79,15 +49,6 @@ def test_reports_of_other_catalogues_are_marked_and_kept_apart() -> None:
     assert "Different catalogues" not in page_of(*usual).text
 
 
-def test_namesakes_are_told_apart() -> None:
-    page = page_of(report_of(), report_of(outcomes={"P2": "fail"}))
-    for place in ("(0/report.json)", "(1/report.json)"):
-        assert f"Server 9.8.7 {place}" in page.text
-    assert page.cells("P2") == ["✓ pass", "✗ fail 1 of 2 blocks conformant"]
-    twice = column_of(report_of(), "")
-    assert "(a.json) #2" in Page(render([("a.json", twice), ("a.json", twice)])).text
-
-
 def test_the_page_loads_nothing_and_allows_its_own_script_alone() -> None:
     page = page_of(report_of())
     assert page.policy.startswith("default-src 'none'; ")
@@ -100,34 +61,77 @@ def test_the_page_loads_nothing_and_allows_its_own_script_alone() -> None:
     assert len(page.ids) == len(set(page.ids))
 
 
-def test_nothing_in_a_report_becomes_markup() -> None:
-    plain = page_of(report_of(server=("A", "1")), report_of(server=("B", "1")))
-    report = report_of(
-        outcomes={"P2": "fail"},
-        server=(HOSTILE, HOSTILE),
-        message=HOSTILE,
-        suite_version=HOSTILE,
-        suite_catalogue=HOSTILE,
-        started=HOSTILE,
-    )
-    rows = [
-        msgspec.structs.replace(row, title=HOSTILE, statement=HOSTILE)
-        for row in report.requirements
+ROOT = "P12"
+FLOOD = [
+    name
+    for name in catalogue()[ROOT].prerequisite_of
+    if (catalogue()[name].level, catalogue()[name].profile) == ("MUST", "binary")
+]
+
+
+def column(name: str = "Good", *failing: str) -> Column:
+    outcomes = dict.fromkeys(failing, "fail")
+    return column_of(report_of(outcomes=outcomes, server=(name, "1")), "")
+
+
+BAD = column("Bad", ROOT, *FLOOD)
+
+
+def test_what_fails_for_one_reason_is_one_fold_whichever_servers_do() -> None:
+    rows = list(BAD.requirements)
+    (found,) = folds(rows, (column(), BAD))
+    assert set(found.requirements) == set(FLOOD)
+    assert found.labels == ("Bad 1",)
+    (why,) = found.explanations
+    assert (why.requirement, why.rows) == (ROOT, len(FLOOD))
+    (found,) = folds(rows, (column("A", ROOT, *FLOOD), BAD, column()))
+    assert found.labels == ("A 1", "Bad 1")
+    # A row in which another server fails for itself stays in the table.
+    other = column("Other", FLOOD[0])
+    assert FLOOD[0] not in folds(rows, (BAD, other))[0].requirements
+
+
+def test_the_shade_grows_with_what_a_failure_blocks_and_not_with_how_many_fail() -> None:
+    def shade(*rows: RequirementResult) -> int:
+        (cell,) = (cell for cell in heat(rows)[0].cells if cell is not None)
+        return cell.shade
+
+    good = [row_of(id=f"H{n}", blocks="conformant") for n in range(9)]
+    failed = {"outcome": Outcome.FAIL}
+    assert shade(*good) == shade(row_of(id="H1", outcome=Outcome.NOT_RUN)) == 0
+    assert shade(row_of(id="H1", level="MAY", **failed)) == 1
+    assert shade(row_of(id="H1", level="SHOULD", **failed)) == 2
+    assert shade(*good, row_of(id="H1", blocks="robust", **failed)) == 3
+    assert shade(*good, row_of(id="H1", blocks="conformant", **failed)) == 4
+    assert HeatCell({Outcome.PASS: 2, Outcome.NOT_RUN: 1}).text == "○ 1/3"
+    assert HeatCell({Outcome.PASS: 2, Outcome.UNSUPPORTED: 1}).text == "✓ 2/3"
+
+
+def test_requirements_are_counted_at_each_level_of_their_cases() -> None:
+    lenient = case("H6/read-exactly", "fail", level="SHOULD")
+    report = report_of(passes(case("H6/x"), case("H6/y"), lenient, case("H7/x", "fail")))
+    column = column_of(report, "")
+    assert (column.failing("MUST"), column.failing("SHOULD")) == (("H7",), ("H6",))
+    musts = sum(row.level == "MUST" for row in report.requirements)
+    assert column.passing("MUST") == (musts - 1, musts)
+    (family,) = (row for row in heat(by_level(report)) if row.family == "H")
+    (cells,) = (row.cells for row in heat_map([column]) if row.letter == "H")
+    must, should = (cell for cell in family.cells if cell is not None)
+    assert (must.counts[Outcome.FAIL], should.counts[Outcome.FAIL]) == (1, 1)
+    assert [(cell.failing, cell.heat) for cell in cells[:2]] == [(1, "3"), (1, "2")]
+    page = render([("r", column)])
+    assert Page(page).cells("H6") == ["✗ fail 1 of 3"]
+    assert Page(page).cells("H7") == ["✗ fail 1 of 1 blocks robust"]
+    assert 'data-levels="MUST SHOULD" data-fails="0 0-SHOULD"' in page
+
+
+def test_servers_in_several_versions_have_a_trend_in_the_order_of_versions() -> None:
+    reports = [
+        report_of(server=("S", "0.10"), outcomes={"H6": "fail"}),
+        report_of(server=("Other", "1")),
+        report_of(server=("S", "0.9"), outcomes={"H7": "fail"}),
     ]
-    rows.append(msgspec.structs.replace(rows[0], id=HOSTILE))
-    target = msgspec.structs.replace(report.target, profiles=(HOSTILE,))
-    report = msgspec.structs.replace(report, requirements=tuple(rows), target=target)
-    page = page_of(report, report_of(server=("B", "1")))
-    assert set(page.tags) <= {*plain.tags, "strong"}
-    assert page.attributes == plain.attributes
-    assert not re.search(r"[\x00\x0b\x1b\u202e\ufffe]", page.text)
-    assert "<script>alert(1)</script>" in page.text  # shown, as text
-    assert not any(link.startswith("javascript:") for link in page.links)
-
-
-@pytest.mark.parametrize(
-    ("failing", "words"), [([], "0 fail"), (["P2"], "1 fails"), (["P2", "S1"], "2 fail")]
-)
-def test_a_card_says_how_many_fail(failing: list[str], words: str) -> None:
-    tally = column_of(report_of(outcomes=dict.fromkeys(failing, "fail")), "").tally
-    assert tally.split(", ")[1] == words
+    (found,) = trends([column_of(report, "") for report in reports])
+    assert [version.label for version in found.versions] == ["0.9", "0.10"]
+    assert (found.better, found.worse) == (1, 1)
+    assert found.steps[0].step.better[0].id == "H7"

@@ -1,20 +1,25 @@
-"""The matrix in a real browser: filter, deep links, narrow screens, hostile text."""
+"""The matrix in a real browser: filter, deep links, narrow screens, hostile text, and axe-core,
+which finds nothing on it or on the page of a server's versions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from support.axe import violations
 from support.browser import Browser, choose, opened, shown
-from support.reports import report_of
+from support.reports import case, report_of
 from support.responses import HOSTILE
-from v2_conformance.formats.html.page import render
+from v2_conformance.formats.badge import svg
 from v2_conformance.report.document import Report
 from v2_conformance.suite.requirements import catalogue
 from v2_publishing.matrix.columns import column_of
 from v2_publishing.matrix.page import render as render_matrix
+from v2_publishing.matrix.product import ProductVersion, render_product
+from v2_publishing.site_index import SiteReport
 
 
 def written(reports: Mapping[str, Report], folder: Path) -> str:
@@ -27,15 +32,12 @@ def written(reports: Mapping[str, Report], folder: Path) -> str:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The URL of a matrix of two servers: P2 fails on both, B4 on the second only."""
-    folder = tmp_path_factory.mktemp("matrix")
-    reports: dict[str, Report] = {}
-    for name, outcomes in (("One", {"P2": "fail"}), (HOSTILE, {"P2": "fail", "B4": "fail"})):
-        report = report_of(outcomes=outcomes, server=(name, "1"), message=HOSTILE)
-        place = folder / str(len(reports)) / "report.html"
-        place.parent.mkdir()
-        place.write_text(render(report), "utf-8")
-        reports[f"{len(reports)}/report.html"] = report
-    return written(reports, folder)
+    servers = (("One", {"P2": "fail"}), (HOSTILE, {"P2": "fail", "B4": "fail"}))
+    reports = {
+        f"{number}/report.html": report_of(outcomes=outcomes, server=(name, "1"), message=HOSTILE)
+        for number, (name, outcomes) in enumerate(servers)
+    }
+    return written(reports, tmp_path_factory.mktemp("matrix"))
 
 
 ROWS = "tr[data-holds]"
@@ -57,23 +59,13 @@ def test_the_filter_leaves_what_differs_or_fails(browser: Browser, page: str) ->
 def test_hostile_text_stays_text(browser: Browser, page: str) -> None:
     opened(browser, page)
     assert "<script>alert(1)</script>" in browser.evaluate("document.body.textContent")
-    # One script is there, the page's own.
-    assert browser.evaluate("document.querySelectorAll('img, script').length") == 1, (
-        "its own script"
-    )
+    own = "document.querySelectorAll('img, script').length"
+    assert browser.evaluate(own) == 1  # the page's own script
 
 
 @pytest.mark.parametrize(
     ("days", "age"),
-    [
-        (-1, ""),
-        (0, " today"),
-        (1, " 1 day old"),
-        (59, " 59 days old"),
-        (60, " 2 months old"),
-        (400, " 13 months old"),
-        (730, " 2 years old"),
-    ],
+    [(-1, ""), (0, " today"), (1, " 1 day old"), (60, " 2 months old"), (730, " 2 years old")],
 )
 def test_a_report_is_as_old_as_the_readers_clock_says(
     browser: Browser, page: str, days: int, age: str
@@ -108,12 +100,6 @@ def flooded(tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(reports, folder)
 
 
-def typed(browser: Browser, text: str) -> None:
-    """Type into the search box, to which "/" leads."""
-    browser.press("/", 191, "/")
-    browser.type(text)
-
-
 def test_a_fold_hides_its_rows_until_it_is_opened(browser: Browser, flooded: str) -> None:
     opened(browser, flooded)
     assert shown(browser, f"#fold-0 {ROWS}") == set()
@@ -121,15 +107,6 @@ def test_a_fold_hides_its_rows_until_it_is_opened(browser: Browser, flooded: str
     browser.evaluate("document.querySelector('.fold button').click()")
     assert "req-P2" in shown(browser, f"#fold-0 {ROWS}")
     assert browser.evaluate("document.querySelector('.fold button').ariaExpanded") == "true"
-
-
-def test_search_finds_ids_and_words(browser: Browser, flooded: str) -> None:
-    opened(browser, flooded)
-    typed(browser, catalogue()["P2"].title.upper())
-    assert shown(browser, ROWS) == {"req-P2"}
-    browser.open(browser.evaluate("location.href"))
-    assert shown(browser, ROWS) == {"req-P2"}
-    assert "q=" in browser.evaluate("location.search")
 
 
 def test_a_number_of_the_heat_map_leads_to_its_rows(browser: Browser, flooded: str) -> None:
@@ -143,23 +120,55 @@ def test_a_number_of_the_heat_map_leads_to_its_rows(browser: Browser, flooded: s
     assert browser.evaluate("location.search") == "?fails=2&level=MUST&family=D"
 
 
-def test_filters_of_a_url_that_nobody_made_show_everything(browser: Browser, flooded: str) -> None:
-    opened(browser, flooded)
-    usual = shown(browser, ROWS)
-    opened(browser, flooded + "?fails=99&level=%00&family=__proto__&show=constructor")
-    assert shown(browser, ROWS) == usual
+def _site_report(report: Report) -> SiteReport:
+    version = report.target.server.version
+    names: dict[str, Any] = dict.fromkeys(("id", "version", "report", "badge", "endpoint"), version)
+    names |= {"kind": "server", "name": "Server", "verdict": "incomplete run", "claim": "binary"}
+    names |= {"page": "x.html", "started": report.started, "suite": "1", "catalogue": "0"}
+    names |= dict.fromkeys(("conformant", "robust", "complete"), False)
+    more: dict[str, Any] = {
+        "levels": {},
+        "requirements": {},
+        "consistent": None,
+        "digest": "0" * 64,
+    }
+    return SiteReport(**names, **more, profiles=("binary",), confirmed=version != "1")
 
 
-@pytest.mark.parametrize("table", [".heat", "#matrix ~ .scroll table"])
-def test_the_first_column_stays_on_a_phone(browser: Browser, flooded: str, table: str) -> None:
-    opened(browser, flooded, width=390, height=800)
-    left = (
-        f"(() => {{ const table = document.querySelector({table!r});"
-        "table.parentElement.scrollLeft = 200;"
-        "const first = table.querySelector('tr:not([hidden]) > th[scope=row]');"
-        "return [table.parentElement.scrollLeft, first.getBoundingClientRect().left"
-        " - table.parentElement.getBoundingClientRect().left]; })()"
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with both pages, of three versions of a server."""
+    folder = tmp_path_factory.mktemp("pages")
+    names = ["P12", "P2", "P3", "P5", "P6", "P8", "P13", "H6", "H12", "S2", "D1", "D4", "R4"]
+    failing = {"1": names[6:9], "2": ["D4"], "10": names[:6]}
+    reports = [
+        report_of(
+            [
+                *(case(f"{n}/x", "fail" if n in bad else "pass") for n in names),
+                case("O6/x", "disputed"),
+            ],
+            server=("Server", version),
+        )
+        for version, bad in failing.items()
+    ]
+    written({f"{n}.html": report for n, report in enumerate(reports)}, folder)
+    made = [ProductVersion(column_of(r, ""), _site_report(r), svg(r)) for r in reports]
+    product = render_product("Server", "server", "index.html", made, "https://h.example/site")
+    (folder / "product.html").write_text(product, "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("page", ["index", "product"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
+@pytest.mark.long
+def test_axe_finds_nothing(
+    browser: Browser, pages: Path, page: str, scheme: str, width: int
+) -> None:
+    opened(browser, (pages / f"{page}.html").as_uri(), width=width, prefers_color_scheme=scheme)
+    browser.evaluate(
+        "document.querySelectorAll('details').forEach(part => { part.open = true; });"
+        "document.querySelector('.fold button')?.click()"
     )
-    scrolled, place = browser.evaluate(left)
-    assert scrolled > 50
-    assert 0 <= place < 5
+    assert violations(browser) == []
+    wide = browser.evaluate("document.documentElement.scrollWidth")
+    assert wide <= browser.evaluate("document.documentElement.clientWidth")
