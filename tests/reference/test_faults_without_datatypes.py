@@ -29,17 +29,13 @@ ALL = frozenset(DATATYPES)
 SAMPLE = (
     "request-blobs-off-by-one",
     "response-header-length-of-body",
-    "content-length-of-json",
     "response-blobs-padded",
     "header-length-clamped",
     "non-numeric-header-length-guessed",
     "whole-body-header-length-zero-blobs",
     "declared-size-ignored",
-    "only-last-size-compared-with-shape",
     "sizes-clamped-to-body",
     "only-sum-of-sizes-checked",
-    "first-size-and-sum-compared",
-    "every-input-reads-first-blob",
     "every-input-gets-the-rest",
     "request-blobs-in-model-order",
     "json-inputs-take-blob-bytes",
@@ -49,13 +45,8 @@ SAMPLE = (
     "last-output-flag-decides",
     "binary-data-false-does-not-override",
     "response-blobs-in-model-order",
-    "mixed-response-blobs-in-model-order",
     "all-outputs-returned",
-    "empty-response-header-length-zero",
     "raw-answered-as-json",
-    "raw-first-output-only",
-    "raw-without-batch-dimension",
-    "unparsable-body-taken-as-raw",
 )
 
 

@@ -33,38 +33,10 @@ def _whole(datatype: str, blob: bytes) -> bytes:
     return blob[: len(blob) // size * size]
 
 
-def _fits(datatype: str, shape: Shape, blob: bytes) -> bool:
-    return len(blob) == prod(shape) * (DATATYPES[datatype].size or 1)
-
-
 def _row(datatype: str, shape: Shape, blob: bytes) -> Shape:
     """A shape that fits the blob, whatever was declared."""
     size = DATATYPES[datatype].size
     return shape if size is None else (len(blob) // size,)
-
-
-client_fault("short-blob-padded", "K5", PlainClient.take)(
-    "A blob that is too short is filled up with zeros.",
-    padded(b"\0"),
-)
-
-
-@client_fault.several("short-blob-as-it-is", "K5")
-class _ShortAsItIs(PlainClient):
-    """A blob that is too short becomes a tensor of the elements that came."""
-
-    def take(self, blobs: Blobs, size: int, datatype: str, shape: Shape) -> bytes:
-        start, blobs.position = blobs.position, blobs.position + size
-        return blobs.data[start : start + size]
-
-    def binary_output(self, name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
-        if _fits(datatype, shape, blob):
-            return super().binary_output(name, datatype, shape, blob)
-        whole = _whole(datatype, blob)
-        return Tensor(name, datatype, _row(datatype, shape, whole), whole)
-
-    def check_all_read(self, blobs: Blobs) -> None:
-        return None
 
 
 client_fault("short-blob-from-stale-memory", "K5", PlainClient.take)(
@@ -74,30 +46,6 @@ client_fault("short-blob-from-stale-memory", "K5", PlainClient.take)(
 client_fault("excess-ignored", "K6", PlainClient.check_all_read)(
     "Bytes after the last blob are ignored.",
     lambda right, blobs: None,
-)
-
-
-@client_fault("last-blob-takes-the-rest", "K6", PlainClient.check_all_read)
-def _(right: Right[None], blobs: Blobs) -> None:
-    """The last blob is whatever the body has left, cut to its shape."""
-    blobs.position = len(blobs.data)
-
-
-client_fault("header-length-beyond-the-body-cut", "K24", PlainClient.length_read)(
-    "A header length beyond the end of the body is cut to the body.",
-    lambda right, text, body: right(str(min(int(text), len(body)))),
-)
-client_fault("header-length-not-a-number-ignored", "K24", PlainClient.length_field)(
-    "A header length that is no number is ignored.",
-    lambda right, fields: right() if (right() or "").isdigit() else None,
-)
-client_fault("header-length-negative-from-the-end", "K24", PlainClient.length_read)(
-    "A negative header length counts from the end of the body, as Python's slices do.",
-    lambda right, text, body: int(text) if text.startswith("-") else right(),
-)
-client_fault("header-length-as-far-as-it-is-a-number", "K24", PlainClient.length_read)(
-    "The digits at the start of a header length are taken for it, as atoi does.",
-    lambda right, text, body: right(text[: len(text) - len(text.lstrip("0123456789"))] or "0"),
 )
 
 
@@ -122,12 +70,6 @@ def _(right: Right[Split], answer: Answer) -> Split:
     return answer.body[:length], Blobs(bytes(len(answer.body) - length))
 
 
-client_fault("header-length-zero-is-absent", "K24", PlainClient.length_field)(
-    "A header length of 0 counts as none, and the whole body as JSON.",
-    lambda right, fields: None if right() == "0" else right(),
-)
-
-
 @client_fault.several("shape-trusted-over-size", "K25")
 class _ShapeOverSize(PlainClient):
     """A blob is as long as its shape says; its binary_data_size is only a flag."""
@@ -141,30 +83,11 @@ class _ShapeOverSize(PlainClient):
         return None
 
 
-@client_fault("size-trusted-over-shape", "K25", PlainClient.binary_output)
-def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
-    """A blob becomes as many elements as it has room for, whatever the shape says."""
-    fits = _fits(datatype, shape, blob)
-    return right() if fits else right(shape=_row(datatype, shape, blob))
-
-
 @client_fault("size-not-a-multiple-cut", "K25", PlainClient.binary_output)
 def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
     """A blob that ends inside an element is cut to the elements that are whole."""
     whole = _whole(datatype, blob)
     return right() if whole == blob else right(shape=_row(datatype, shape, whole), blob=whole)
-
-
-@client_fault("negative-dimension-inferred", "K25", PlainClient.output)
-def _(right: Right[Tensor], entry: JsonObject, blobs: Blobs) -> Tensor:
-    """A dimension of -1 is inferred from the size, as numpy does."""
-    shape, size = entry.get("shape"), right.client.binary_size(entry)
-    element = DATATYPES[entry["datatype"]].size
-    if isinstance(shape, list) and -1 in shape and size is not None and element:
-        others = -prod(shape)
-        inferred = [size // element // others if n == -1 else n for n in shape]
-        return right({**entry, "shape": inferred})
-    return right()
 
 
 @client_fault("unreadable-output-is-empty", "K25", PlainClient.output)
@@ -188,15 +111,6 @@ def _(right: Right[Tensor], entry: JsonObject, blobs: Blobs) -> Tensor:
     return right() if known else right({**entry, "datatype": "UINT8", "shape": [size]})
 
 
-@client_fault("json-elements-not-counted", "K25", PlainClient.json_output)
-def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
-    """JSON data with another number of elements than the shape becomes a tensor of its own."""
-    data = entry.get("data")
-    if not isinstance(data, list) or any(isinstance(item, list) for item in data):
-        return right()
-    return right(shape=(len(data),))
-
-
 @client_fault("json-integers-out-of-range-wrap", "K25", PlainClient.json_output)
 def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
     """A JSON integer beyond its datatype is cut to the bits that fit."""
@@ -205,19 +119,6 @@ def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonO
         return right()
     cut = [int(value) % 2**bits for value in data]
     return Tensor(name, datatype, shape, from_values(f"UINT{bits}", cut))
-
-
-@client_fault("size-converted", "K25", PlainClient.binary_size)
-def _(right: Right[int | None], entry: JsonObject) -> int | None:
-    """A size of any type is converted to an integer."""
-    size = (entry.get("parameters") or {}).get("binary_data_size")
-    return None if size is None else int(size)
-
-
-@client_fault("output-without-data-is-empty", "K25", PlainClient.json_output)
-def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
-    """An output without data and size is a tensor without elements."""
-    return right() if "data" in entry else Tensor(name, datatype, (0,), b"")
 
 
 @client_fault("bytes-lengths-beyond-the-blob-cut", "K25", PlainClient.binary_output)

@@ -12,7 +12,7 @@ from v2_clients.plain.connection import Answer
 from v2_clients.plain.plain_client import PlainClient
 from v2_clients.plain.responses_read import Inference
 from v2_clients.plain.task import Call, ClientError
-from v2_mutants.changes import fail, one_chunk
+from v2_mutants.changes import fail
 from v2_mutants.registry import Right, What, client_fault
 
 
@@ -22,10 +22,6 @@ def _in_chunks(response: requests.Response) -> bool:
 
 def _is_delimited(response: requests.Response) -> bool:
     return _in_chunks(response) or "Content-Length" in response.headers
-
-
-def _first_chunk(response: requests.Response) -> bytes:
-    return bytes(next(response.raw.stream(decode_content=False), b""))
 
 
 def _what_came(response: requests.Response) -> bytes:
@@ -55,38 +51,10 @@ client_fault("one-read-for-all", "K7", PlainClient.received)(
     "What the first read returns is taken for the whole body.",
     lambda right, response: bytes(response.raw.read1(1 << 16, decode_content=False)),
 )
-client_fault("first-chunk-only", "K7", PlainClient.received)(
-    "Of a body in chunks, only the first is read.",
-    lambda right, response: _first_chunk(response) if _in_chunks(response) else right(),
-)
-client_fault("chunks-not-understood", "K7", PlainClient.received)(
-    "A body in chunks is read with their sizes in it.",
-    lambda right, response: one_chunk(right()) if _in_chunks(response) else right(),
-)
-client_fault("body-only-with-content-length", "K7", PlainClient.received)(
-    "A response without Content-Length counts as one without a body.",
-    lambda right, response: right() if "Content-Length" in response.headers else b"",
-)
 client_fault("truncated-body-read-on", "K26", PlainClient.received)(
     "A body that ends before its Content-Length or last chunk is taken as it is.",
     lambda right, response: _what_came(response),
 )
-client_fault("truncated-chunks-read-on", "K26", PlainClient.received)(
-    "A body in chunks that ends before its last chunk is taken as it is.",
-    lambda right, response: _what_came(response) if _in_chunks(response) else right(),
-)
-
-
-@client_fault("closed-connection-tried-without-end", "K32", PlainClient.exchange)
-def _(right: Right[Answer], call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
-    """A request whose connection closes is sent again at once, without end."""
-    while True:
-        try:
-            return right()
-        except ClientError as error:
-            # It ends when the bench has gone and refuses connections.
-            if "refused" in str(error) or not isinstance(error.__cause__, requests.ConnectionError):
-                raise
 
 
 client_fault("no-time-limit", "K32", PlainClient.time_limit)(
@@ -96,10 +64,6 @@ client_fault("no-time-limit", "K32", PlainClient.time_limit)(
 client_fault("closed-connection-is-no-error", "K32", PlainClient.infer)(
     "A connection that closes without an answer is an inference without outputs.",
     ignores(requests.ConnectionError),
-)
-client_fault("silence-is-no-error", "K32", PlainClient.infer)(
-    "A server that does not answer in time is an inference without outputs.",
-    ignores(requests.Timeout),
 )
 
 
@@ -129,10 +93,6 @@ client_fault("repeated-after-server-error", "K39", PlainClient.exchange)(
 client_fault("content-length-required", "K34", PlainClient.received)(
     "A response has to have a Content-Length or chunks.",
     lambda right, response: right() if _is_delimited(response) else fail("no Content-Length"),
-)
-client_fault("body-until-close-is-empty", "K34", PlainClient.received)(
-    "A response that ends with its connection counts as one without a body.",
-    lambda right, response: right() if _is_delimited(response) else b"",
 )
 client_fault("only-http-1-1", "K34", PlainClient.received)(
     "A response of HTTP/1.0 is an error.",

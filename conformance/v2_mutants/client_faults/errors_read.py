@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -15,26 +14,6 @@ from v2_clients.plain.task import Call, ClientError
 from v2_conformance.protocol.message import Tensor
 from v2_mutants.registry import Right, What, client_fault
 
-client_fault("status-ignored", "K27", PlainClient.is_error)(
-    "Whatever the status, the body is read for outputs.",
-    lambda right, answer: False,
-)
-client_fault("status-only-400-and-500", "K27", PlainClient.is_error)(
-    "Only the statuses 400 and 500 are errors.",
-    lambda right, answer: answer.status in (400, 500),
-)
-client_fault("status-of-the-server-alone", "K27", PlainClient.is_error)(
-    "Only statuses from 500 are errors.",
-    lambda right, answer: answer.status >= 500,
-)
-client_fault("status-of-the-usual-ones-alone", "K27", PlainClient.is_error)(
-    "Only the statuses that servers usually answer with are errors.",
-    lambda right, answer: answer.status in (400, 404, 422, 429, 500, 502, 503, 504),
-)
-client_fault("status-redirect-is-no-error", "K27", PlainClient.is_error)(
-    "A status from 300 to 399 is no error.",
-    lambda right, answer: answer.status >= 400,
-)
 client_fault("error-as-no-outputs", "K27", PlainClient.read)(
     "An error is an inference without outputs.",
     lambda right, call, answer: Inference(()) if right.client.is_error(answer) else right(),
@@ -55,21 +34,9 @@ class _InSuccessIgnored(PlainClient):
         return None
 
 
-client_fault("error-words-lost", "K28", PlainClient.error_words)(
-    "The caller is not told what the server said.",
-    lambda right, answer: "the inference failed",
-)
-client_fault("error-words-cut", "K28", PlainClient.error_words)(
-    "The caller is told the first word of an error.",
-    lambda right, answer: right().partition(" ")[0],
-)
 client_fault("error-words-in-latin-1", "K28", PlainClient.error_words)(
     "An error's words are read as Latin-1.",
     lambda right, answer: right().encode().decode("latin-1"),
-)
-client_fault("error-status-lost", "K28", PlainClient.error_status)(
-    "The caller is not told the status.",
-    lambda right, answer: None,
 )
 client_fault("error-status-always-500", "K28", PlainClient.error_status)(
     "Every error has the status 500.",
@@ -92,23 +59,9 @@ def _of_json(body: bytes) -> object:
     return document.get("error", document) if isinstance(document, dict) else document
 
 
-def _of_json_if_it_is(body: bytes) -> object:
-    with contextlib.suppress(ValueError):
-        body = json.loads(body)["error"]
-    return body
-
-
 client_fault("error-body-must-be-json", "K29", PlainClient.check_status)(
     "An error whose body is not JSON raises the parser's own exception.",
     parses(_of_json),
-)
-client_fault("error-body-must-have-error", "K29", PlainClient.check_status)(
-    "An error whose JSON has no member error raises KeyError.",
-    parses(_of_json_if_it_is),
-)
-client_fault("error-body-must-be-utf-8", "K29", PlainClient.check_status)(
-    "An error whose body is not UTF-8 raises UnicodeDecodeError.",
-    parses(lambda body: body.decode()),
 )
 client_fault("error-body-must-not-be-empty", "K29", PlainClient.check_status)(
     "An error without a body raises IndexError.",
@@ -138,12 +91,4 @@ def retries(times: int) -> What[Answer]:
 client_fault("retries-without-end", "K31", PlainClient.exchange)(
     "A request that is answered with 503 is sent again at once, without end.",
     retries(sys.maxsize),  # it ends when the bench has gone
-)
-client_fault("retries-two-hundred-times", "K31", PlainClient.exchange)(
-    "A request that is answered with 503 is sent 200 times.",
-    retries(200),
-)
-client_fault("busy-is-no-error", "K31", PlainClient.read)(
-    "503 is an inference without outputs.",
-    lambda right, call, answer: Inference(()) if answer.status == 503 else right(),
 )

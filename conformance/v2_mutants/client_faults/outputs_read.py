@@ -12,13 +12,11 @@ from v2_clients.plain.plain_client import PlainClient
 from v2_clients.plain.requests_made import JsonObject
 from v2_clients.plain.responses_read import Blobs, Inference
 from v2_clients.plain.task import Call
-from v2_conformance.protocol.datatypes import DATATYPES, Shape, from_values
+from v2_conformance.protocol.datatypes import Shape, from_values
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
 from v2_mutants.changes import fail
 from v2_mutants.registry import Right, What, client_fault
-
-Split = tuple[bytes, Blobs]
 
 
 def _of(answer: Answer) -> str:
@@ -47,10 +45,6 @@ client_fault("header-length-of-all-refused", "K38", PlainClient.split)(
     lambda right, answer: (
         fail("no blobs") if answer.fields.get(HEADER_LENGTH) == str(len(answer.body)) else right()
     ),
-)
-client_fault("content-type-text-is-an-error", "K38", PlainClient.split)(
-    "A response that is typed as text is an error's.",
-    lambda right, answer: fail("an error") if _of(answer).startswith("text/") else right(),
 )
 
 
@@ -93,10 +87,6 @@ client_fault("missing-output-is-zeros", "K37", PlainClient.read)(
     "An output that the response lacks is zeros.",
     fills(lambda right, like: bytes(len(like.blob))),
 )
-client_fault("missing-output-as-before", "K37", PlainClient.read)(
-    "An output that the response lacks is what an earlier response had.",
-    fills(lambda right, like: right.state.get("blob", like.blob)),
-)
 
 
 @client_fault("second-output-of-a-name-wins", "K37", PlainClient.outputs)
@@ -105,18 +95,6 @@ def _(
 ) -> list[Tensor]:
     """Of two outputs of one name the user gets the second."""
     return list({tensor.name: tensor for tensor in right()}.values())
-
-
-@client_fault("outputs-by-their-places", "K37", PlainClient.outputs)
-def _(
-    right: Right[list[Tensor]], call: Call, entries: Sequence[JsonObject], blobs: Blobs
-) -> list[Tensor]:
-    """The first outputs of a response are those that were asked for, whatever they are called."""
-    asked = call.outputs
-    read = right()
-    if asked is None or len(asked) > len(read):
-        return read
-    return [replace(tensor, name=one.name) for tensor, one in zip(read, asked, strict=False)]
 
 
 client_fault("no-outputs-are-a-result", "K37", PlainClient.check_outputs)(
@@ -137,37 +115,11 @@ for _name, _text, _change in (
     )
 
 
-@client_fault("outputs-by-names-in-small-letters", "K3", PlainClient.outputs)
-def _(
-    right: Right[list[Tensor]], call: Call, entries: Sequence[JsonObject], blobs: Blobs
-) -> list[Tensor]:
-    """Of outputs whose names differ in letter case alone, the user gets the last."""
-    return list({tensor.name.lower(): tensor for tensor in right()}.values())
-
-
-@client_fault("blobs-begin-where-characters-end", "K3", PlainClient.split)
-def _(right: Right[Split], answer: Answer) -> Split:
-    """The header length of a response is taken for a number of characters."""
-    text, blobs = right()
-    if not blobs.data:
-        return text, blobs
-    characters = answer.body.decode(errors="surrogateescape")
-    end = len(characters[: len(text)].encode(errors="surrogateescape"))
-    return text, Blobs(answer.body[end:])
-
-
 @client_fault("output-shape-as-before", "K14", PlainClient.described)
 def _(right: Right[tuple[str, str, Shape]], entry: JsonObject) -> tuple[str, str, Shape]:
     """An output has the shape that the last one of its name had, if it has as many elements."""
     name, datatype, shape = right()
     return name, datatype, right.state.setdefault((name, prod(shape)), shape)
-
-
-@client_fault("output-datatype-as-before", "K14", PlainClient.described)
-def _(right: Right[tuple[str, str, Shape]], entry: JsonObject) -> tuple[str, str, Shape]:
-    """An output has the datatype that the last one of its name had, if that is as long."""
-    name, datatype, shape = right()
-    return name, right.state.setdefault((name, DATATYPES[datatype].size), datatype), shape
 
 
 def _flat(data: object) -> list[object]:
@@ -200,35 +152,7 @@ def as_bool(true: Callable[[int], bool]) -> What[Tensor]:
     return what
 
 
-client_fault("bool-only-one-is-true", "K25", PlainClient.binary_output)(
-    "Every BOOL byte but 1 is false.",
-    as_bool(lambda byte: byte == 1),
-)
 client_fault("bool-lowest-bit", "K25", PlainClient.binary_output)(
     "The lowest bit of a BOOL byte says if it is true.",
     as_bool(lambda byte: bool(byte & 1)),
-)
-client_fault("json-text-behind-ignored", "K24", PlainClient.parse)(
-    "What follows the JSON's last brace, up to the header length, is ignored.",
-    lambda right, text: right(text[: _end(text)]),
-)
-client_fault("header-length-by-int", "K24", PlainClient.length_read)(
-    "A header length is whatever Python's int() takes, with a sign in front.",
-    lambda right, text, body: right(text.removeprefix("+")),
-)
-
-
-def _end(text: bytes) -> int:
-    import json
-
-    return json.JSONDecoder().raw_decode(text.decode("latin-1").lstrip())[1]
-
-
-client_fault("rank-0-read-as-1", "K14", PlainClient.shape)(
-    "A tensor of rank 0 is read as one of rank 1.",
-    lambda right, name, shape: right() or (1,),
-)
-client_fault("rank-0-sent-as-1", "K14", PlainClient.json_shape)(
-    "A tensor of rank 0 is sent as one of rank 1.",
-    lambda right, tensor: right() or [1],
 )

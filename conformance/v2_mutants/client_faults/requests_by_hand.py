@@ -7,14 +7,14 @@ import select
 import socket
 from collections.abc import Mapping
 from http.client import HTTPException, HTTPResponse
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from requests.structures import CaseInsensitiveDict
 
 from v2_clients.plain.connection import Answer
 from v2_clients.plain.plain_client import PlainClient
 from v2_clients.plain.task import Call, ClientError
-from v2_mutants.changes import fail, one_chunk
+from v2_mutants.changes import fail
 from v2_mutants.registry import Right, What, client_fault
 
 _PIECE = 1 << 16
@@ -93,51 +93,17 @@ client_fault("host-missing", "K33", ByHand.head, base=ByHand)(
     "A request has no Host.",
     edited(rb"Host: .*\r\n", b""),
 )
-client_fault("host-twice", "K33", ByHand.head, base=ByHand)(
-    "A request has two Hosts.",
-    edited(rb"(Host: .*\r\n)", rb"\1Host: example.com\r\n"),
-)
-client_fault("host-without-port", "K33", ByHand.head, base=ByHand)(
-    "Host lacks the port, although it is not 80.",
-    edited(rb"(Host: [^:\r]*):\d+\r\n", rb"\1\r\n"),
-)
-client_fault("host-of-another-server", "K33", ByHand.head, base=ByHand)(
-    "Host is not that of the URL.",
-    edited(rb"Host: .*\r\n", b"Host: example.com:8000\r\n"),
-)
-client_fault("content-length-beside-chunks", "K33", ByHand.exchange, base=ByHand)(
-    "A request in chunks has a Content-Length, too.",
-    lambda right, call, fields, body: right(
-        fields={**fields, "Transfer-Encoding": "chunked"}, body=one_chunk(body)
-    ),
-)
 client_fault("content-length-twice", "K33", ByHand.head, base=ByHand)(
     "A request has two Content-Lengths.",
     edited(rb"(Content-Length: \d+\r\n)\r\n", rb"\1\1\r\n"),
-)
-client_fault("content-length-signed", "K33", ByHand.head, base=ByHand)(
-    "Content-Length begins with a plus sign.",
-    edited(rb"\r\nContent-Length: ", b"\r\nContent-Length: +"),
 )
 client_fault("request-lines-end-with-lf", "K33", ByHand.head, base=ByHand)(
     "The lines of a head end with LF alone.",
     edited(rb"\r\n", b"\n"),
 )
-client_fault("request-space-before-colon", "K33", ByHand.head, base=ByHand)(
-    "A space stands between a field's name and its colon.",
-    edited(rb"\n([\w-]+):", rb"\n\1 :"),
-)
-client_fault("target-not-encoded", "K33", ByHand.head, base=ByHand)(
-    "A model's name is put into the target as it is.",
-    lambda right, call, fields, body: unquote(right().decode()).encode(),
-)
 client_fault("percent-signs-as-they-are", "K33", PlainClient.path)(
     "A percent sign in a model's name is put into the target as it is.",
     lambda right, call: right().replace("%25", "%"),
-)
-client_fault("version-in-lowercase", "K33", ByHand.head, base=ByHand)(
-    "The request line ends with http/1.1 in lowercase.",
-    edited(b"HTTP/1.1", b"http/1.1"),
 )
 
 
@@ -147,12 +113,6 @@ def _(right: Right[None], connection: socket.socket) -> None:
     start = connection.recv(len(_INTERIM), socket.MSG_PEEK | socket.MSG_WAITALL)
     if start == _INTERIM:
         fail("the server answered with an interim status")
-
-
-client_fault("idle-connection-trusted", "K36", ByHand.is_over, base=ByHand)(
-    "A connection is used again without looking if the server has closed it.",
-    lambda right, connection: False,
-)
 
 
 @client_fault.several("closed-connection-used-again", "K36")

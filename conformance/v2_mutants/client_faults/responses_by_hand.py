@@ -87,60 +87,6 @@ client_fault("field-space-required", "K4", ReadByHand.field, base=ReadByHand)(
     "A field's value begins two characters behind its name.",
     lambda right, line: (line.partition(":")[0], line.partition(":")[2][1:].strip(" \t")),
 )
-client_fault("field-space-kept", "K4", ReadByHand.field, base=ReadByHand)(
-    "White space behind a field's value belongs to it.",
-    lambda right, line: (line.partition(":")[0], line.partition(":")[2].lstrip(" \t")),
-)
-client_fault("chunk-size-in-small-letters", "K7", ReadByHand.chunk_size, base=ReadByHand)(
-    "The size of a chunk has to be in small letters.",
-    lambda right, line: right() if line == line.lower() else fail("malformed chunk"),
-)
-client_fault("chunk-beginning-with-zero-is-last", "K7", ReadByHand.chunk_size, base=ReadByHand)(
-    "A chunk whose size begins with 0 is taken for the last one.",
-    lambda right, line: 0 if line.startswith("0") else right(),
-)
-client_fault("chunk-extension-not-read", "K7", ReadByHand.chunk_size, base=ReadByHand)(
-    "What follows the size of a chunk is an error.",
-    lambda right, line: int(line, 16),
-)
-client_fault("chunk-extension-ends-at-space", "K7", ReadByHand.chunk_size, base=ReadByHand)(
-    "A chunk extension has to be one word.",
-    lambda right, line: fail("malformed chunk") if " " in line else right(),
-)
-
-
-@client_fault("trailers-not-read", "K7", ReadByHand.trailers, base=ReadByHand)
-def _(right: Right[None], stream: BinaryIO) -> None:
-    """Anything behind the last chunk is an error."""
-    if stream.readline() != b"\r\n":
-        fail("the response does not end with its last chunk")
-
-
-client_fault("only-100-is-interim", "K34", ReadByHand.is_interim, base=ReadByHand)(
-    "Only 100 is an interim response, as in Python's http.client.",
-    lambda right, status: status == 100,
-)
-
-
-@client_fault("one-interim-response", "K34", ReadByHand.is_interim, base=ReadByHand)
-def _(right: Right[bool], status: int) -> bool:
-    """Of several interim responses, the second one is taken for the final response."""
-    return right() and right.keep(True) is None
-
-
-@client_fault.several("interim-without-fields", "K34")
-class _InterimWithoutFields(ReadByHand):
-    """Behind the status line of an interim response the final response begins."""
-
-    def lines_of_head(self, stream: BinaryIO) -> list[str]:
-        line = stream.readline().decode("latin-1").removesuffix("\r\n")
-        if self.is_interim(self.status(line)):
-            stream.readline()
-            return [line]
-        return [line, *super().lines_of_head(stream)]
-
-    def trailers(self, stream: BinaryIO) -> None:
-        super().lines_of_head(stream)
 
 
 client_fault("reason-required", "K34", ReadByHand.status, base=ReadByHand)(
@@ -156,27 +102,7 @@ def _(right: Right[list[str]], stream: BinaryIO) -> list[str]:
     return lines if sum(map(len, lines)) < _MOST_HEAD else fail("the head is too long")
 
 
-@client_fault("fields-of-interim-responses-kept", "K34", ReadByHand.lines_of_head, base=ReadByHand)
-def _(right: Right[list[str]], stream: BinaryIO) -> list[str]:
-    """The final response has the fields of interim ones, which come before its own."""
-    line, *fields = right()
-    kept = right.state.setdefault("fields", [])
-    if " 10" in line:
-        kept += fields
-        return [line, *fields]
-    names = {name.partition(":")[0].lower() for name in kept}
-    return [line, *kept, *(one for one in fields if one.partition(":")[0].lower() not in names)]
-
-
-client_fault("chunk-size-in-16-bits", "K7", ReadByHand.chunk_size, base=ReadByHand)(
-    "The size of a chunk has 16 bits.",
-    lambda right, line: right() & 0xFFFF,
-)
 client_fault("field-without-a-value-refused", "K34", ReadByHand.field, base=ReadByHand)(
     "A field without a value is an error.",
     lambda right, line: right() if right()[1] else fail("malformed field"),
-)
-client_fault("field-beyond-ascii-refused", "K34", ReadByHand.field, base=ReadByHand)(
-    "A field whose value is not ASCII is an error.",
-    lambda right, line: right() if line.isascii() else fail("malformed field"),
 )

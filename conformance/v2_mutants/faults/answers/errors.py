@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import replace
 
-from v2_conformance.protocol.message import MessageError, dump_json
+from v2_conformance.protocol.message import MessageError
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
-from v2_mutants.faults.shared.deliveries import is_last, is_versioned, with_length
 from v2_mutants.faults.shared.hangs import NO_RESPONSE, Silent
-from v2_mutants.faults.shared.spellings import Sees
-from v2_mutants.registry import Right, What, fault, then
+from v2_mutants.registry import Right, fault, then
 
 fault("errors-with-status-200", "R1", Behaviour.error_status)(
     "Errors are sent with the status 200.", lambda right, status: 200
@@ -33,10 +30,6 @@ fault("rejection-without-response", "R1", Behaviour.handle, base=Silent)(
 )
 
 
-fault("error-is-object", "R2", Behaviour.error_body)(
-    "The `error` in the body of an error is an object, not a string.",
-    lambda right, message: dump_json({"error": {"message": message}}),
-)
 fault("error-is-plain-text", "R2", Behaviour.error_body)(
     "The body of an error is plain text.", lambda right, message: message.encode()
 )
@@ -61,30 +54,6 @@ class _SendsOwnBodies(Behaviour):
         return response
 
 
-def _has_message(when: Sees) -> What[Response]:
-    """A server whose errors have another member where `when` says so."""
-
-    def what(right: Right[Response], request: Request) -> Response:
-        response = right()
-        if response.status < 400 or not when(request):
-            return response
-        return replace(response, body=(dump_json({"message": "the request is wrong"}),))
-
-    return what
-
-
-for _name, _text, _when in (
-    ("last-requests", "a request that ends its connection",
-     is_last),
-    ("versions", "a request to a version of a model",
-     is_versioned),
-):  # fmt: skip
-    fault(f"errors-of-{_name}-have-a-message", "R2", Behaviour.handle)(
-        f"The error for {_text} has `message` instead of `error`.",
-        _has_message(_when),
-    )
-
-
 @fault("json-errors-have-detail", "R2", Behaviour.read_request, base=_SendsOwnBodies)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
@@ -95,16 +64,6 @@ def _(
     except MessageError as error:
         body = b'{"detail":[{"msg":"JSON decode error","type":"value_error.jsondecode"}]}'
         raise _Answered(body, 422) from error
-
-
-@fault("unknown-model-is-html", "R2", Behaviour.find_model, base=_SendsOwnBodies)
-def _(right: Right[ModelContract], name: str, version: str | None) -> ModelContract:
-    """The error for an unknown model is an HTML page."""
-    try:
-        return right()
-    except Rejected as rejection:
-        body = b"<html><body><h1>404 Not Found</h1></body></html>"
-        raise _Answered(body, rejection.status) from rejection
 
 
 @fault.several("rejection-kills-model", "R3")
@@ -130,27 +89,8 @@ fault("client-errors-are-500", "R4", Behaviour.error_status)(
 )
 
 
-@fault("unknown-model-is-500", "R4", Behaviour.find_model)
-def _(right: Right[ModelContract], name: str, version: str | None) -> ModelContract:
-    """A request to an unknown model gets the status 500."""
-    try:
-        return right()
-    except Rejected as rejection:
-        raise Rejected(str(rejection), 500) from rejection
-
-
 fault("error-typed-text", "R5", Behaviour.error_content_type)(
     "Errors have the Content-Type text/plain.", lambda right: "text/plain"
-)
-
-
-fault("error-repeats-header-length", "R6", Behaviour.handle)(
-    "An error has the header length of the request.",
-    then(
-        lambda response, request: (
-            with_length(response, request) if response.status >= 400 else response
-        )
-    ),
 )
 
 
@@ -167,27 +107,6 @@ class _RepeatsNames(Behaviour):
 fault("names-pasted-into-errors", "R2", Behaviour.error_body, base=_RepeatsNames)(
     "The name of an unknown input is pasted into the JSON of the error.",
     lambda right, message: f'{{"error":"{message}"}}'.encode(),
-)
-
-
-fault("long-errors-cut", "R2", Behaviour.error_body, base=_RepeatsNames)(
-    "The body of an error is cut off after 256 bytes.", lambda right, message: right()[:256]
-)
-
-
-fault("compressed-errors-unlabeled", "R2", Behaviour.finish)(
-    "An error is compressed with gzip if the client takes that, without Content-Encoding.",
-    then(
-        lambda finished, request, response: (
-            finished
-            if finished.status < 400 or "gzip" not in ",".join(request.values("Accept-Encoding"))
-            else replace(finished, body=(gzip.compress(b"".join(finished.body), mtime=0),))
-        )
-    ),
-)
-fault("any-version-served", "R1", Behaviour.find_model)(
-    "Every version of a model is the only one that there is.",
-    lambda right, name, version: right(version=None),
 )
 
 

@@ -33,11 +33,6 @@ def _with_unrequested(model: ModelContract, outputs: Outputs, *, binary: bool) -
     return (*outputs, *(RequestOutput(name, binary) for name in others))
 
 
-def _flags_replaced(change: Callable[[list[bool], bool], list[bool]]) -> What[list[bool]]:
-    """A server that replaces the flags of the listed outputs, given those and the default."""
-    return lambda right, parameters, default: change(right(), default)
-
-
 fault("binary-data-true-ignored", "O1", Behaviour.binary_flag)(
     "An output with `binary_data` true is returned as JSON.",
     lambda right, parameters, default: right() and default,
@@ -46,41 +41,15 @@ fault("outputs-always-json", "O1", Behaviour.read_request)(
     "Every output is JSON, whatever the request asks for.",
     then(lambda inference, model, request, length: all_in_json(inference)),
 )
-fault("unflagged-output-binary", "O2", Behaviour.binary_flag)(
-    "A listed output without `binary_data` is binary.",
-    lambda right, parameters, default: right() or BINARY_DATA not in parameters,
-)
 fault("binary-data-false-read-as-true", "O2", Behaviour.binary_flag)(
     "An output with `binary_data` is binary, whatever the value.",
     lambda right, parameters, default: right() or BINARY_DATA in parameters,
 )
 
-for _name, _text, _of in (
-    ("last-output-flag-decides", "The flag of the last listed output decides for all outputs.",
-     lambda flags, default: [flags[-1]] * len(flags)),
-    ("first-output-flag-decides", "The flag of the first listed output decides for all outputs.",
-     lambda flags, default: [flags[0]] * len(flags)),
-    ("only-last-output-flag-honoured", "Only the last of the listed outputs can be binary.",
-     lambda flags, default: [default] * (len(flags) - 1) + flags[-1:]),
-):  # fmt: skip
-    fault(_name, "O3", Behaviour.binary_flags)(_text, _flags_replaced(_of))
-
-
-@fault("json-bytes-output-adds-its-blob", "O3", Behaviour.response_blob_order)
-def _(
-    right: Right[Sequence[RequestOutput]], model: ModelContract, outputs: Sequence[RequestOutput]
-) -> Sequence[RequestOutput]:
-    """If other outputs are binary, the blob of a BYTES output in JSON is sent, too."""
-    order = right()
-    if not any(output.binary for output in outputs):
-        return order
-    bytes_outputs = {spec.name for spec in model.outputs if spec.datatype == "BYTES"}
-    return [
-        RequestOutput(output.name, output.binary or output.name in bytes_outputs)
-        for output in order
-    ]
-
-
+fault("last-output-flag-decides", "O3", Behaviour.binary_flags)(
+    "The flag of the last listed output decides for all outputs.",
+    lambda right, parameters, default: right()[-1:] * len(parameters),
+)
 fault("binary-by-default", "O4", Behaviour.binary_by_default)(
     "Outputs that the request does not list are binary.",
     lambda right, document: (
@@ -108,14 +77,6 @@ fault("binary-data-output-false-read-as-true", "O4", Behaviour.binary_by_default
 fault("binary-data-output-ignored", "O5", Behaviour.binary_by_default)(
     "`binary_data_output` has no effect.", lambda right, document: right() and False
 )
-fault("binary-data-output-first-only", "O5", Behaviour.request_outputs)(
-    "`binary_data_output` makes only the model's first output binary.",
-    then(
-        lambda outputs, model, document: (
-            outputs if document.get("outputs") else outputs[:1] + _as_json(outputs[1:])
-        )
-    ),
-)
 fault("binary-data-false-does-not-override", "O7", Behaviour.binary_flag)(
     "`binary_data_output` true makes an output with `binary_data` false binary.",
     lambda right, parameters, default: right() or default,
@@ -128,14 +89,6 @@ fault("binary-data-true-does-not-override", "O8", Behaviour.request_outputs)(
         )
     ),
 )
-
-
-@fault("binary-data-true-overrides-for-all", "O8", Behaviour.request_outputs)
-def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
-    """If `binary_data_output` is false, `binary_data` true on one output makes all binary."""
-    outputs = right()
-    every = _binary_data_output(document) is False and any(one.binary for one in outputs)
-    return tuple(RequestOutput(output.name, output.binary or every) for output in outputs)
 
 
 @fault.several("repeated-output-one-blob", "O9")
@@ -157,15 +110,6 @@ fault("all-outputs-returned", "O13", Behaviour.request_outputs)(
         model, right(), binary=right.server.binary_by_default(document)
     ),
 )
-
-
-@fault("all-outputs-returned-with-binary-data-output", "O13", Behaviour.request_outputs)
-def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
-    """If `binary_data_output` is true, outputs that were not requested are returned, too."""
-    outputs = right()
-    if not right.server.binary_by_default(document):
-        return outputs
-    return _with_unrequested(model, outputs, binary=True)
 
 
 @fault("unknown-output-ignored", "O14", Behaviour.request_outputs)
@@ -219,30 +163,9 @@ for _name, _text, _when, _binary in (
      lambda document: _has_parameter(_listed(document, "inputs"), BINARY_DATA), True),
     ("binary-data-false-on-input-obeyed", "`binary_data` false on an input makes all outputs JSON.",
      lambda document: _has_parameter(_listed(document, "inputs"), BINARY_DATA, False), False),
-    ("binary-data-on-request-obeyed",
-     "`binary_data` among a request's parameters makes all outputs binary.",
-     lambda document: _has_parameter([document], BINARY_DATA), True),
     ("binary-data-false-on-request-obeyed",
      "`binary_data` false among a request's parameters makes all outputs JSON.",
      lambda document: _has_parameter([document], BINARY_DATA, False), False),
-    ("binary-data-output-false-on-output-obeyed",
-     "`binary_data_output` false on a listed output makes it JSON.",
-     lambda document: _has_parameter(_listed(document, "outputs"), BINARY_DATA_OUTPUT, False),
-     False),
-    ("binary-data-output-on-output-obeyed",
-     "`binary_data_output` on a listed output makes it binary.",
-     lambda document: _has_parameter(_listed(document, "outputs"), BINARY_DATA_OUTPUT), True),
-    ("size-on-output-obeyed", "`binary_data_size` on a listed output makes it binary.",
-     lambda document: any(
-         BINARY_DATA_SIZE in (item.get("parameters") or {}) for item in _listed(document, "outputs")
-     ), True),
-    ("flag-beside-parameters-obeyed",
-     "`binary_data` makes an output binary outside of its parameters, too.",
-     lambda document: any(item.get(BINARY_DATA) is True for item in _listed(document, "outputs")),
-     True),
-    ("flag-beside-request-parameters-obeyed",
-     "`binary_data_output` makes outputs binary outside of the request's parameters, too.",
-     lambda document: document.get(BINARY_DATA_OUTPUT) is True, True),
 ):  # fmt: skip
     fault(_name, "O15", Behaviour.request_outputs)(_text, _forms_if(_when, binary=_binary))
 
@@ -259,16 +182,6 @@ def _has_unflagged(document: JsonObject) -> bool:
     return _binary_data_output(document) is True and unflagged
 
 
-fault("unflagged-outputs-in-mixed-forms", "O19", Behaviour.request_outputs)(
-    "If `binary_data_output` is true, only the first of the unflagged outputs is binary.",
-    then(
-        lambda outputs, model, document: (
-            outputs[:1] + _as_json(outputs[1:]) if _has_unflagged(document) else outputs
-        )
-    ),
-)
-
-
 @fault("unflagged-outputs-reversed", "O19", Behaviour.read_request)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
@@ -280,22 +193,3 @@ def _(
         return inference
     reversed_inputs = {name: reversed_order(t) for name, t in inference.inputs.items()}
     return replace(inference, inputs=reversed_inputs)
-
-
-def _reads_parameter(index: int) -> What[bool]:
-    """A server that reads only one of the parameters of a request."""
-
-    def what(right: Right[bool], document: JsonObject) -> bool:
-        parameters = document.get("parameters")
-        if isinstance(parameters, dict) and parameters:
-            only = [*parameters.items()][index]
-            document = {**document, "parameters": dict([only])}
-        return right(document)
-
-    return what
-
-
-for _which, _index in (("first", 0), ("last", -1)):
-    fault(f"only-{_which}-parameter-read", "O5", Behaviour.binary_by_default)(
-        f"Only the {_which} of a request's parameters is read.", _reads_parameter(_index)
-    )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 
-from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.registry import Right, What, fault, then
+from v2_mutants.changes import without
+from v2_mutants.registry import Right, fault, then
 
 
 def _in_model_order(model: ModelContract, outputs: Sequence[RequestOutput]) -> list[RequestOutput]:
@@ -21,27 +18,10 @@ def _in_model_order(model: ModelContract, outputs: Sequence[RequestOutput]) -> l
     return sorted(outputs, key=lambda output: names.index(output.name))
 
 
-def _binary_outputs_without(member: str) -> What[JsonObject]:
-    """A server whose binary outputs lack a member."""
-
-    def what(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
-        entry = right()
-        if binary:
-            entry.pop(member, None)
-        return entry
-
-    return what
-
-
-for _member, _word in (
-    ("parameters", "size"),
-    ("shape", "shape"),
-    ("datatype", "datatype"),
-    ("name", "name"),
-):
-    fault(f"binary-output-without-{_word}", "O10", Behaviour.response_output)(
-        f"A binary output has no {_word}.", _binary_outputs_without(_member)
-    )
+fault("binary-output-without-size", "O10", Behaviour.response_output)(
+    "A binary output has no size.",
+    then(lambda entry, tensor, binary: without(entry, "parameters") if binary else entry),
+)
 
 
 @fault("output-size-as-string", "O10", Behaviour.response_output)
@@ -51,16 +31,6 @@ def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
     if binary:
         entry["parameters"] = {BINARY_DATA_SIZE: str(entry["parameters"][BINARY_DATA_SIZE])}
     return entry
-
-
-fault("output-size-counts-elements", "O10", Behaviour.output_size)(
-    "The size of a binary output is its number of elements.",
-    lambda right, tensor: element_count(tensor.shape),
-)
-fault("binary-output-with-data", "O11", Behaviour.response_output)(
-    "A binary output also has `data`.",
-    then(lambda entry, tensor, binary: entry | {"data": [0]} if binary else entry),
-)
 
 
 @fault("json-output-with-size", "O11", Behaviour.response_output)
@@ -75,14 +45,6 @@ def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
 fault("response-blobs-in-model-order", "O12", Behaviour.response_blob_order)(
     "Response blobs are in the order of the model's outputs, not of the response's JSON.",
     lambda right, model, outputs: _in_model_order(model, outputs),
-)
-fault("mixed-response-blobs-in-model-order", "O12", Behaviour.response_blob_order)(
-    "If some outputs are JSON, response blobs are in the order of the model's outputs.",
-    then(
-        lambda order, model, outputs: (
-            order if all(output.binary for output in order) else _in_model_order(model, order)
-        )
-    ),
 )
 
 
@@ -119,21 +81,4 @@ fault("model-name-missing", "O20", Behaviour.response_document)(
             name: value for name, value in document.items() if name != "model_name"
         }
     ),
-)
-
-
-def _named_by_path(found: str) -> What[Response]:
-    """A server that takes a model's name from the path as it came."""
-    pattern = re.compile(found)
-
-    def what(right: Right[Response], model: ModelContract, request: Request) -> Response:
-        name = pattern.search(request.target)
-        return right(model=replace(model, model=name[1])) if name else right()
-
-    return what
-
-
-fault("model-name-with-version", "O20", Behaviour.infer)(
-    "The `model_name` of a response has its version behind it, if the path has one.",
-    _named_by_path("/models/([^/]+/versions/[^/]+)/"),
 )

@@ -11,18 +11,15 @@ import numpy as np
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
     Buffer,
-    ElementError,
     element_count,
-    from_json,
 )
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
-from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import Inputs
 from v2_mutants.registry import Right, What, fault
 
 _FP32_MAX = float(np.finfo("<f4").max)
-_FP64_MAX = float(np.finfo("<f8").max)
 
 
 def _reads_data(repair: Callable[[RequestInput, int], Any]) -> What[Buffer]:
@@ -53,12 +50,6 @@ def _joined(data: Any) -> list[Any]:
 # --- J1: the number of elements
 
 
-def _padded(entry: RequestInput, count: int) -> Any:
-    flat = _flat(entry.data)
-    few = flat is not None and 1 < len(flat) < count and len(entry.shape) == 1
-    return [*flat, *[0] * (count - len(flat))] if flat and few else entry.data
-
-
 def _cut(entry: RequestInput, count: int) -> Any:
     flat = _flat(entry.data)
     return entry.data if flat is None else flat[: max(count, 1)]
@@ -83,10 +74,7 @@ def _cut_strings(entry: RequestInput, count: int) -> Any:
     return flat[:count] if flat else entry.data
 
 
-_Repair = Callable[[RequestInput, int], Any]
-
 for _name, _text, _repair in (
-    ("missing-elements-are-zeros", "Elements missing from JSON `data` are zeros.", _padded),
     ("extra-elements-are-dropped", "Too many elements of JSON `data` are dropped.", _cut),
     ("empty-data-is-zeros", "An empty JSON `data` array stands for zeros.", _zeros_for_none),
     ("one-element-fills-the-shape", "A single JSON element fills the whole shape.", _broadcast),
@@ -112,9 +100,6 @@ def _unchecked_input(index: int, *, at_front: bool = False) -> What[Inputs]:
 
 fault("second-data-unchecked", "J1", Behaviour.request_inputs)(
     "Too many JSON elements of the second input are dropped.", _unchecked_input(1)
-)
-fault("third-data-unchecked", "J1", Behaviour.request_inputs)(
-    "Too many JSON elements of the third input are dropped.", _unchecked_input(2)
 )
 fault("second-data-cut-at-its-front", "J1", Behaviour.request_inputs)(
     "Of too many JSON elements of the second input, the first are dropped.",
@@ -195,8 +180,6 @@ _NO_ARRAYS: tuple[tuple[str, str, type, _Made], ...] = (
     ("fraction", "a fraction fills the shape", float, lambda data, count: [int(data)] * count),
     ("string", "a string is an array of its bytes", str, lambda data, count: list(data.encode())),
     ("object", "an object is an array of its values", dict, lambda data, c: list(data.values())),
-    ("keys", "an object is an array of its keys", dict,
-     lambda data, c: [int(key) if key.isdecimal() else key for key in data]),
 )  # fmt: skip
 
 
@@ -272,7 +255,7 @@ def _clamps(datatype: str, most: float) -> Callable[[RequestInput, int], Any]:
     return repair
 
 
-for _datatype, _most in (("FP32", _FP32_MAX), ("FP64", _FP64_MAX)):
+for _datatype, _most in (("FP32", _FP32_MAX),):
     fault(f"{_datatype.lower()}-clamped", "J1", Behaviour.json_blob)(
         f"A JSON number too large for {_datatype} becomes the largest one.",
         _reads_data(_clamps(_datatype, _most)),
@@ -349,19 +332,10 @@ def _texts_read(read: Callable[[int, str], object]) -> What[Buffer]:
 
 
 for _name, _text, _read in (
-    ("digit-read-as-a-character",
-     "A single digit in a string is read as the code of its character.",
-     lambda index, text: ord(text) if len(text) == 1 and text.isdigit() else text),
     ("later-digits-are-zero", "Digits in a string behind the first element are read as 0.",
      lambda index, text: 0 if index and text.isdigit() else text),
     ("minus-in-a-text-ignored", "A minus before digits in a string is ignored.",
      lambda index, text: int(text[1:]) if text[:1] == "-" and text[1:].isdigit() else text),
-    ("large-digits-in-a-text-clamped",
-     "Digits in a string beyond 2^63 are read as the largest INT64.",
-     lambda index, text: min(int(text), 2**63 - 1) if text.isdigit() else text),
-    ("digits-in-a-text-read-as-double",
-     "Digits in a string pass through a double, if there are more than nine.",
-     lambda index, text: int(float(text)) if text.isdigit() and 9 < len(text) < 19 else text),
 ):  # fmt: skip
     fault(_name, "J2", Behaviour.json_blob)(_text, _texts_read(_read))
 
@@ -372,27 +346,3 @@ fault("fraction-is-zero", "J10", Behaviour.json_blob)(
     "As an integer, a fraction is 0.",
     _element(_INT, lambda item: isinstance(item, float) and not item.is_integer(), 0),
 )
-
-
-@fault("fraction-left-out", "J10", Behaviour.request_input)
-def _(right: Right[RequestInput], specs: dict[str, TensorSpec], item: object) -> RequestInput:
-    """A fraction for an integer is left out, and the tensor is shorter."""
-    entry = right()
-    data = entry.data
-    if entry.spec.datatype not in _INT or not isinstance(data, list) or len(entry.shape) != 1:
-        return entry
-    kept = [element for element in data if type(element) is not float or element.is_integer()]
-    return entry if kept == data else replace(entry, data=kept, shape=(len(kept),))
-
-
-@fault("fp16-out-of-range-infinite", "J1", Behaviour.json_blob)
-def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
-    """An FP16 in JSON that is too large becomes infinite."""
-    try:
-        return right()
-    except ElementError:
-        if entry.spec.datatype != "FP16":
-            raise
-        doubles = np.frombuffer(from_json("FP64", entry.shape, entry.data), "<f8")
-        with np.errstate(over="ignore"):
-            return doubles.astype("<f2").tobytes()

@@ -52,10 +52,6 @@ def _absolute(item: JsonObject) -> JsonObject:
     return {**item, "shape": [-sizes[0]]} if len(sizes) == 1 and sizes[0] < -1 else item
 
 
-def _emptied(item: JsonObject) -> JsonObject:
-    return {**item, "data": []} if item.get("shape") == [0] and "data" in item else item
-
-
 def _modulo(bits: int, longer: int) -> Callable[[JsonObject], JsonObject]:
     def repair(item: JsonObject) -> JsonObject:
         sizes = _sizes(item)
@@ -141,9 +137,6 @@ class _BlobWithoutAShape(Behaviour):
         return memoryview(bytes(len(blob))) if "made up" in entry.parameters else blob
 
 
-fault("data-of-zero-shape-dropped", "J1", Behaviour.request_input)(
-    "The data of an input of shape [0] is dropped.", _reads_input(_emptied)
-)
 fault("zero-shape-inferred", "J1", Behaviour.request_input)(
     "The dimension 0 is found out from the data.", _reads_input(_inferred(0))
 )
@@ -185,9 +178,6 @@ for _name, _text, _what in (
     ("missing-uint32-is-zeros", "A missing UINT32 input is zeros.",
      _fills("UINT32", repeated=False)),
     ("missing-bool-is-zeros", "A missing BOOL input is zeros.", _fills("BOOL", repeated=False)),
-    ("inputs-only-counted",
-     "If an input occurs twice, another one may be missing: only their number is checked.",
-     _fills("BOOL", repeated=True)),
 ):  # fmt: skip
     fault(_name, "J6", Behaviour.request_inputs)(_text, _what)
 
@@ -212,9 +202,6 @@ def _last_counts(binary: bool) -> What[Inputs]:
 
 fault("last-of-two-inputs-counts", "J6", Behaviour.request_inputs)(
     "Of two JSON inputs with one name, the last counts.", _last_counts(False)
-)
-fault("blob-of-two-inputs-shared", "J6", Behaviour.request_inputs)(
-    "Two binary inputs with one name share a blob.", _last_counts(True)
 )
 
 
@@ -257,7 +244,7 @@ def _own_datatype(declared: str) -> type[Behaviour]:
     return OwnDatatype
 
 
-for _declared in ("INT64", "INT16", "INT24"):
+for _declared in ("INT16",):
     fault.several(
         f"{_declared.lower()}-read-as-another-datatype",
         "J6",
@@ -285,10 +272,6 @@ fault("later-integers-wrap-around", "J1", Behaviour.request_inputs)(
     _reads_later(
         lambda data, count: [item % 2**32 if type(item) is int else item for item in data]
     ),
-)
-fault("later-missing-elements-are-zeros", "J1", Behaviour.request_inputs)(
-    "Elements missing from a JSON input that is not the first are zeros.",
-    _reads_later(lambda data, count: [*data, *[0] * (count - len(data))]),
 )
 
 
@@ -333,11 +316,6 @@ def _made_to_fit(*, fewer: bool) -> type[Behaviour]:
     return MadeToFit
 
 
-fault.several(
-    "short-tensors-padded",
-    "J6",
-    "A blob with fewer elements than the model's fixed shape is padded with zeros.",
-)(_made_to_fit(fewer=True))
 fault.several(
     "long-tensors-cut", "J6", "A blob with more elements than the model's fixed shape is cut off."
 )(_made_to_fit(fewer=False))

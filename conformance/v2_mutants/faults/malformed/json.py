@@ -109,25 +109,13 @@ def _makes_one_of_two(member: str, one: _TwoInOne) -> What[JsonObject]:
     return what
 
 
-def _cut_to_the_first_shape(first: JsonObject, last: JsonObject) -> JsonObject:
-    return first | {"data": last["data"][: first["shape"][0]]}
-
-
 def _by_turns(first: JsonObject, last: JsonObject) -> JsonObject:
     pairs = zip(first["data"], last["data"], strict=False)
     return last | {"data": [pair[number % 2] for number, pair in enumerate(pairs)]}
 
 
-def _one_behind_the_other(first: JsonObject, last: JsonObject) -> JsonObject:
-    return last | {"data": first["data"] + last["data"]}
-
-
 for _name, _text, _member, _one in (
-    ("first-shape-cuts-data", "The first of two shapes cuts the data.", "shape",
-     _cut_to_the_first_shape),
     ("repeated-data-mixed", "Of two `data`, elements are taken by turns.", "data", _by_turns),
-    ("repeated-data-joined", "Two `data` become one, the last behind the first.", "data",
-     _one_behind_the_other),
 ):  # fmt: skip
     fault(_name, "J3", Behaviour.parse_document)(_text, _makes_one_of_two(_member, _one))
 
@@ -193,8 +181,6 @@ for _member, _path, _right in (
     ("inputs", "inputs", list),
     ("input", "inputs.0", dict),
     ("name", "inputs.0.name", str),
-    ("shape", "inputs.0.shape", list),
-    ("dimension", "inputs.0.shape.0", int),
     ("output-parameters", "outputs.0.parameters", dict),
     ("second-dimension", "inputs.1.shape.0", int),
     ("second-size", "inputs.1.parameters.binary_data_size", int),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from v2_conformance.protocol.datatypes import to_values
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.reference.behaviour import Behaviour
@@ -63,13 +61,6 @@ fault("response-header-length-short", "P5", Behaviour.response_header_length)(
 )
 
 
-@fault("content-length-of-json", "P6", Behaviour.content_length)
-def _(right: Right[int], response: Response) -> int:
-    """The Content-Length of a response with blobs counts only its JSON."""
-    lengths = [int(value) for name, value in response.headers if name == HEADER_LENGTH]
-    return lengths[0] if lengths else right()
-
-
 @fault.several("content-length-too-large", "P6")
 class _ContentLengthTooLarge(Behaviour):
     """The Content-Length of a response with blobs is four bytes larger than its body."""
@@ -86,20 +77,6 @@ fault("response-blobs-padded", "P8", Behaviour.response_body)(
     "Response blobs are padded to multiples of 8 bytes; their sizes do not count the padding.",
     lambda right, text, blobs: (text, *(resize(blob, -(-len(blob) // 8) * 8) for blob in blobs)),
 )
-fault("response-ends-with-line-break", "P8", Behaviour.response_body)(
-    "A line break follows the last blob of a response.",
-    lambda right, text, blobs: (*right(), *((b"\r\n",) if blobs else ())),
-)
-fault("response-cut-short", "P8", Behaviour.response_body)(
-    "The last byte of the last blob of a response is missing.",
-    lambda right, text, blobs: (
-        right() if not any(map(len, blobs)) else (text, b"".join(blobs)[:-1])
-    ),
-)
-fault("json-response-typed-octet-stream", "P9", Behaviour.json_content_type)(
-    "A response without blobs has the Content-Type application/octet-stream.",
-    lambda right: OCTET_STREAM,
-)
 fault("json-response-with-nan", "P9", Behaviour.output_data)(
     "Non-finite floats are written to JSON as NaN and Infinity.",
     lambda right, tensor: (
@@ -112,23 +89,6 @@ fault("json-response-latin-1", "P9", Behaviour.dump_document)(
     "The JSON of a response is encoded in Latin-1, not in UTF-8.",
     lambda right, document: right().decode().encode("latin-1", "replace"),
 )
-fault("json-response-ends-with-nul", "P9", Behaviour.response_body)(
-    "A NUL byte follows the JSON of a response without blobs.",
-    lambda right, text, blobs: right() if blobs else (text + b"\x00",),
-)
-fault("json-response-repeats-member", "P9", Behaviour.dump_document)(
-    "The JSON of a response contains the member `model_name` twice.",
-    lambda right, document: right({"model_name": document["model_name"]})[:-1] + b"," + right()[1:],
-)
-
-
-@fault("header-length-counts-characters", "P10", Behaviour.json_end)
-def _(right: Right[int], body: memoryview, length: int) -> int:
-    """The header length of a request is read as a number of characters, not bytes."""
-    end = right()
-    # A character begins at every byte that does not continue one.
-    starts = np.flatnonzero(np.frombuffer(body, np.uint8) & 0xC0 != 0x80)
-    return int(starts[end - 1]) + 1 if 0 < end <= len(starts) else len(body)
 
 
 fault("response-header-length-counts-characters", "P10", Behaviour.response_header_length)(
@@ -141,8 +101,6 @@ for _name, _text, _of in (
      lambda text: bytes(text[:1]) != b"{"),
     ("trailing-white-space-refused", "A request with white space after its JSON is rejected.",
      lambda text: bytes(text[-1:]) != b"}"),
-    ("pretty-json-refused", "A request with line breaks in its JSON is rejected.",
-     lambda text: b"\n" in bytes(text).strip()),
 ):  # fmt: skip
     fault(_name, "P11", Behaviour.parse_document)(_text, refuses(_of))
 

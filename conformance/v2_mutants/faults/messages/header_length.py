@@ -15,7 +15,7 @@ from v2_conformance.reference.request_reader import RequestInput
 from v2_mutants.faults.shared.blobs import MAX_MADE_UP, all_zeros, has_blobs
 from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
 from v2_mutants.faults.shared.deliveries import is_chunked
-from v2_mutants.registry import Right, What, fault, refuses, then
+from v2_mutants.registry import Right, What, fault, then
 
 _HUGE = 2**31
 
@@ -113,38 +113,15 @@ class _MissingBlobsAreZeros(Behaviour):
         return super().slice_blob(entry, blobs, offset, size)
 
 
-def _refuses_blob(pattern: bytes) -> What[memoryview]:
-    """A server that takes a blob for something else if it matches the pattern."""
-    return refuses(
-        lambda entry, blobs, offset, size: re.search(pattern, bytes(blobs.view[offset:][:size]))
-    )
-
-
 fault("header-length-ignored", "H1", Behaviour.json_end)(
     "The header length is ignored: the whole body is read as JSON.",
     lambda right, body, length: len(body),
 )
-fault("header-length-three-digits", "H1", Behaviour.parse_header_length)(
-    "Only the first three digits of the header length are read.",
-    lambda right, text: int(str(right())[:3]),
-)
-for _name, _text, _found in (
-    ("an-empty-line", "with an empty line", rb"\r\n\r\n"),
-    ("the-magic-of-gzip", "that begins as gzip does", rb"\A\x1f\x8b"),
-    ("a-byte-order-mark", "that begins with a byte order mark", rb"\A\xef\xbb\xbf"),
-):  # fmt: skip
-    fault(f"blob-with-{_name}-refused", "H1", Behaviour.slice_blob)(
-        f"A blob {_text} is rejected.", _refuses_blob(_found)
-    )
 fault("header-name-case-sensitive", "H2", Behaviour.header_length_values)(
     "The header length is only recognized if its name is spelled exactly as in the documents.",
     lambda right, request: [
         value.strip() for name, value in _header_lines(request) if name == HEADER_LENGTH
     ],
-)
-fault("missing-header-length-guessed", "H3", Behaviour.header_length)(
-    "Without a header length, the end of the JSON is guessed and blobs are read after it.",
-    _guesses_if(lambda values: not values),
 )
 
 
@@ -206,11 +183,6 @@ class _NegativeHeaderLengthTakesTheEnd(_NegativeHeaderLengthFromEnd):
         return blobs.view[max(len(blobs.view) - size, 0) :]
 
 
-fault("negative-header-length-guessed", "H4", Behaviour.header_length)(
-    "If the header length is negative, the end of the JSON is guessed.", _guesses_if(_has_negative)
-)
-
-
 @fault.several("header-length-clamped", "H5")
 class _HeaderLengthClamped(_MissingBlobsAreZeros):
     """With a header length larger than the body, the declared blobs are read as zeros."""
@@ -219,12 +191,6 @@ class _HeaderLengthClamped(_MissingBlobsAreZeros):
         return min(length, len(body)) if length < _HUGE else super().json_end(body, length)
 
 
-fault("overlong-header-length-guessed", "H5", Behaviour.json_end)(
-    "If the header length is larger than the body, the end of the JSON is guessed.",
-    lambda right, body, length: (
-        guess_json_end(body) or 0 if len(body) < length < _HUGE else right()
-    ),
-)
 fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)(
     "If the header length is larger than a chunked body, the end of the JSON is guessed.",
     then(
@@ -232,18 +198,6 @@ fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)
             length
             if length is None or not is_chunked(request) or not len(request.body) < length < _HUGE
             else guess_json_end(request.body)
-        )
-    ),
-)
-fault("overlong-header-length-in-codings-guessed", "H5", Behaviour.header_length)(
-    "If the header length is larger than a decoded body, the end of the JSON is guessed.",
-    then(
-        lambda length, request: (
-            guess_json_end(request.body)
-            if length is not None
-            and request.values("content-encoding")
-            and len(request.body) < length < _HUGE
-            else length
         )
     ),
 )
@@ -256,16 +210,6 @@ fault("non-numeric-header-length-raw", "H6", Behaviour.header_length)(
     lambda right, request: (
         0 if _has_non_number(right.server.header_length_values(request)) else right()
     ),
-)
-fault("header-length-over-a-nul-forgiven", "H9", Behaviour.parse_document)(
-    "A NUL at the end of the JSON is taken for the end of a C string.",
-    lambda right, text: right(text[:-1] if bytes(text[-1:]) == b"\0" else text),
-)
-fault("header-length-wraps-at-32-bits", "H7", Behaviour.parse_header_length)(
-    "Only the low 32 bits of the header length are used.", lambda right, text: right() % 2**32
-)
-fault("huge-header-length-guessed", "H7", Behaviour.header_length)(
-    "If the header length is 2^31 or more, the end of the JSON is guessed.", _guesses_if(_has_huge)
 )
 
 
@@ -280,15 +224,6 @@ def _(right: Right[int], text: str) -> int:
     """Anything after the digits of a header length is ignored."""
     match = re.match("[0-9]+", text)
     return right(match[0] if match else text)
-
-
-@fault("header-length-off-by-one-forgiven", "H9", Behaviour.json_end)
-def _(right: Right[int], body: memoryview, length: int) -> int:
-    """If the header length is off by one, blobs are read from where the JSON really ends."""
-    end = guess_json_end(body)
-    if end is None or abs(end - length) != 1 or _is_blank(body[end:length] or b"x"):
-        return right()
-    return end
 
 
 fault("header-length-prefix-half-read", "H9", Behaviour.parse_document)(
@@ -329,10 +264,6 @@ fault("first-header-length-wins", "H12", Behaviour.conflicting_lengths)(
     "If header lengths conflict, the first one is used.",
     lambda right, values: right.server.parse_header_length(values[0]),
 )
-fault("last-header-length-wins", "H12", Behaviour.conflicting_lengths)(
-    "If header lengths conflict, the last one is used.",
-    lambda right, values: right.server.parse_header_length(values[-1]),
-)
 
 
 @fault("header-length-white-space-refused", "H13", Behaviour.header_length_values)
@@ -346,11 +277,6 @@ def _(right: Right[list[str]], request: Request) -> list[str]:
 def _reads(pattern: str, read: Callable[[str], int]) -> What[int]:
     """A server that reads a value of this pattern as `read` does."""
     return lambda right, text: read(text) if re.fullmatch(pattern, text) else right()
-
-
-fault("minus-zero-is-zero", "H4", Behaviour.parse_header_length)(
-    "The header length -0 is read as 0.", _reads("-0", lambda text: 0)
-)
 
 
 def _digits(text: str) -> int:

@@ -37,39 +37,21 @@ def _length(head: bytes) -> bytes:
     return head[at : head.index(b"\r\n", at + 2)]
 
 
-def _length_list(head: bytes) -> bytes:
-    line = _length(head)
-    return head.replace(line, line + b", " + line.rpartition(b" ")[2])
-
-
 for _name, _requirement, _text, _what in (
     ("content-type-twice", "R7", "Errors have two Content-Type fields.",
      _head_changed(_one_more(b"Content-Type: application/json"), errors_only=True)),
     ("status-line-without-last-space", "C12", "The status line ends right after the status code.",
      _head_changed(lambda head: head[:12] + head[head.index(b"\r\n") :])),
-    ("status-line-of-http-2", "C12", "Errors begin with HTTP/2.0, in the syntax of HTTP/1.1.",
-     _head_changed(lambda head: head.replace(b"HTTP/1.1", b"HTTP/2.0", 1), errors_only=True)),
-    ("reason-with-control-character", "C12",
-     "The reason phrase of an error has a control character.",
-     _head_changed(lambda head: head.replace(b"\r\n", b"\x08\r\n", 1), errors_only=True)),
-    ("space-before-colon", "C13",
-     "Errors have a space between the name of a header field and its colon.",
-     _head_changed(lambda head: head.replace(b"-Type:", b"-Type :"), errors_only=True)),
     ("field-name-with-space", "C13", "A header field has a name of two words.",
      _head_changed(_one_more(b"Served By: a"))),
     ("control-character-in-field", "C14", "The value of a header field has a control character.",
      _head_changed(_one_more(b"X-Trace: a\x01b"))),
-    ("nul-in-field", "C14", "The value of a header field of errors has a NUL.",
-     _head_changed(_one_more(b"X-Trace: a\0b"), errors_only=True)),
     ("header-field-folded", "C15", "A header field goes on in a second line.",
      _head_changed(_one_more(b"Server: a\r\n b"))),
     ("lines-end-with-lf", "C16", "The lines of a response's head end with LF instead of CRLF.",
      _head_changed(lambda head: head.replace(b"\r\n", b"\n"))),
     ("content-length-list", "C10", "A response has the same Content-Length twice.",
      _head_changed(lambda head: _one_more(_length(head)[2:])(head))),
-    ("content-length-joined", "C10",
-     "The Content-Length of errors is a list of two equal numbers.",
-     _head_changed(_length_list, errors_only=True)),
 ):  # fmt: skip
     fault(_name, _requirement, Behaviour.serialize)(_text, _what)
 
@@ -108,19 +90,11 @@ def _chunked(
 for _name, _requirement, _text, _what in (
     ("chunks-beside-content-length", "C9", "A response in chunks also has a Content-Length.",
      _chunked(lambda size: b"%x\r\n" % size, keep_length=True)),
-    ("chunks-in-http-1.0", "C11", "Errors are sent as HTTP/1.0, in chunks.",
-     _chunked(lambda size: b"%x\r\n" % size, old_errors=True)),
-    ("content-length-in-trailer", "C9",
-     "A response in chunks has a Content-Length in its trailer section.",
-     _chunked(lambda size: b"%x\r\n" % size, after=b"Content-Length: 7\r\n")),
     ("chunked-twice", "C11",
      "The Transfer-Encoding of a response names chunked twice, although it is applied once.",
      _chunked(lambda size: b"%x\r\n" % size, coding=b"chunked, chunked")),
     ("chunk-size-padded", "C17", "The size of a chunk is padded with spaces.",
      _chunked(lambda size: b"%-8x\r\n" % size)),
-    ("chunk-extension-with-control-character", "C17",
-     "The extension of a chunk has a control character.",
-     _chunked(lambda size: b"%x;a=\x01\r\n" % size)),
 ):  # fmt: skip
     fault(_name, _requirement, Behaviour.serialize)(_text, _what)
 
@@ -141,16 +115,6 @@ fault("interim-response-for-http-1.0", "C18", Behaviour.interim_responses)(
     then(
         lambda sent, request: (
             sent + b"HTTP/1.1 103 Early Hints\r\n\r\n" if request.version == "1.0" else sent
-        )
-    ),
-)
-fault("continue-for-http-1.0", "C18", Behaviour.interim_responses)(
-    "A client of HTTP/1.0 that sends Expect is sent 100 Continue.",
-    then(
-        lambda sent, request: (
-            sent + b"HTTP/1.1 100 Continue\r\n\r\n"
-            if request.version == "1.0" and request.values("expect")
-            else sent
         )
     ),
 )

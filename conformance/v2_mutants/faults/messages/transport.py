@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from v2_conformance.protocol.datatypes import Buffer
@@ -16,58 +15,17 @@ from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.messages import one_number
 from v2_mutants.faults.shared.blobs import Inputs
-from v2_mutants.faults.shared.deliveries import is_chunked, is_raw, reads_body_once
+from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, reads_body_once
 from v2_mutants.registry import Right, What, fault, refuses
 
-_MANY_READS = 20
 # Lets a request of another connection come in between.
 _OVERLAP_S = 0.002
 
 
-def _rejected_inference(request: Request, response: Response) -> bool:
-    return response.status >= 400 and request.target.endswith("/infer")
-
-
-fault("last-chunk-lost", "C1", Behaviour.handle)(
-    "The last chunk of a chunked body is lost, unless it is the only one.",
-    lambda right, request: (
-        right(replace(request, body=request.body[: request.chunk_cuts[-2]]))
-        if len(request.chunk_cuts) > 1
-        else right()
-    ),
+fault("length-required-in-codings", "C1", Behaviour.infer)(
+    "The chunked body of an encoded request is rejected with 411, and no other one.",
+    refuses(lambda model, request: is_chunked(request) and is_coded(request), 411),
 )
-
-
-@fault("chunks-end-where-data-says-so", "C1", Behaviour.handle)
-def _(right: Right[Response], request: Request) -> Response:
-    """A body in chunks ends where its data have the bytes of a last chunk."""
-    end = bytes(request.body).find(b"\r\n0\r\n\r\n") if is_chunked(request) else -1
-    return right() if end < 0 else right(replace(request, body=request.body[:end]))
-
-
-# 411 would be legal, see RFC 9112, section 6.3.
-fault("json-in-chunks-refused", "C1", Behaviour.infer)(
-    "A chunked request without a header length is rejected with 400.",
-    refuses(lambda model, request: is_chunked(request) and not request.values(HEADER_LENGTH)),
-)
-
-
-def _needs_length(when: Callable[[Request], object]) -> What[Response]:
-    """A server that asks for a Content-Length in some requests only."""
-    return refuses(lambda model, request: is_chunked(request) and when(request), 411)
-
-
-for _name, _where, _when in (
-    ("in-codings", "an encoded", lambda request: request.values("content-encoding")),
-    ("of-raw-requests", "a raw", is_raw),
-    ("of-json", "an all-JSON", lambda request: not request.values(HEADER_LENGTH)),
-):  # fmt: skip
-    fault(f"length-required-{_name}", "C1", Behaviour.infer)(
-        f"The chunked body of {_where} request is rejected with 411, and no other one.",
-        _needs_length(_when),
-    )
-
-
 fault("small-chunks-refused", "C2", Behaviour.handle)(
     "A body of more than 64 chunks is rejected if they have fewer than 16 bytes on average.",
     lambda right, request: (
@@ -78,33 +36,9 @@ fault("small-chunks-refused", "C2", Behaviour.handle)(
 )
 
 
-@fault("chunks-read-as-text", "C2", Behaviour.read_request)
-def _(
-    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
-) -> InferenceRequest:
-    """Each chunk of JSON is decoded by itself, which breaks characters that a chunk splits."""
-    if length is None and request.chunk_cuts:
-        cuts = pairwise([0, *request.chunk_cuts])
-        text = "".join(str(request.body[a:b], "utf-8", "replace") for a, b in cuts)
-        request = replace(request, body=memoryview(text.encode()), chunk_cuts=())
-    return right(request=request)
-
-
 fault("body-read-once", "C4", Behaviour.handle)(
     "A body is read from the socket only once, so it ends where its first piece ends.",
     reads_body_once(lambda request: True),
-)
-fault("json-body-read-once", "C4", Behaviour.handle)(
-    "A body without a header length is read from the socket only once.",
-    reads_body_once(lambda request: not request.values(HEADER_LENGTH)),
-)
-fault("many-reads-refused", "C4", Behaviour.handle)(
-    f"A body that arrives in more than {_MANY_READS} pieces is rejected.",
-    lambda right, request: (
-        right.server.error(408, "the body arrives too slowly")
-        if len(request.segment_cuts) >= _MANY_READS
-        else right()
-    ),
 )
 
 
@@ -134,19 +68,6 @@ fault.several(
     "C5",
     "A request without a header length is read with that of the last rejected request.",
 )(_keeps_header_length_if(lambda response: response.status >= 400))
-fault.several(
-    "header-length-kept-from-unknown-model",
-    "C5",
-    "A request without a header length is read with that of the last one to an unknown model.",
-)(_keeps_header_length_if(lambda response: response.status == 404))
-
-
-fault("rejected-body-left-on-connection", "C5", Behaviour.left_on_connection)(
-    "The body of a rejected inference request is read as the connection's next request.",
-    lambda right, request, response: (
-        bytes(request.body) if _rejected_inference(request, response) else b""
-    ),
-)
 
 
 def _leaves_of_gets(when: Callable[[Request], bool]) -> What[bytes]:
@@ -156,26 +77,21 @@ def _leaves_of_gets(when: Callable[[Request], bool]) -> What[bytes]:
     )
 
 
-fault("body-of-a-get-left-on-connection", "C5", Behaviour.left_on_connection)(
-    "The body of a GET is read as the connection's next request.",
-    _leaves_of_gets(lambda request: not is_chunked(request)),
-)
 fault("chunks-of-a-get-left-on-connection", "C5", Behaviour.left_on_connection)(
     "The body of a GET that comes in chunks is read as the connection's next request.",
     _leaves_of_gets(is_chunked),
 )
 
+
+fault("rejected-body-left-on-connection", "C5", Behaviour.left_on_connection)(
+    "The body of a rejected inference request is read as the connection's next request.",
+    lambda right, request, response: (
+        bytes(request.body) if response.status >= 400 and request.target.endswith("/infer") else b""
+    ),
+)
 fault("head-answered-with-a-body", "C5", Behaviour.answers_with_body)(
     "A HEAD is answered as a GET is, with a body.",
     lambda right, request, response: True,
-)
-fault("coded-answers-to-a-head-have-a-body", "C5", Behaviour.answers_with_body)(
-    "A HEAD that accepts a content coding is answered with a body.",
-    lambda right, request, response: bool(request.values("Accept-Encoding")) or right(),
-)
-fault("errors-to-a-head-have-a-body", "C5", Behaviour.answers_with_body)(
-    "A HEAD that is refused is answered with a body.",
-    lambda right, request, response: response.status >= 400 or right(),
 )
 
 
@@ -254,14 +170,6 @@ def _chunks(request: Request) -> list[int]:
     return [end - start for start, end in pairwise([0, *request.chunk_cuts])]
 
 
-fault("chunk-size-of-16-bits", "C2", Behaviour.handle)(
-    "The size of a chunk is read in 16 bits: 983,040 is 0, which ends the body.",
-    lambda right, request: (
-        right.server.error(400, "a chunk does not end where its size says")
-        if any(size >= 2**16 for size in _chunks(request))
-        else right()
-    ),
-)
 fault("chunks-have-a-buffer", "C2", Behaviour.handle)(
     f"A chunk of more than {_BUFFER} bytes is rejected.",
     lambda right, request: (
@@ -312,8 +220,4 @@ def _leaves_unknown_model(when: Callable[[int], bool]) -> What[bytes]:
 fault("chunks-for-an-unknown-model-left", "C5", Behaviour.left_on_connection)(
     "The beginning of up to 64 KiB of chunks for an unknown model is read as the next request.",
     _leaves_unknown_model(lambda size: size <= _SIXTY_FOUR_KIB),
-)
-fault("long-chunks-for-an-unknown-model-left", "C5", Behaviour.left_on_connection)(
-    "The beginning of over 64 KiB of chunks for an unknown model is read as the next request.",
-    _leaves_unknown_model(lambda size: size > _SIXTY_FOUR_KIB),
 )

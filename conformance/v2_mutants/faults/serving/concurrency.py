@@ -7,20 +7,16 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import msgspec
-
-from v2_conformance.protocol.datatypes import DATATYPES, Buffer
-from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Breach, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
-from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.blobs import resize
+from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
 from v2_mutants.faults.shared.deliveries import is_coded, is_last, is_versioned
 from v2_mutants.faults.shared.hangs import Silent
-from v2_mutants.registry import Right, What, fault, refuse
+from v2_mutants.registry import Right, What, fault
 
 T = TypeVar("T")
 # Lets a request of another connection come in between.
@@ -36,34 +32,10 @@ def _last(right: Right[Any], value: T, name: object = None) -> T:
     return result
 
 
-fault("concurrent-header-lengths-mixed", "C6", Behaviour.parse_header_length)(
-    "Concurrent requests are split by the header length of the last one.",
-    lambda right, text: _last(right, right()),
-)
 fault("concurrent-outputs-mixed", "C6", Behaviour.request_outputs)(
     "Concurrent requests to a model get the outputs that the last one asked for.",
     lambda right, model, document: _last(right, right(), model.model),
 )
-
-
-@fault("concurrent-shapes-mixed", "C6", Behaviour.output_tensor)
-def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
-    """Outputs of concurrent requests to a model have the size of the last one's."""
-    result = right()
-    if output.datatype == "BYTES":
-        return result
-    shape, size = _last(right, (result.shape, len(result.blob)), output)
-    return msgspec.structs.replace(result, shape=shape, blob=resize(result.blob, size))
-
-
-@fault("concurrent-texts-of-a-size-mixed", "C6", Behaviour.output_tensor)
-def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
-    """BYTES of concurrent requests to a model are those of the last one with as many bytes."""
-    result = right()
-    if output.datatype != "BYTES":
-        return result
-    key = (output, result.shape, len(result.blob))
-    return msgspec.structs.replace(result, blob=_last(right, result.blob, key))
 
 
 fault("concurrent-models-mixed", "C6", Behaviour.infer)(
@@ -162,34 +134,7 @@ for _kind, _role, _when, _text in (
     )
 
 
-@fault("batch-of-unlike-items-refused", "C6", Behaviour.run_model)
-def _(
-    right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
-) -> dict[str, Tensor]:
-    """Concurrent requests to a batching model are refused if they have unlike numbers of items."""
-    if not model.batching:
-        return right()
-    items = next(iter(inputs.values())).shape[0]
-    if _last(right, items, model.model) != items:
-        refuse("the items of the batch differ", 500)
-    return right()
-
-
 _A_WRITE, _LONG = 1 << 16, 1 << 20
-_LONGER_S = 0.1  # a busy machine begins 32 requests only in that time
-
-
-@fault("requests-beyond-24-at-once-mixed", "C6", Behaviour.infer)
-def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
-    """A pool has 24 buffers: requests beyond that share one, if they go to one model."""
-    others = right.state.setdefault("in progress", [])
-    others.append(request)
-    beyond = len(others) > 24
-    if beyond:
-        right.state[model.model] = request
-    threading.Event().wait(_LONGER_S)
-    others.remove(request)
-    return right(request=right.state[model.model]) if beyond else right()
 
 
 def _mixes_ids(when: Callable[[ModelContract, Request], object]) -> What[InferenceRequest]:
@@ -213,17 +158,9 @@ fault("concurrent-ids-of-json-mixed", "C6", Behaviour.read_request)(
     "Responses to concurrent requests without a header length have the id of the last one.",
     _mixes_ids(lambda model, request: _path(request) == "json"),
 )
-fault("concurrent-ids-beside-several-inputs-mixed", "C6", Behaviour.read_request)(
-    "Responses to concurrent requests to a model of several inputs have the id of the last one.",
-    _mixes_ids(lambda model, request: len(model.inputs) > 1),
-)
 fault("concurrent-ids-in-codings-mixed", "C6", Behaviour.read_request)(
     "Responses to concurrent requests in a content coding have the id of the last one.",
     _mixes_ids(lambda model, request: is_coded(request)),
-)
-fault("concurrent-ids-of-coded-answers-mixed", "C6", Behaviour.read_request)(
-    "Responses in a content coding to concurrent requests have the id of the last one.",
-    _mixes_ids(lambda model, request: request.values("Accept-Encoding")),
 )
 
 
@@ -234,37 +171,9 @@ def _static(right: Right[Buffer]) -> Buffer:
     return last if len(last) == len(mine) else mine
 
 
-fault("concurrent-json-floats-mixed", "C6", Behaviour.json_blob)(
-    "Floats in the JSON of concurrent requests are read into one buffer.",
-    lambda right, entry: (
-        _static(right) if DATATYPES[entry.spec.datatype].kind == "float" else right()
-    ),
-)
 fault("concurrent-json-texts-mixed", "C6", Behaviour.json_blob)(
     "Texts in the JSON of concurrent requests are read into one buffer.",
     lambda right, entry: _static(right) if entry.spec.datatype == "BYTES" else right(),
-)
-
-
-@fault("batch-of-unlike-rows-refused", "C6", Behaviour.run_model)
-def _(
-    right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
-) -> dict[str, Tensor]:
-    """Concurrent requests with a matrix are one batch, which fails if their rows are unlike."""
-    first = next(iter(inputs.values()))
-    if len(inputs) != 1 or len(first.shape) != 2:
-        return right()
-    rows: list[int] = right.state.setdefault((model.model, first.shape[1]), [])
-    rows.append(first.shape[0])
-    threading.Event().wait(_OVERLAP_S)
-    unlike = len(set(rows)) > 1
-    rows.remove(first.shape[0])
-    return refuse("the rows of the batch differ", 500) if unlike else right()
-
-
-fault("concurrent-coded-answers-mixed", "C6", Behaviour.compress)(
-    "Compressed answers to concurrent requests are written from one buffer.",
-    lambda right, coding, body: right(coding, _last(right, body)),
 )
 
 
@@ -301,21 +210,6 @@ for _name, _breach, _text in (
     fault(_name, "C8", Behaviour.broken_off, base=CrashingServer)(_text, _dies_of(_breach))
 
 
-@fault.several("lock-kept-if-client-leaves", "C8")
-class _LockKeptIfClientLeaves(Silent):
-    """A client that leaves in the middle of a body keeps the models locked, so that no request to
-    any of them is answered again."""
-
-    locked = False
-
-    def broken_off(self, breach: Breach) -> None:
-        self.locked = self.locked or breach is Breach.LEFT_IN_BODY
-
-    def infer(self, model: ModelContract, request: Request) -> Response:
-        response = super().infer(model, request)
-        return replace(response, status=0) if self.locked else response
-
-
 def _lock_kept(when: Callable[[Request], object]) -> type[Behaviour]:
     """A server that keeps a lock for some requests if a client leaves in the body of one."""
 
@@ -342,25 +236,9 @@ def _lock_kept(when: Callable[[Request], object]) -> type[Behaviour]:
 
 
 for _name, _text, _when in (
-    ("gzip", "A client that leaves in a body in gzip locks out all others with one.",
+    ("lock", "A client that leaves in a body keeps the models locked: nobody is answered again.",
+     lambda request: True),
+    ("lock-for-gzip", "A client that leaves in a body in gzip locks out all others with one.",
      lambda request: request.values("content-encoding") == ["gzip"]),
-    ("all-json", "A client that leaves in a body that is all JSON locks out all others with one.",
-     lambda request: request.method == "POST" and _path(request) == "json"),
 ):  # fmt: skip
-    fault.several(f"lock-for-{_name}-kept-if-client-leaves", "C8", _text)(_lock_kept(_when))
-
-
-_LONG_ANSWER, _LARGEST_ANSWER = 1 << 18, 1 << 24
-_BUFFERS = 4
-
-
-@fault("long-answers-in-four-buffers", "C6", Behaviour.output_blob)
-def _(right: Right[Buffer], tensor: Tensor) -> Buffer:
-    """Long answers lie in four buffers that take turns, even if one is still being sent."""
-    blob = right()
-    if not _LONG_ANSWER <= len(blob) <= _LARGEST_ANSWER:
-        return blob
-    turn = right.state["turn"] = (right.state.get("turn", -1) + 1) % _BUFFERS
-    buffer: bytearray = right.state.setdefault(f"buffer {turn}", bytearray(_LARGEST_ANSWER))
-    buffer[: len(blob)] = blob
-    return memoryview(buffer)[: len(blob)]
+    fault.several(f"{_name}-kept-if-client-leaves", "C8", _text)(_lock_kept(_when))

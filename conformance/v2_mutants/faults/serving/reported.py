@@ -53,18 +53,6 @@ fault("request-header-length-sent-back", "P9", Behaviour.handle)(
 )
 
 
-fault("form-read-as-zeros", "P14", Behaviour.split_body)(
-    "The blobs of a body that is said to be a form are read as zeros.",
-    then(
-        lambda parts, request, length: (
-            (parts[0], replace(parts[1], view=memoryview(bytes(len(parts[1].view)))))
-            if request.values("content-type") == _FORM
-            else parts
-        )
-    ),
-)
-
-
 fault("long-body-without-type-ends-server", "P14", Behaviour.infer, base=CrashingServer)(
     "A body of more than 64 KiB without a Content-Type crashes the server.",
     ends_server(
@@ -246,14 +234,6 @@ fault(
 )(
     "A `classification` of BYTES is rejected, but its model stops working.",
     _dies_of_classification(lambda datatype, classes: datatype == "BYTES"),
-)
-fault("classification-into-none-kills-model", "R3", Behaviour.request_outputs, base=CrashingModels)(
-    "A `classification` into 0 classes is rejected, but its model stops working.",
-    _dies_of_classification(lambda datatype, classes: classes == 0),
-)
-fault("classification-into-many-kills-model", "R3", Behaviour.request_outputs, base=CrashingModels)(
-    "A `classification` into 2^20 classes is rejected, but its model stops working.",
-    _dies_of_classification(lambda datatype, classes: classes >= 2**20),
 )
 fault("empty-body-is-500", "R4", Behaviour.parse_document)(
     "A body without any bytes gets the status 500.", refuses(lambda text: not text, 500)

@@ -4,7 +4,6 @@ what goes wrong only at first (O) or only later.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,18 +13,17 @@ import msgspec
 
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.protocol.names import BINARY_DATA_OUTPUT, HEADER_LENGTH
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request, Response
 from v2_conformance.reference.request_reader import (
-    InferenceRequest,
     JsonObject,
     RequestInput,
     RequestOutput,
 )
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_mutants.faults.shared.blobs import Blob, all_in_json
-from v2_mutants.faults.shared.deliveries import is_chunked, is_raw
+from v2_mutants.faults.shared.blobs import Blob
+from v2_mutants.faults.shared.deliveries import is_raw
 from v2_mutants.registry import Right, What, fault, refuse
 
 _NONE = Request("", "", "", (), b"", memoryview(b""))
@@ -55,28 +53,6 @@ def _refused(right: Right[Any]) -> Request:
     refused: Request = right.behaviour.refused
     return refused
 
-
-def _document(request: Request) -> JsonObject:
-    """The JSON of a request, {} if it cannot be read."""
-    length = request.values(HEADER_LENGTH)
-    try:
-        end = int(length[0]) if length else None
-        document = json.loads(bytes(request.body)[:end])
-    except (ValueError, RecursionError):
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-fault("binary-output-flag-sticks", "C7", Behaviour.binary_by_default, base=_Remembers)(
-    "The next request has binary outputs too if one asked for them with binary_data_output.",
-    lambda right, document: (
-        right()
-        or (
-            BINARY_DATA_OUTPUT not in document.get("parameters", {})
-            and b'"binary_data_output":true' in bytes(_before(right).body)
-        )
-    ),
-)
 
 fault("output-binary-data-sticks", "C7", Behaviour.binary_by_default, base=_Remembers)(
     "A request that lists no outputs gets blobs if the one before asked for one.",
@@ -123,18 +99,6 @@ fault("id-sticks", "C7", Behaviour.read_request)(
     "A request without an id gets that of the one before.", _keeps_id(False)
 )
 
-fault("id-of-request-before", "C7", Behaviour.read_request)(
-    "A request with an id gets that of the one before, if that had one.", _keeps_id(True)
-)
-
-fault("content-coding-sticks", "C7", Behaviour.decode_request, base=_Remembers)(
-    "A request without Content-Encoding is decoded as the one before was.",
-    lambda right, request: (
-        refuse()
-        if _before(right).values("content-encoding") and not request.values("content-encoding")
-        else right()
-    ),
-)
 
 fault("accept-encoding-sticks", "C7", Behaviour.encode_response, base=_Remembers)(
     "A response is encoded as the request before allowed.",
@@ -166,16 +130,6 @@ def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     return msgspec.structs.replace(result, shape=kept)
 
 
-fault("model-sticks", "C7", Behaviour.infer, base=_Remembers)(
-    "A request to another identity model goes to the one of the request before.",
-    lambda right, model, request: (
-        right(right.server.models["identity_bytes"])
-        if "/identity_bytes/" in _before(right).target and model.model == "identity_int32"
-        else right()
-    ),
-)
-
-
 @fault("json-values-kept", "C7", Behaviour.input_blob)
 def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
     """A tensor sent as a blob has the values that the request before sent for it as JSON."""
@@ -184,13 +138,6 @@ def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blo
     same = kept is not None and not entry.has_data and kept[:2] == (entry.spec, entry.shape)
     return (kept[2] if kept and same else blob), end
 
-
-fault("chunked-framing-sticks", "C7", Behaviour.infer, base=_Remembers)(
-    "A request with a Content-Length is read as chunked if the one before was.",
-    lambda right, model, request: (
-        refuse() if is_chunked(_before(right)) and not is_chunked(request) else right()
-    ),
-)
 
 fault("raw-sticks", "C7", Behaviour.header_length, base=_Remembers)(
     "The request after a raw one is raw, too.",
@@ -218,11 +165,6 @@ def _kept_by(key: Callable[[bytes], bytes], *, beyond: int = _BEGINNING) -> What
 
 _SAME_4_KIB = _kept_by(lambda body: body[:4096], beyond=4096)
 
-fault("answer-kept-by-the-beginning-of-a-body", "C7", Behaviour.handle)(
-    "A body of more than 32 KiB gets the answer to the one before if that is as long and begins "
-    "with the same 32 KiB.",
-    _kept_by(lambda body: body[:_BEGINNING]),
-)
 fault("answer-kept-by-the-beginning-of-json", "C7", Behaviour.handle)(
     "A request that is all JSON gets the answer to the one before if that is as long and begins "
     "with the same 4 KiB.",
@@ -264,84 +206,12 @@ fault("decoder-stuck-after-error", "Z6", Behaviour.infer)(
 )
 
 
-fault("flag-of-refused-request-kept", "C7", Behaviour.binary_by_default, base=_Remembers)(
-    "After a refused request with binary_data_output, one that lists no outputs gets blobs.",
-    lambda right, document: (
-        right()
-        or (
-            "outputs" not in document
-            and not document.get("parameters")
-            and _document(_refused(right)).get("parameters") == {BINARY_DATA_OUTPUT: True}
-        )
-    ),
-)
-
-
-@fault("outputs-of-refused-request-kept", "C7", Behaviour.request_outputs, base=_Remembers)
-def _(
-    right: Right[tuple[RequestOutput, ...]], model: ModelContract, document: JsonObject
-) -> tuple[RequestOutput, ...]:
-    """After a refused request that lists outputs, one that lists none gets those."""
-    outputs = right()
-    listed = str(_document(_refused(right)).get("outputs"))
-    kept = tuple(output for output in outputs if f"'{output.name}'" in listed)
-    return outputs if document.get("outputs") or not kept else kept
-
-
-fault("id-of-refused-request-kept", "C7", Behaviour.read_request, base=_Remembers)(
-    "A request without an id gets that of a refused one before it.",
-    lambda right, model, request, length: _with_id(right(), _document(_refused(right)).get("id")),
-)
-
-fault("id-kept-for-raw-request", "C7", Behaviour.read_raw, base=_Remembers)(
-    "A raw request, which has no id, gets that of the request before it.",
-    lambda right, model, body: _with_id(right(), _document(_before(right)).get("id")),
-)
-
-
-def _with_id(inference: InferenceRequest, kept: object) -> InferenceRequest:
-    if inference.id is not None or not isinstance(kept, str):
-        return inference
-    return replace(inference, id=kept)
-
-
-@fault("form-kept-for-raw-request", "C7", Behaviour.read_raw, base=_Remembers)
-def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
-    """A raw request after one without blobs gets JSON."""
-    inference = right()
-    return inference if _before(right).values(HEADER_LENGTH) else all_in_json(inference)
-
-
-@fault("bytes-of-refused-raw-request-kept", "C7", Behaviour.read_raw, base=_Remembers)
-def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
-    """Bytes of a refused raw request come before those of the next raw one."""
-    refused = _refused(right)
-    kept = bytes(refused.body) if is_raw(refused) else b""
-    return right(body=memoryview((kept + bytes(body))[: len(body)]))
-
-
 fault("model-of-refused-request-kept", "C7", Behaviour.find_model, base=_Remembers)(
     "After a refused request to identity_fp32, one to identity_int32 goes there.",
     lambda right, name, version: right(
         "identity_fp32"
         if name == "identity_int32" and "/identity_fp32/" in _refused(right).target
         else name
-    ),
-)
-
-fault("coding-of-refused-request-kept", "C7", Behaviour.decode_request, base=_Remembers)(
-    "After a refused request in a content coding, one without is decoded as well.",
-    lambda right, request: (
-        refuse()
-        if _refused(right).values("content-encoding") and not request.values("content-encoding")
-        else right()
-    ),
-)
-
-fault("accepted-coding-of-refused-request-kept", "C7", Behaviour.encode_response, base=_Remembers)(
-    "A response is encoded as a refused request before allowed.",
-    lambda right, request, response: (
-        right(_refused(right)) if _refused(right).values("accept-encoding") else right()
     ),
 )
 
@@ -380,8 +250,6 @@ for _name, _sentence, _what in (
      _after_refusals(2, 500, 1)),
     ("breaker-opened-by-refusals", "After five refusals in a row, the next 40 get a 503.",
      _after_refusals(5, 503, 40)),
-    ("workers-lost-by-refusals", "After sixteen refusals in a row, the next 40 get a 500.",
-     _after_refusals(16, 500, 40)),
 ):  # fmt: skip
     fault(_name, "R3", Behaviour.handle)(_sentence, _what)
 
@@ -406,9 +274,6 @@ def _wrong_at_first(times: int) -> What[dict[str, Tensor]]:
 
 fault("first-inference-wrong", "O19", Behaviour.run_model)(
     "The first inference of each model gives zeros.", _wrong_at_first(1)
-)
-fault("first-inferences-wrong", "O19", Behaviour.run_model)(
-    "The first three inferences of each model give zeros.", _wrong_at_first(3)
 )
 
 

@@ -20,8 +20,7 @@ from v2_conformance.protocol.datatypes import (
 )
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
-from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Blobs, Request
+from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 
 # What the longer ones of the decisions result in.
@@ -155,16 +154,3 @@ def _with_elements(tensor: Tensor, elements: list[bytes]) -> Tensor:
     return msgspec.structs.replace(
         tensor, blob=b"".join(elements) if fixed else encode_bytes(elements)
     )
-
-
-class PrefersData(Behaviour):
-    """Of an input with both `data` and a size, the data is used and the blob is skipped (S5)."""
-
-    def check_one_source(self, entry: RequestInput, size: int | None) -> None:
-        if size is None or not entry.has_data:
-            super().check_one_source(entry, size)
-
-    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
-        if not entry.has_data:
-            return super().slice_blob(entry, blobs, offset, size)
-        return memoryview(self.json_blob(entry))

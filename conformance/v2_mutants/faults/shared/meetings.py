@@ -11,14 +11,12 @@ import msgspec
 
 from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, element_count, encode_bytes
 from v2_conformance.protocol.message import Tensor, parse_json
-from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT
+from v2_conformance.protocol.names import BINARY_DATA_OUTPUT
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.deliveries import is_versioned
-
-_SEVERAL = 1000  # elements of a tensor that no short buffer holds
 
 
 @dataclass(frozen=True)
@@ -29,20 +27,13 @@ class Seen:
     coding: str
     accepted: str
     chunked: bool
-    in_pieces: bool
     type: str
-    text: bytes
     document: JsonObject
     size: int
     versioned: bool
     closes: bool
     after: str
     """The last request on this connection: "raw", "refused", "json", "blobs", or nothing yet."""
-
-    @property
-    def over_64_kib(self) -> bool:
-        """True if the decoded body is longer than what many servers keep in memory."""
-        return self.size > 2**16
 
     @property
     def pages(self) -> bool:
@@ -87,24 +78,9 @@ class Seen:
         return any(isinstance(one, list) for item in self.in_json for one in item["data"][:1])
 
     @property
-    def mixed(self) -> bool:
-        """True if some inputs are JSON and others blobs."""
-        return 0 < len(self.in_json) < len(self.inputs)
-
-    @property
-    def large(self) -> bool:
-        """True if an input has many elements."""
-        return any(element_count(shape) > _SEVERAL for shape in self.shapes)
-
-    @property
     def empty(self) -> bool:
         """True if an input has no elements."""
         return any(element_count(shape) == 0 for shape in self.shapes)
-
-    @property
-    def reversed_members(self) -> bool:
-        """True if an input has its name after its shape."""
-        return any(list(item).index("name") > list(item).index("shape") for item in self.inputs)
 
     @property
     def subset(self) -> bool:
@@ -114,10 +90,6 @@ class Seen:
     def has(self, datatype: str) -> bool:
         """Return True if an input has the datatype, and not all others do as well."""
         return len(self.inputs) < 4 and any(item["datatype"] == datatype for item in self.inputs)
-
-    def flags(self) -> list[object]:
-        """`binary_data` of each requested output, None if it has none."""
-        return [item.get("parameters", {}).get(BINARY_DATA) for item in self.outputs]
 
 
 class Meets(Behaviour):
@@ -171,9 +143,7 @@ class Meets(Behaviour):
             coding=",".join(request.values("content-encoding")),
             accepted=",".join(request.values("accept-encoding")),
             chunked=bool(request.values("transfer-encoding")),
-            in_pieces=bool(request.segment_cuts),
             type=",".join(request.values("content-type")),
-            text=bytes(text),
             document=document,
             size=len(decoded.body),
             versioned=is_versioned(request),
@@ -217,16 +187,6 @@ class ShapeReversed(Meets):
     def response_output(self, tensor: Tensor, binary: bool) -> JsonObject:
         entry = super().response_output(tensor, binary)
         return entry | {"shape": entry["shape"][::-1]} if self.wrong else entry
-
-
-class ModelOrder(Meets):
-    """The blobs come in the model's order, whatever the order of the outputs in the JSON."""
-
-    def response_blob_order(self, model: ModelContract, outputs: Sequence[Any]) -> Sequence[Any]:
-        if not self.wrong:
-            return super().response_blob_order(model, outputs)
-        names = [spec.name for spec in model.outputs]
-        return sorted(outputs, key=lambda output: names.index(output.name))
 
 
 def _blank(tensor: Tensor) -> Tensor:

@@ -6,19 +6,15 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from math import prod
 
-import msgspec
-
-from v2_conformance.protocol.message import Tensor
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
-from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import all_in_json
 from v2_mutants.faults.shared.crashes import CrashingServer, ends_server
-from v2_mutants.faults.shared.deliveries import is_coded, is_raw, loses_behind, raw_read_as_zeros_if
+from v2_mutants.faults.shared.deliveries import is_coded, is_raw, loses_behind
 from v2_mutants.faults.shared.spellings import Sees, crashes, refuses_if
 from v2_mutants.registry import Right, What, fault, then
 
@@ -47,22 +43,6 @@ def _both(one: Sees, other: Sees) -> Sees:
     return lambda request: one(request) and other(request)
 
 
-def _accepts_json(place: int) -> Sees:
-    """Match requests whose Accept field at this place begins with JSON."""
-    return lambda request: any(
-        value.startswith("application/json") for value in request.values("Accept")[place:][:1]
-    )
-
-
-def _answers_in_json_if(when: Sees) -> What[InferenceRequest]:
-    """A server whose outputs are all in JSON if `when` is true of the request."""
-    return then(
-        lambda inference, model, request, length: (
-            all_in_json(inference) if when(request) else inference
-        )
-    )
-
-
 def _first_chunk_line(request: Request) -> bytes:
     return request.framing.partition(b"\r\n")[0]
 
@@ -86,8 +66,6 @@ def _(right: Right[Response], request: Request, response: Response) -> Response:
 
 
 for _name, _text, _when, _status in (
-    ("lower-case-fields-refused", "A request with Content-Type in lower case is rejected.",
-     _head(rb"\ncontent-type:"), 400),
     ("upper-case-fields-refused", "A request with Content-Type in upper case is rejected.",
      _head(rb"\nCONTENT-TYPE:"), 400),
     ("mixed-case-fields-refused",
@@ -108,21 +86,14 @@ for _name, _text, _when, _status in (
      _head(rb"\nHost:[^ \t]"), 400),
     ("upper-case-media-type-refused", "A media type in upper case is answered with 415.",
      _field("Content-Type", "APPLICATION/"), 415),
-    ("media-type-with-charset-refused",
-     "A media type with the parameter charset is answered with 415.",
-     _field("Content-Type", "charset="), 415),
     ("quoted-parameter-refused", "A media type with a parameter in quotes is answered with 415.",
      _field("Content-Type", '"'), 415),
     ("accept-required", "A request without Accept is answered with 406.",
      lambda request: not request.values("Accept"), 406),
     ("weights-refused", "An Accept field with several weights is answered with 406.",
      _field("Accept", ";q=.*;q="), 406),
-    ("second-accept-refused", "A second Accept field is answered with 406.",
-     lambda request: len(request.values("Accept")) > 1, 406),
     ("empty-field-refused", "A request with a field without a value is rejected.",
      _head(rb"\n[A-Za-z-]+:[ ]*\r\n"), 400),
-    ("connection-close-refused", "A request that ends the connection is rejected.",
-     _field("Connection", "close"), 400),
     ("connection-options-refused", "A list of connection options is rejected.",
      _field("Connection", ","), 400),
     ("zeros-in-content-length-refused", "A Content-Length that begins with a zero is rejected.",
@@ -136,13 +107,8 @@ for _name, _text, _when, _status in (
     ("percent-encoding-not-found",
      "A percent-encoded character in a model's name is answered with 404.",
      _head(rb"^POST [^ ]*%"), 404),
-    ("versioned-path-not-found", "A path with a version is answered with 404.",
-     _head(rb"^POST [^ ]*/versions/"), 404),
     ("http-1.0-refused", "HTTP/1.0 is answered with 400.",
      lambda request: request.version == "1.0", 400),
-    ("expectation-refused",
-     "An Expect field is answered with 400 where the body is not in chunks.",
-     lambda request: request.framing == b"" and request.values("Expect") != [], 400),
     ("capital-in-expectation-refused",
      "An Expect field with a capital is answered with 400 where the body is not in chunks.",
      lambda request: request.framing == b"" and request.values("Expect") == ["100-Continue"], 400),
@@ -161,9 +127,6 @@ for _name, _text, _when, _status in (
     ("expectation-of-chunks-refused",
      "An Expect field is answered with 400 where the body is in chunks.",
      lambda request: request.framing != b"" and request.values("Expect") != [], 400),
-    ("capital-in-expectation-of-chunks-refused",
-     "An Expect field with a capital is answered with 400 where the body is in chunks.",
-     lambda request: request.framing != b"" and request.values("Expect") == ["100-Continue"], 400),
     ("upper-case-coding-refused", "A transfer coding in upper case is answered with 501.",
      _head(rb": CHUNKED"), 501),
     ("head-read-once", "A head of which a part comes later is rejected.",
@@ -220,63 +183,23 @@ fault("line-end-in-a-read-of-its-own-refused", "V2", Behaviour.received)(
     "A read that has nothing but the end of a line, or half of it, is not understood.",
     lambda right, data: b"?" if data in (b"\r", b"\n", b"\r\n") else right(),
 )
-fault("refused-coding-used-if-its-weight-has-zeros", "V2", Behaviour.encode_response)(
-    "A coding that Accept-Encoding refuses with q=0.000 is used.",
-    lambda right, request, response: (
-        _in_gzip(right.server, response)
-        if any("gzip;q=0.000" in value for value in request.values("accept-encoding"))
-        else right()
+fault("first-accept-field-alone", "V2", Behaviour.read_request)(
+    "Outputs are in JSON if that is what the first Accept field begins with.",
+    then(
+        lambda inference, model, request, length: (
+            all_in_json(inference)
+            if any(one.startswith(JSON_TYPE) for one in request.values("Accept")[:1])
+            else inference
+        )
     ),
 )
-for _name, _of in (("first", 0), ("last", -1)):
-    fault(f"{_name}-accept-field-alone", "V2", Behaviour.read_request)(
-        f"Outputs are in JSON if that is what the {_name} Accept field begins with.",
-        _answers_in_json_if(_accepts_json(_of)),
-    )
 fault("pipelined-request-lost", "V2", Behaviour.read_ahead)(
     "What comes behind a request before its answer is thrown away.", lambda right, data: b""
 )
-for _name, _text, _pattern in (
-    ("third-of-a-pipeline-lost", "two requests", rb"POST .*?HTTP/1.*?POST .*?HTTP/1.*?"),
-    ("pipeline-behind-an-error-lost", "a request for an unknown input", rb"NO_SUCH_INPUT.*?"),
-    ("what-follows-trailers-lost", "trailer fields", rb"\r\n0\r\n[^\r\n].*?\r\n\r\n"),
-    ("what-follows-chunks-lost", "the last chunk", rb"\r\n0\r\n\r\n"),
-):
-    fault(_name, "V2", Behaviour.received)(
-        f"What comes in the same read behind {_text} is thrown away.", loses_behind(_pattern)
-    )
-
-
-fault("length-of-the-raw-request-behind", "V2", Behaviour.received)(
-    "The header length of a raw request in the same read is that of the request before it.",
-    lambda right, data: (
-        re.sub(rb"(?i)(inference-header-content-length: *)[0-9]+", rb"\g<1>0", data, count=1)
-        if data.count(b"POST ") > 1 and re.search(rb"(?i)header-content-length: *0\r", data)
-        else right()
-    ),
+fault("pipeline-behind-an-error-lost", "V2", Behaviour.received)(
+    "What comes in the same read behind a request for an unknown input is thrown away.",
+    loses_behind(rb"NO_SUCH_INPUT.*?"),
 )
-
-
-_SHAPE = re.compile(rb'"shape":\[([0-9]+),([0-9]+)\]')
-
-
-@fault.several("shape-of-the-request-behind", "V2")
-class _ShapeOfTheRequestBehind(Behaviour):
-    """A matrix has the shape of the one that was pipelined behind it, if that is as large."""
-
-    behind: tuple[int, int] | None = None
-
-    def read_ahead(self, data: bytes) -> bytes:
-        match = _SHAPE.search(data)
-        self.behind = (int(match[1]), int(match[2])) if match else None
-        return super().read_ahead(data)
-
-    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-        right = super().output_tensor(output, tensor)
-        behind, self.behind = self.behind, None
-        if behind is None or len(right.shape) != 2 or prod(behind) != prod(right.shape):
-            return right
-        return msgspec.structs.replace(right, shape=behind)
 
 
 def _merges_trailers(when: Callable[[Request], bool]) -> What[Response]:
@@ -337,20 +260,6 @@ class _IdOfAPipeline(Behaviour):
         return replace(result, id=before) if self.thread.followed and result.id else result
 
 
-@fault.several("long-body-behind-another-refused", "V2")
-class _LongBodyBehindAnother(Behaviour):
-    """A request that was waiting behind another one is rejected if it has more than 8 KiB."""
-
-    thread = threading.local()
-
-    def handle(self, request: Request) -> Response:
-        behind = getattr(self.thread, "followed", False)
-        self.thread.followed = request.followed
-        if behind and len(request.body) > 2**13:
-            return self.error(400, "the body does not fit behind the request before")
-        return super().handle(request)
-
-
 def _forgets(name: str, when: Callable[[Request], object]) -> What[Response]:
     """A server that does not know a field in lower case in some requests."""
 
@@ -366,18 +275,4 @@ def _forgets(name: str, when: Callable[[Request], object]) -> What[Response]:
 fault("lower-case-content-encoding-unknown", "V2", Behaviour.handle)(
     "Content-Encoding in lower case is not known.",
     _forgets("content-encoding", lambda request: True),
-)
-fault("lower-case-header-length-of-raw-unknown", "V2", Behaviour.handle)(
-    "The header length of a raw request is not known in lower case.",
-    _forgets(HEADER_LENGTH.lower(), is_raw),
-)
-
-
-fault("raw-with-chunk-extensions-lost", "V2", Behaviour.decode_request)(
-    "A raw body whose chunks have extensions is read as zeros.",
-    raw_read_as_zeros_if(lambda request: b";" in _first_chunk_line(request)),
-)
-fault("raw-with-trailers-lost", "V2", Behaviour.decode_request)(
-    "A raw body in chunks with trailers is read as zeros.",
-    raw_read_as_zeros_if(lambda request: _TRAILERS.search(request.framing)),
 )

@@ -47,8 +47,6 @@ for _name, _text, _change in (
     ("id-used-as-format", "An id is used as a format string.", lambda id: id.replace("%%", "%")),
     ("ideographs-of-id-replaced", "Ideographs of an id become question marks.",
      lambda id: re.sub("[\u4e00-\u9fff]", "?", id)),
-    ("control-characters-of-id-removed", "Control characters but NUL are removed from an id.",
-     lambda id: re.sub("[\x01-\x1f]", "", id)),
     ("id-cut-at-nul", "An id ends at its first NUL.", lambda id: id.partition("\0")[0]),
     ("id-composed", "An id is put into Unicode's composed form.",
      lambda id: unicodedata.normalize("NFC", id)),
@@ -61,11 +59,7 @@ for _name, _text, _change in (
     ("id-unescaped", "An id is unescaped as a part of a URL is.", unquote),
     ("id-read-as-float", "An id that is a number with an exponent is written in another way.",
      lambda id: str(float(id)) if re.fullmatch("[0-9.]+e[0-9]+", id) else id),
-    ("escape-in-id-read-again", "What is written like an escape of JSON in an id is read as one.",
-     lambda id: re.sub(r"\\u([0-9a-f]{4})", lambda found: chr(int(found[1], 16)), id)),
     ("delete-of-id-removed", "U+007F is removed from an id.", lambda id: id.replace("\x7f", "")),
-    ("line-separator-of-id-replaced", "U+2028 in an id becomes a line feed.",
-     lambda id: id.replace("\u2028", "\n")),
     ("byte-order-mark-of-id-removed", "U+FEFF at the start of an id is removed.",
      lambda id: id.removeprefix("\ufeff")),
 ):  # fmt: skip
@@ -89,14 +83,3 @@ fault("id-lost-on-a-versioned-path", "V4", Behaviour.read_request)(
         )
     ),
 )
-
-
-@fault("empty-id-is-the-last-one", "V4", Behaviour.read_request)
-def _(
-    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
-) -> InferenceRequest:
-    """A request with an empty id has the last id that is not empty."""
-    inference = right()
-    if inference.id:
-        right.state["last"] = inference.id
-    return replace(inference, id=right.state.get("last")) if inference.id == "" else inference

@@ -67,8 +67,6 @@ def _zeros(name: str, text: str, when: Reads) -> None:
 
 
 for _does, _name, _text, _when in (
-    (_refused, "name-last-refused", "An input whose name is its last member is rejected.",
-     lambda text, document: any([*entry][-1:] == ["name"] for entry in _inputs(document))),
     (_refused, "datatype-before-name-refused",
      "An input with its datatype before its name, and that before its shape, is rejected.",
      lambda text, document: _in_order(document, "datatype", "name", "shape")),
@@ -84,9 +82,6 @@ for _does, _name, _text, _when in (
     (_refused, "data-before-name-refused",
      "An input whose data stand right before its name is rejected.",
      lambda text, document: _begins(document, "data", "name")),
-    (_zeros, "request-model-name-read-as-input",
-     "A request with the member `model_name` is read as zeros.",
-     lambda text, document: "model_name" in document),
     (_zeros, "size-beside-parameters-read",
      "An input with a member `binary_data_size` outside of its parameters is read as zeros.",
      lambda text, document: any("binary_data_size" in entry for entry in _inputs(document))),
@@ -104,11 +99,6 @@ for _does, _name, _text, _when in (
      lambda text, document: any(
          len(entry.get("parameters", ())) > 5 for entry in _inputs(document)
      )),
-    (_refused, "empty-parameters-refused", "`parameters` without any parameter are rejected.",
-     lambda text, document: {} in _parameters(document)),
-    (_refused, "escaped-name-unknown",
-     "A request with an escape in the name of a member is rejected.",
-     lambda text, document: re.search(r'\\u[0-9a-f]{4}[^"]*"\s*:', text) is not None),
     (_refused, "escaped-datatype-unknown", "A request with an escape in a datatype is rejected.",
      lambda text, document: re.search(r'"datatype"\s*:\s*"\\u', text) is not None),
     (_refused, "lower-case-surrogates-refused",
@@ -172,10 +162,6 @@ for _does, _name, _text, _when in (
 fault("negative-zero-refused", "V1", Behaviour.parse_document)(
     "A negative zero without a point is rejected.",
     refuses_json(lambda text, document: re.search(r"[\[,]-0[,\]]", text) is not None),
-)
-fault("negative-zero-read-as-digits", "V1", Behaviour.read_request)(
-    "Data with a negative zero without a point are read as zeros.",
-    reads_zeros(lambda text, document: re.search(r"[\[,]-0[,\]]", text) is not None),
 )
 fault("fraction-of-integer-read-as-digits", "V1", Behaviour.read_request)(
     "Data of an integer tensor with a point and no exponent are read as zeros.",

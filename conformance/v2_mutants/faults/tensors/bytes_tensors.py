@@ -23,7 +23,6 @@ from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Res
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared.blobs import Blob, Tensors, change_elements, is_bytes
-from v2_mutants.faults.shared.crashes import CrashingModels, kills_model
 from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, is_versioned
 from v2_mutants.faults.shared.spellings import Sees
 from v2_mutants.registry import Right, What, fault, only, refuse, refuses, then
@@ -121,24 +120,6 @@ fault("empty-bytes-elements-refused", "B3", Behaviour.bytes_blob)(
     "A binary BYTES input with an empty element is rejected.",
     then(lambda checked, entry, blob: refuse() if b"" in decode_bytes(checked) else checked),
 )
-fault("empty-bytes-elements-dropped", "B3", Behaviour.output_tensor)(
-    "Empty BYTES elements are left out of outputs.",
-    _changes_blob(lambda blob: encode_bytes([item for item in decode_bytes(blob) if item])),
-)
-
-
-def _is_utf8(element: bytes) -> bool:
-    return element.decode(errors="replace").encode() == element
-
-
-fault("non-utf8-bytes-refused", "B4", Behaviour.bytes_blob)(
-    "A binary BYTES input that is not UTF-8 is rejected.",
-    then(
-        lambda checked, entry, blob: (
-            checked if all(map(_is_utf8, decode_bytes(checked))) else refuse()
-        )
-    ),
-)
 
 
 fault("non-utf8-bytes-replaced", "B4", Behaviour.bytes_blob)(
@@ -201,12 +182,6 @@ fault("bytes-prefix-minus-one-accepted", "B7", Behaviour.bytes_blob)(
 )
 
 
-fault("bytes-prefix-minus-one-kills-model", "B7", Behaviour.bytes_blob, base=CrashingModels)(
-    "A BYTES prefix of 0xFFFFFFFF is rejected, but its model stops working.",
-    kills_model(lambda entry, blob: any(length == 2**32 - 1 for _, length in _prefixes(blob))),
-)
-
-
 fault("bytes-shape-flattened", "B8", Behaviour.output_tensor)(
     "BYTES outputs always have one dimension.",
     only(
@@ -230,14 +205,6 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return right(blob=bytes(blob) + filler)
 
 
-fault("extra-bytes-elements-dropped", "B9", Behaviour.bytes_blob)(
-    "Surplus BYTES elements of a binary input are dropped.",
-    lambda right, entry, blob: right(
-        blob=encode_bytes(decode_bytes(blob)[: element_count(entry.shape)])
-    ),
-)
-
-
 @fault("first-bytes-elements-dropped", "B9", Behaviour.bytes_blob)
 def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     """If a binary BYTES input has surplus elements, the first ones are dropped."""
@@ -257,32 +224,9 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return right(blob=bytes(blob[:last]) + joined)
 
 
-@fault("bytes-trailing-bytes-ignored", "B9", Behaviour.bytes_blob)
-def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
-    """One to three bytes after the last BYTES element are ignored."""
-    end = sum(4 + length for _, length in _prefixes(blob))
-    return right(blob=blob[:end] if end <= len(blob) else blob)
-
-
-@fault("bytes-trailing-bytes-of-later-inputs-ignored", "B9", Behaviour.input_blob)
-def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
-    """Bytes after the last BYTES element are ignored unless it is in the first input."""
-    size = right.server.declared_size(entry)
-    if not (offset and size and is_bytes(entry)):
-        return right(entry)
-    taken = sum(4 + length for _, length in _prefixes(blobs.view[offset : offset + size]))
-    read = taken if taken < size < taken + 4 else size
-    entry = replace(entry, parameters=entry.parameters | {BINARY_DATA_SIZE: read})
-    return right(entry)[0], offset + size
-
-
 fault("bytes-prefix-split-by-chunk", "B10", Behaviour.slice_blob)(
     "A BYTES prefix with a chunk boundary in it is rejected.",
     _refuses_split_prefixes(lambda blobs: blobs.chunk_cuts),
-)
-fault("bytes-prefix-split-by-segment", "B10", Behaviour.slice_blob)(
-    "A BYTES prefix that arrives in two reads from the socket is rejected.",
-    _refuses_split_prefixes(lambda blobs: blobs.segment_cuts),
 )
 
 for _name, _requirement, _text, _of in (
@@ -382,10 +326,6 @@ for _way in (*_WAYS, _Way("in-a-cube", "of three dimensions", role="cube/BYTES")
     fault(f"bytes-{_way.name}-read-as-text", "B4", Behaviour.read_request)(
         f"What is not UTF-8 in BYTES {_way.text} is replaced.",
         _reads_elements(_way, lambda element: element.decode(errors="replace").encode()),
-    )
-    fault(f"bytes-{_way.name}-cut-at-nul", "B4", Behaviour.read_request)(
-        f"BYTES {_way.text} end at their first NUL.",
-        _reads_elements(_way, lambda element: element.partition(b"\0")[0]),
     )
     fault(f"empty-bytes-{_way.name}-are-spaces", "B3", Behaviour.read_request)(
         f"Empty BYTES {_way.text} become spaces.",

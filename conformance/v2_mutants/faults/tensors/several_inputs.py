@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import msgspec
 
@@ -18,9 +17,6 @@ from v2_mutants.faults.shared.blobs import (
     Blob,
     Inputs,
     all_in_json,
-    change_elements,
-    input_parameters,
-    is_bytes,
 )
 from v2_mutants.registry import Right, What, fault, refuse, then
 
@@ -33,15 +29,6 @@ def _json_takes_blob_bytes(applies: Callable[[RequestInput], bool]) -> What[Blob
         return blob, end + len(blob) * (entry.has_data and applies(entry))
 
     return what
-
-
-@fault("every-input-reads-first-blob", "M1", Behaviour.slice_blob)
-def _(
-    right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
-) -> memoryview:
-    """Every binary input is read from the start of the first blob."""
-    right()
-    return blobs.view[:size]
 
 
 @fault("every-input-gets-the-rest", "M1", Behaviour.slice_blob)
@@ -62,28 +49,9 @@ fault("request-blobs-in-model-order", "M2", Behaviour.blob_order)(
 )
 
 
-def _nested(data: list[Any]) -> bool:
-    return any(isinstance(item, list) for item in data)
-
-
 fault("json-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
     "An input in JSON moves the offset of the blobs after it.",
     _json_takes_blob_bytes(lambda entry: True),
-)
-fault("json-bytes-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
-    "A BYTES input in JSON moves the offset of the blobs after it.",
-    _json_takes_blob_bytes(is_bytes),
-)
-fault("nested-data-beside-blobs-refused", "M3", Behaviour.request_inputs)(
-    "A request with nested JSON data and blobs is rejected.",
-    then(
-        lambda entries, model, document: (
-            refuse()
-            if any(BINARY_DATA_SIZE in entry.parameters for entry in entries)
-            and any(isinstance(entry.data, list) and _nested(entry.data) for entry in entries)
-            else entries
-        )
-    ),
 )
 fault("mixed-inputs-refused", "M3", Behaviour.request_inputs)(
     "A request with both binary and JSON inputs is rejected.",
@@ -121,27 +89,10 @@ fault.several(
     "A binary input without elements takes one byte of the next blob.",
 )(_empty_inputs_take(lambda entry: int(entry.parameters.get(BINARY_DATA_SIZE) == 0)))
 fault.several(
-    "empty-bytes-input-takes-a-prefix",
-    "M4",
-    "A binary BYTES input without elements takes the four bytes of a prefix.",
-)(
-    _empty_inputs_take(
-        lambda entry: 4 * (entry.parameters.get(BINARY_DATA_SIZE) == 0 and is_bytes(entry))
-    )
-)
-fault.several(
     "empty-data-takes-a-byte",
     "M4",
     "In a request with blobs, an input with an empty `data` array takes a byte of a blob.",
 )(_empty_inputs_take(lambda entry: int(entry.data == [])))
-fault("bytes-beside-others-cut-at-255", "M5", Behaviour.bytes_blob)(
-    "Elements of a BYTES input that is not the model's first are cut off after 255 bytes.",
-    lambda right, entry, blob: (
-        change_elements(blob, lambda element: element[:255])
-        if entry.spec.name != "INPUT0"
-        else right()
-    ),
-)
 fault("many-inputs-refused", "M5", Behaviour.request_inputs)(
     "A request with more than eight binary inputs is rejected.",
     then(
@@ -176,12 +127,6 @@ fault("binary-outputs-need-binary-inputs", "M6", Behaviour.read_request)(
         )
     ),
 )
-fault("binary-data-output-needs-blobs", "M6", Behaviour.binary_by_default)(
-    "`binary_data_output` has no effect on a request without blobs.",
-    lambda right, document: (
-        right() and any(BINARY_DATA_SIZE in parameters for parameters in input_parameters(document))
-    ),
-)
 
 
 @fault("output-flags-shift-behind-reordered-inputs", "M7", Behaviour.read_request)
@@ -199,12 +144,6 @@ def _(
     shifted = zip(inference.outputs, flags[1:] + flags[:1], strict=True)
     outputs = tuple(replace(output, binary=flag) for output, flag in shifted)
     return replace(inference, outputs=outputs)
-
-
-fault("blob-offset-in-16-bits", "M1", Behaviour.slice_blob)(
-    "Where a blob begins is kept in 16 bits.",
-    lambda right, entry, blobs, offset, size: right(offset=offset % 2**16),
-)
 
 
 fault("json-inputs-by-their-places", "M3", Behaviour.read_request)(

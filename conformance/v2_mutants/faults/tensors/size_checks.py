@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import DATATYPES, Buffer, element_count
-from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
+from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request, Response
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
@@ -16,12 +15,11 @@ from v2_mutants.faults.shared.blobs import (
     MAX_MADE_UP,
     Blob,
     Tensors,
-    is_bytes,
     resize,
     resize_to_shape,
     size_by_shape,
 )
-from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer, die
+from v2_mutants.faults.shared.crashes import CrashingModels, die
 from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, is_last, is_versioned
 from v2_mutants.registry import Change, P, Right, What, fault, then
 
@@ -34,30 +32,6 @@ def _passes(when: Callable[P, object]) -> Change[None, P]:
             right()
 
     return what
-
-
-def _drops_slack(when: Callable[[list[RequestInput]], bool]) -> What[Tensors]:
-    """A server that reads no more than the declared sizes if `when` is true of the inputs."""
-
-    def what(
-        right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs
-    ) -> Tensors:
-        entries = right.server.request_inputs(model, document)
-        if not when(entries):
-            return right()
-        total = sum(max(right.server.declared_size(entry) or 0, 0) for entry in entries)
-        return right(blobs=replace(blobs, view=blobs.view[:total]))
-
-    return what
-
-
-def _declared(request: Request) -> int:
-    """The length of a body by its header length and the sizes in its JSON, 0 if that is unclear."""
-    length = "".join(request.values(HEADER_LENGTH))
-    if not length.isdigit() or int(length) > len(request.body):
-        return 0
-    sizes = re.findall(rb'"binary_data_size":([0-9]{1,7})\b', bytes(request.body[: int(length)]))
-    return int(length) + sum(map(int, sizes))
 
 
 class _ResizesBlobs(Behaviour):
@@ -74,37 +48,6 @@ class _TakesEnds(Behaviour):
         native = size_by_shape(entry)
         start = 0 if native is None else max(len(blob) - native, 0)
         return super().binary_blob(entry, blob[start:])
-
-
-def _checks_one_size(position: int) -> type[Behaviour]:
-    """A server that compares with its shape only the size of the input at `position`."""
-
-    class ChecksOneSize(_ResizesBlobs):
-        def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
-            entries = super().request_inputs(model, document)
-            checked = entries[position] if entries else None
-            return [
-                entry
-                if entry is checked
-                else replace(entry, parameters=entry.parameters | {"unchecked": True})
-                for entry in entries
-            ]
-
-        def check_size(self, entry: RequestInput, size: int) -> None:
-            native = size_by_shape(entry)
-            if "unchecked" not in entry.parameters or not (native and 0 < size <= MAX_MADE_UP):
-                super().check_size(entry, size)
-
-    return ChecksOneSize
-
-
-def _pads_short_blobs_if(applies: Callable[[RequestInput, Blobs], bool]) -> What[memoryview]:
-    """A server that pads a blob with zeros if the body ends too early and `applies`."""
-    return lambda right, entry, blobs, offset, size: (
-        memoryview(resize(blobs.view[offset:], size))
-        if applies(entry, blobs) and size <= MAX_MADE_UP
-        else right()
-    )
 
 
 def _checks_sum_of_sizes(*, and_first: bool) -> What[Tensors]:
@@ -169,18 +112,6 @@ def _sum(sizes: list[int | None]) -> int | None:
     return sum(known) if len(known) == len(sizes) else None
 
 
-fault("short-size-zero-padded", "S2", Behaviour.check_size, base=_ResizesBlobs)(
-    "A size smaller than shape × element size is accepted, and the blob is zero-padded.",
-    _passes(lambda entry, size: 0 < size < (size_by_shape(entry) or 0) <= MAX_MADE_UP),
-)
-
-
-fault("long-size-truncated", "S2", Behaviour.check_size, base=_ResizesBlobs)(
-    "A size larger than shape × element size is accepted, and the blob is truncated.",
-    _passes(lambda entry, size: size > (size_by_shape(entry) or size)),
-)
-
-
 @fault("declared-size-ignored", "S2", Behaviour.declared_size)
 def _(right: Right[int | None], entry: RequestInput) -> int | None:
     """Inputs are read as shape × element size bytes, whatever size they declare."""
@@ -189,25 +120,9 @@ def _(right: Right[int | None], entry: RequestInput) -> int | None:
     return size if not size or native is None or size >= 2**31 else native
 
 
-fault.several(
-    "only-first-size-compared-with-shape",
-    "S2",
-    "Only the size of the first input is compared with its shape.",
-)(_checks_one_size(0))
-fault.several(
-    "only-last-size-compared-with-shape",
-    "S2",
-    "Only the size of the last input is compared with its shape.",
-)(_checks_one_size(-1))
-
-
 fault("long-size-read-from-its-end", "S2", Behaviour.check_size, base=_TakesEnds)(
     "Of a blob that is larger than shape × element size, the last bytes are read.",
     _passes(lambda entry, size: size > (size_by_shape(entry) or size)),
-)
-fault("multiple-of-size-accepted", "S2", Behaviour.check_size, base=_ResizesBlobs)(
-    "Of a blob of several times shape × element size, the beginning is read.",
-    _passes(lambda entry, size: size % (size_by_shape(entry) or size or 1) == 0),
 )
 for _name, _requirement, _text, _of_sizes in (
     ("short-size-read-as-zeros", "S2", "a size smaller than shape × element size",
@@ -223,12 +138,6 @@ for _name, _requirement, _text, _of_sizes in (
     )
 
 
-fault("bf16-size-not-compared-with-shape", "S2", Behaviour.check_size, base=_ResizesBlobs)(
-    "The size of a BF16 input is not compared with its shape; the blob is cut or padded.",
-    _passes(lambda entry, size: entry.spec.datatype == "BF16"),
-)
-
-
 @fault("sizes-clamped-to-body", "S3", Behaviour.slice_blob)
 def _(
     right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
@@ -238,40 +147,6 @@ def _(
     if size <= MAX_MADE_UP:
         return memoryview(resize(blob, size))
     return blob[: len(blob) // 8 * 8]
-
-
-fault("bytes-blob-filled-up", "S3", Behaviour.slice_blob)(
-    "If the body ends before a BYTES blob does, the blob is padded with zeros.",
-    _pads_short_blobs_if(lambda entry, blobs: is_bytes(entry)),
-)
-fault("short-body-in-chunks-filled-up", "S3", Behaviour.slice_blob)(
-    "If a chunked body ends before a blob does, the blob is padded with zeros.",
-    _pads_short_blobs_if(lambda entry, blobs: bool(blobs.chunk_cuts)),
-)
-fault("short-bf16-blob-filled-up", "S3", Behaviour.slice_blob)(
-    "If the body ends before a BF16 blob does, the blob is padded with zeros.",
-    _pads_short_blobs_if(lambda entry, blobs: entry.spec.datatype == "BF16"),
-)
-fault("short-decoded-body-filled-up", "S3", Behaviour.decode_request)(
-    "Zeros follow a decoded body if it is shorter than its sizes say.",
-    then(
-        lambda decoded, request: (
-            replace(decoded, body=memoryview(bytes(decoded.body).ljust(_declared(decoded), b"\0")))
-            if decoded is not request
-            else decoded
-        )
-    ),
-)
-fault("slack-behind-decoded-body-ignored", "S4", Behaviour.decode_request)(
-    "Bytes behind the last blob are ignored in a content coding.",
-    then(
-        lambda decoded, request: (
-            replace(decoded, body=decoded.body[: _declared(decoded)])
-            if decoded is not request and _declared(decoded)
-            else decoded
-        )
-    ),
-)
 
 
 def _unchecked_if(when: Callable[[Request], object]) -> type[Behaviour]:
@@ -307,15 +182,6 @@ for _name, _where, _seen in (
     )(_unchecked_if(_seen))
 
 
-@fault("bytes-for-no-elements-skipped", "S2", Behaviour.input_blob)
-def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
-    """The blob of a tensor without elements is skipped, whatever size it has."""
-    size = entry.parameters.get(BINARY_DATA_SIZE)
-    if entry.has_data or 0 not in entry.shape or type(size) is not int:
-        return right()
-    return b"", offset + size
-
-
 @fault("bytes-for-no-elements-used", "S2", Behaviour.input_blob)
 def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
     """The model gets the blob of a tensor without elements, whatever size it has."""
@@ -325,38 +191,8 @@ def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blo
     return blobs.view[offset : offset + size], offset + size
 
 
-fault("slack-on-a-versioned-path-ignored", "S4", Behaviour.infer)(
-    "On a path with the model's version, bytes after the last blob are ignored.",
-    lambda right, model, request: (
-        right(request=replace(request, body=request.body[: _declared(request)]))
-        if is_versioned(request) and _declared(request)
-        else right()
-    ),
-)
-fault("slack-behind-bf16-ignored", "S4", Behaviour.read_inputs)(
-    "Bytes after the blob of a BF16 input are ignored.",
-    _drops_slack(lambda entries: entries != [] and entries[-1].spec.datatype == "BF16"),
-)
 fault("slack-ignored", "S4", Behaviour.check_all_read)(
     "Bytes after the last blob are ignored.", lambda right, blobs, offset: None
-)
-
-
-fault("slack-behind-json-ignored", "S4", Behaviour.check_all_read)(
-    "Bytes after the JSON are ignored if no input declares a blob.",
-    _passes(lambda blobs, offset: not offset),
-)
-
-
-fault("slack-behind-bytes-ignored", "S4", Behaviour.read_inputs)(
-    "Bytes after the blob of a BYTES input are ignored.",
-    _drops_slack(lambda entries: entries != [] and is_bytes(entries[-1])),
-)
-
-
-fault("slack-behind-several-ignored", "S4", Behaviour.read_inputs)(
-    "Bytes after the last blob of several inputs are ignored.",
-    _drops_slack(lambda entries: len(entries) > 1),
 )
 
 
@@ -387,7 +223,7 @@ def _wraps(width: int, bits: int) -> What[None]:
     )
 
 
-for _width, _bits in ((1, 32), (2, 32), (8, 32), (8, 64)):
+for _width, _bits in ((1, 32), (2, 32), (8, 64)):
     fault(f"shape-product-of-{_width}-wraps-at-{_bits}-bits", "S8", Behaviour.check_size)(
         f"Shape × element size is computed modulo 2^{_bits} for elements of {_width} bytes.",
         _wraps(_width, _bits),
@@ -418,25 +254,6 @@ fault("shape-product-wraps-at-32-bits", "S8", Behaviour.check_size)(
 )
 
 
-@fault("bytes-count-wraps", "S8", Behaviour.bytes_blob)
-def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
-    """The number of elements of a BYTES shape is computed modulo 2^64."""
-    count = element_count(entry.shape)
-    right(replace(entry, shape=(count % 2**64,)))
-    return blob
-
-
-@fault.several("overflowing-shape-ends-server", "S8")
-class _OverflowingShapeEndsServer(CrashingServer):
-    """A shape of 2^62 elements or more crashes the server: it accepts no more connections."""
-
-    def request_inputs(self, model: ModelContract, document: JsonObject) -> list[RequestInput]:
-        entries = super().request_inputs(model, document)
-        if any(element_count(entry.shape) >= 2**62 for entry in entries):
-            self.crashed = True
-        return entries
-
-
 fault("only-sum-of-sizes-checked", "S13", Behaviour.read_inputs)(
     "Inputs are read as shape × element size bytes if the declared sizes have the right sum.",
     _checks_sum_of_sizes(and_first=False),
@@ -458,9 +275,3 @@ def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: 
         for item in document["inputs"]
     ]
     return right(document=document | {"inputs": listed})
-
-
-fault("first-size-and-sum-compared", "S13", Behaviour.read_inputs)(
-    "Only the first size and the sum of all sizes are compared with the shapes.",
-    _checks_sum_of_sizes(and_first=True),
-)

@@ -11,7 +11,7 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared.deliveries import is_chunked, is_coded, is_versioned
+from v2_mutants.faults.shared.deliveries import is_chunked
 from v2_mutants.registry import Right, What, fault, only, refuse, then
 
 
@@ -32,21 +32,9 @@ def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
     return entry
 
 
-fault("empty-output-adds-a-byte", "E2", Behaviour.response_body)(
-    "A binary output without elements adds one byte to the body.",
-    lambda right, text, blobs: right(blobs=[blob if len(blob) else b"\x00" for blob in blobs]),
-)
-fault("empty-response-header-length-zero", "E4", Behaviour.response_header_length)(
-    "If all outputs are binary and empty, the header length of the response is 0.",
-    lambda right, text, blobs: right() if any(map(len, blobs)) else "0",
-)
 fault("empty-response-without-json", "E4", Behaviour.response_body)(
     "If all outputs are binary and empty, the response has no body.",
     lambda right, text, blobs: () if blobs and (not any(map(len, blobs))) else right(),
-)
-fault("empty-shape-flattened", "E5", Behaviour.output_tensor)(
-    "An output without elements has the shape [0].",
-    then(lambda made, output, tensor: replace(made, shape=(0,)) if 0 in made.shape else made),
 )
 fault("empty-bytes-become-one-element", "E5", Behaviour.output_tensor)(
     "A BYTES output without elements is returned with one empty element.",
@@ -77,25 +65,10 @@ def _refuses_without_elements(
 
 
 for _name, _where, _when in (
-    ("among-others", "beside a tensor with elements",
-     lambda request, tensors: any(0 not in tensor.shape for tensor in tensors)),
-    ("beside-many", "beside more than 8,192 bytes",
-     lambda request, tensors: sum(len(tensor.blob) for tensor in tensors) > 8192),
-    ("in-codings", "in a content coding",
-     lambda request, tensors: is_coded(request)),
     ("in-chunks", "in chunks", lambda request, tensors: is_chunked(request)),
-    ("on-a-versioned-path", "on a path with the model's version",
-     lambda request, tensors: is_versioned(request)),
-    ("of-texts", "of BYTES", lambda request, tensors: tensors[0].datatype == "BYTES"),
     ("of-bf16", "of BF16", lambda request, tensors: tensors[0].datatype == "BF16"),
-    ("of-two-dimensions", "of two dimensions", lambda request, tensors: len(tensors[0].shape) == 2),
 ):  # fmt: skip
     fault(f"zero-elements-refused-{_name}", "E1", Behaviour.read_request)(
         f"A tensor without elements is rejected {_where}, and served otherwise.",
         _refuses_without_elements(_when),
     )
-
-fault("zero-elements-refused-as-json", "E1", Behaviour.request_input)(
-    "A tensor without elements is rejected as JSON, and served as a blob.",
-    then(lambda entry, specs, item: refuse() if entry.has_data and 0 in entry.shape else entry),
-)
