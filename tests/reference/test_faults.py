@@ -108,20 +108,3 @@ def test_the_case_made_for_a_fault_catches_it(fault: str, case: str) -> None:
 def test_faults_are_listed_in_the_order_of_known_requirements() -> None:
     broken = [fault.requirement for fault in FAULTS.values()]
     assert broken == sorted(broken, key=list(catalogue()).index)
-
-
-# Modules of what several families have in common, and of what functions of `shared` make.
-OF_SEVERAL_FAMILIES = (
-    "reported", "state", "every_exchange", "http_syntax", "optional_requests",
-    "registry", "blobs", "crashes", "deliveries", "spellings", "sizes",
-)  # fmt: skip
-
-
-def test_a_module_of_faults_has_the_faults_of_one_family() -> None:
-    families: dict[str, set[str]] = {}
-    for fault in FAULTS.values():
-        room, _, module = fault.cls.__module__.rpartition(".")
-        if module not in OF_SEVERAL_FAMILIES:
-            families.setdefault(f"{room}.{module}", set()).add(fault.requirement[0])
-    assert families
-    assert {module: found for module, found in families.items() if len(found) > 1} == {}
