@@ -15,7 +15,6 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Framing, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
-from v2_conformance.wire.messages import one_number
 from v2_mutants.faults.shared import CrashingServer, Inputs, is_chunked, is_coded, reads_body_once
 from v2_mutants.registry import Right, What, fault, refuses, then
 
@@ -40,44 +39,30 @@ fault("body-read-once", "C4", Behaviour.handle)(
 )
 
 
-def _keeps_header_length_if(when: Callable[[Response], bool]) -> type[Behaviour]:
-    """A server that reads a request without a header length with that of the one before it, if
-    `when` is true of the answer to that."""
+@fault.several("header-length-kept-from-last-request", "C5")
+class _KeepsHeaderLength(Behaviour):
+    """A request without a header length is read with that of the last rejected request."""
 
-    class KeepsHeaderLength(Behaviour):
-        kept: int | None = None
+    kept: int | None = None
 
-        def handle(self, request: Request) -> Response:
-            response = super().handle(request)
-            length = one_number(request.values(HEADER_LENGTH))
-            self.kept = length if when(response) else None
-            return response
+    def handle(self, request: Request) -> Response:
+        response = super().handle(request)
+        length = "".join(request.values(HEADER_LENGTH))
+        readable = response.status >= 400 and re.fullmatch("[0-9]{1,18}", length)
+        self.kept = int(length) if readable else None
+        return response
 
-        def read_request(
-            self, model: ModelContract, request: Request, length: int | None
-        ) -> InferenceRequest:
-            return super().read_request(model, request, self.kept if length is None else length)
-
-    return KeepsHeaderLength
-
-
-fault.several(
-    "header-length-kept-from-last-request",
-    "C5",
-    "A request without a header length is read with that of the last rejected request.",
-)(_keeps_header_length_if(lambda response: response.status >= 400))
-
-
-def _leaves_of_gets(when: Callable[[Request], bool]) -> What[bytes]:
-    """A server that does not read the body of a GET that `when` is true of."""
-    return lambda right, request, response: (
-        bytes(request.body) if request.method == "GET" and when(request) else right()
-    )
+    def read_request(
+        self, model: ModelContract, request: Request, length: int | None
+    ) -> InferenceRequest:
+        return super().read_request(model, request, self.kept if length is None else length)
 
 
 fault("chunks-of-a-get-left-on-connection", "C5", Behaviour.left_on_connection)(
     "The body of a GET that comes in chunks is read as the connection's next request.",
-    _leaves_of_gets(is_chunked),
+    lambda right, request, response: (
+        bytes(request.body) if request.method == "GET" and is_chunked(request) else right()
+    ),
 )
 fault("rejected-body-left-on-connection", "C5", Behaviour.left_on_connection)(
     "The body of a rejected inference request is read as the connection's next request.",
