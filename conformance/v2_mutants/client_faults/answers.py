@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
@@ -14,7 +13,7 @@ from v2_clients.plain.plain_client import PlainClient
 from v2_clients.plain.requests_made import JsonObject
 from v2_clients.plain.responses_read import Blobs, Inference
 from v2_clients.plain.task import Call, ClientError
-from v2_conformance.protocol.datatypes import Shape, from_values
+from v2_conformance.protocol.datatypes import Shape
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
 from v2_mutants.changes import fail
@@ -50,27 +49,6 @@ client_fault("header-length-of-all-refused", "K38", PlainClient.split)(
 )
 
 
-def fills(make: Callable[[Right[Inference], Tensor], bytes]) -> What[Inference]:
-    """Return what makes up an output that was asked for and is not there."""
-
-    def what(right: Right[Inference], call: Call, answer: Answer) -> Inference:
-        read = right(call=_without_outputs(call))
-        there = {tensor.name: tensor for tensor in read.outputs}
-        if not there:
-            return read
-        like = read.outputs[0]
-        results = [
-            there.get(one.name) or structs.replace(like, name=one.name, blob=make(right, like))
-            for one in call.outputs or ()
-        ]
-        right.state["blob"] = like.blob
-        return Inference(
-            tuple(results or read.outputs), read.model_name, read.model_version, read.id
-        )
-
-    return what
-
-
 def renamed(change: Callable[[str], str]) -> What[tuple[str, str, Shape]]:
     """Return what gives the outputs of a response other names."""
 
@@ -85,10 +63,16 @@ def _without_outputs(call: Call) -> Call:
     return Call(**{**vars(call), "outputs": None})
 
 
-client_fault("missing-output-is-zeros", "K37", PlainClient.read)(
-    "An output that the response lacks is zeros.",
-    fills(lambda right, like: bytes(len(like.blob))),
-)
+@client_fault("missing-output-is-zeros", "K37", PlainClient.read)
+def _(right: Right[Inference], call: Call, answer: Answer) -> Inference:
+    """An output that the response lacks is zeros."""
+    read = right(call=_without_outputs(call))
+    there = {tensor.name: tensor for tensor in read.outputs}
+    if not there or not call.outputs:
+        return read
+    zeros = structs.replace(read.outputs[0], blob=bytes(len(read.outputs[0].blob)))
+    outputs = (there.get(n := one.name) or structs.replace(zeros, name=n) for one in call.outputs)
+    return Inference(tuple(outputs), read.model_name, read.model_version, read.id)
 
 
 @client_fault("second-output-of-a-name-wins", "K37", PlainClient.outputs)
@@ -142,20 +126,11 @@ def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonO
     return right(entry={**entry, "data": data})
 
 
-def as_bool(true: Callable[[int], bool]) -> What[Tensor]:
-    """Return what reads the bytes of BOOL in another way."""
-
-    def what(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
-        if datatype != "BOOL":
-            return right()
-        return Tensor(name, datatype, shape, from_values("BOOL", [true(byte) for byte in blob]))
-
-    return what
-
-
 client_fault("bool-lowest-bit", "K25", PlainClient.binary_output)(
     "The lowest bit of a BOOL byte says if it is true.",
-    as_bool(lambda byte: bool(byte & 1)),
+    lambda right, name, datatype, shape, blob: right(
+        blob=bytes(byte & 1 for byte in blob) if datatype == "BOOL" else blob
+    ),
 )
 client_fault("error-as-no-outputs", "K27", PlainClient.read)(
     "An error is an inference without outputs.",
@@ -219,22 +194,12 @@ def _(right: Right[Inference], call: Call, answer: Answer) -> Inference:
     return Inference(()) if html else right()
 
 
-def retries(times: int) -> What[Answer]:
-    """Return what sends a request again at once while the answer is 503."""
-
-    def what(right: Right[Answer], call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
-        for _ in range(times - 1):
-            if (answer := right()).status != 503:
-                return answer
-        return right()
-
-    return what
-
-
-client_fault("retries-without-end", "K31", PlainClient.exchange)(
-    "A request that is answered with 503 is sent again at once, without end.",
-    retries(sys.maxsize),  # it ends when the bench has gone
-)
+@client_fault("retries-without-end", "K31", PlainClient.exchange)
+def _(right: Right[Answer], call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
+    """A request that is answered with 503 is sent again at once, without end."""
+    while (answer := right()).status == 503:  # it ends when the bench has gone
+        pass
+    return answer
 
 
 def _cut_body(most: int) -> What[bytes]:

@@ -243,20 +243,6 @@ def _what_came(response: requests.Response) -> bytes:
     return b"".join(pieces)
 
 
-def ignores(cause: type[requests.RequestException]) -> What[Inference]:
-    """Return what takes a failed exchange for an inference without outputs."""
-
-    def what(right: Right[Inference], call: Call) -> Inference:
-        try:
-            return right()
-        except ClientError as error:
-            if isinstance(error.__cause__, cause):
-                return Inference(())
-            raise
-
-    return what
-
-
 client_fault("one-read-for-all", "K7", PlainClient.received)(
     "What the first read returns is taken for the whole body.",
     lambda right, response: bytes(response.raw.read1(1 << 16, decode_content=False)),
@@ -269,10 +255,17 @@ client_fault("no-time-limit", "K32", PlainClient.time_limit)(
     "The client waits for a silent server without a limit.",
     lambda right: None,
 )
-client_fault("closed-connection-is-no-error", "K32", PlainClient.infer)(
-    "A connection that closes without an answer is an inference without outputs.",
-    ignores(requests.ConnectionError),
-)
+
+
+@client_fault("closed-connection-is-no-error", "K32", PlainClient.infer)
+def _(right: Right[Inference], call: Call) -> Inference:
+    """A connection that closes without an answer is an inference without outputs."""
+    try:
+        return right()
+    except ClientError as error:
+        if isinstance(error.__cause__, requests.ConnectionError):
+            return Inference(())
+        raise
 
 
 def repeats(after: Callable[[Answer | ClientError], bool]) -> What[Answer]:

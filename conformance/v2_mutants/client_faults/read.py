@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -15,7 +14,7 @@ from v2_clients.plain.connection import Answer
 from v2_clients.plain.plain_client import PlainClient
 from v2_clients.plain.requests_made import JsonObject
 from v2_clients.plain.responses_read import Blobs, Inference
-from v2_clients.plain.task import Array, Call, CallerInput, ClientError
+from v2_clients.plain.task import Call, ClientError
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
     Shape,
@@ -184,35 +183,16 @@ def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonO
     return right(entry=entry)
 
 
-def reads(change: Callable[[bytes], bytes]) -> What[Tensor]:
-    """Return what changes every BYTES element of an output."""
-
-    def what(right: Right[Tensor], entry: JsonObject, blobs: Blobs) -> Tensor:
-        tensor = right()
-        if tensor.datatype != "BYTES":
-            return tensor
-        return structs.replace(tensor, blob=encode_bytes([*map(change, decode_bytes(tensor.blob))]))
-
-    return what
+@client_fault("read-trailing-nuls-dropped", "K12", PlainClient.output)
+def _(right: Right[Tensor], entry: JsonObject, blobs: Blobs) -> Tensor:
+    """Trailing NULs of BYTES elements that are read are dropped, as numpy's S type does."""
+    tensor = right()
+    if tensor.datatype != "BYTES":
+        return tensor
+    elements = [element.rstrip(b"\0") for element in decode_bytes(tensor.blob)]
+    return structs.replace(tensor, blob=encode_bytes(elements))
 
 
-def json_values(change: Callable[[Array], Array], *datatypes: str) -> What[Tensor]:
-    """Return what changes the values of JSON data of some datatypes."""
-
-    def what(right: Right[Tensor], name: str, datatype: str, shape: Shape, _: object) -> Tensor:
-        tensor = right()
-        if datatype not in datatypes:
-            return tensor
-        values = np.frombuffer(tensor.blob, DATATYPES[datatype].numpy)
-        return structs.replace(tensor, blob=change(values).astype(values.dtype).tobytes())
-
-    return what
-
-
-client_fault("read-trailing-nuls-dropped", "K12", PlainClient.output)(
-    "Trailing NULs of BYTES elements that are read are dropped, as numpy's S type does.",
-    reads(lambda element: element.rstrip(b"\0")),
-)
 client_fault("read-big-endian", "K14", PlainClient.binary_output)(
     "Blobs are read as big-endian, as Java does.",
     lambda right, name, datatype, shape, blob: right(blob=byteswapped(datatype, blob)),
@@ -226,29 +206,26 @@ def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes)
     return right() if datatype == "BYTES" else right(blob=text)
 
 
-def _as_sent(alike: Callable[[Tensor, CallerInput], Tensor]) -> What[Inference]:
-    """Return what gives outputs a quality of the input that has as many elements."""
-
-    def what(right: Right[Inference], call: Call, answer: Answer) -> Inference:
-        read = right()
-        sent = {prod(one.shape): one for one in reversed(call.inputs)}
-        outputs = [
-            alike(one, sent[prod(one.shape)]) if prod(one.shape) in sent else one
-            for one in read.outputs
-        ]
-        return Inference(tuple(outputs), read.model_name, read.model_version, read.id)
-
-    return what
+@client_fault("output-in-the-shape-sent", "K14", PlainClient.read)
+def _(right: Right[Inference], call: Call, answer: Answer) -> Inference:
+    """An output gets the shape of the input that has as many elements."""
+    read = right()
+    sent = {prod(one.shape): one.shape for one in reversed(call.inputs)}
+    outputs = (
+        structs.replace(one, shape=sent.get(prod(one.shape), one.shape)) for one in read.outputs
+    )
+    return Inference(tuple(outputs), read.model_name, read.model_version, read.id)
 
 
-client_fault("output-in-the-shape-sent", "K14", PlainClient.read)(
-    "An output gets the shape of the input that has as many elements.",
-    _as_sent(lambda output, sent: structs.replace(output, shape=sent.shape)),
-)
-client_fault("read-json-negative-zero-lost", "K14", PlainClient.json_output)(
-    "A JSON number of -0.0 is read as 0.",
-    json_values(lambda values: np.where(values == 0, 0, values), "FP32", "FP64"),
-)
+@client_fault("read-json-negative-zero-lost", "K14", PlainClient.json_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonObject) -> Tensor:
+    """A JSON number of -0.0 is read as 0."""
+    tensor = right()
+    if datatype not in ("FP32", "FP64"):
+        return tensor
+    values = np.frombuffer(tensor.blob, DATATYPES[datatype].numpy)
+    return structs.replace(tensor, blob=(values + 0.0).astype(values.dtype).tobytes())
+
 
 _NO_SIZE, _UNKNOWN = "an output has no binary_data_size", "the response has an unknown member"
 _MEMBERS = {"model_name", "model_version", "id", "parameters", "outputs", "error"}

@@ -266,21 +266,12 @@ for _name, _requirement, _text, _less in (
     client_fault(_name, _requirement, PlainClient.inferred)(_text, _sends(_less))
 
 
-def _changes(of: type, change: Callable[[Any], Any]) -> What[JsonObject]:
-    """A client that changes values of one type among the caller's own parameters."""
-
-    def what(
-        right: Right[JsonObject], own: JsonObject, reserved: JsonObject, place: str
-    ) -> JsonObject:
-        return right({n: change(v) if type(v) is of else v for n, v in own.items()})
-
-    return what
-
-
-for _name, _text, _type, _change in (
-    ("without-signs", "Integers among the caller's parameters have no sign.", int, abs),
-):  # fmt: skip
-    client_fault(f"parameters-{_name}", "K19", PlainClient.merged)(_text, _changes(_type, _change))
+client_fault("parameters-without-signs", "K19", PlainClient.merged)(
+    "Integers among the caller's parameters have no sign.",
+    lambda right, own, reserved, place: right(
+        {name: abs(value) if type(value) is int else value for name, value in own.items()}
+    ),
+)
 
 
 def _written(escaped: bytes, raw: bytes) -> What[bytes]:

@@ -106,26 +106,6 @@ def _read_column_major(entry: RequestInput, blob: Buffer) -> Buffer:
     return column_major(_tensor(entry, blob), back=True).blob
 
 
-def _json_through_double(datatype: str, *, largest: int) -> type[Behaviour]:
-    """A server that converts JSON elements of an integer datatype to a double and back."""
-
-    def through_double(blob: Buffer) -> bytes:
-        doubles = [float(value) for value in to_values(datatype, blob)]
-        return from_values(datatype, [min(int(double), largest) for double in doubles])
-
-    class JsonThroughDouble(Behaviour):
-        def json_blob(self, entry: RequestInput) -> Buffer:
-            blob = super().json_blob(entry)
-            return through_double(blob) if entry.spec.datatype == datatype else blob
-
-        def output_data(self, tensor: Tensor) -> Any:
-            if tensor.datatype == datatype:
-                tensor = structs.replace(tensor, blob=through_double(tensor.blob))
-            return super().output_data(tensor)
-
-    return JsonThroughDouble
-
-
 fault("bool-true-as-255", "D6", Behaviour.output_blob)(
     "In binary BOOL outputs, true is the byte 255.",
     only(("BOOL",), lambda right, tensor: bytes(right()).replace(b"\1", b"\xff")),
@@ -155,11 +135,25 @@ class _ColumnMajor(Behaviour):
         return super().output_blob(column_major(tensor))
 
 
-fault.several(
-    "int64-json-through-double",
-    "D15",
-    "INT64 elements in JSON pass through a double, in inputs and outputs.",
-)(_json_through_double("INT64", largest=2**63 - 1))
+def _through_double(blob: Buffer) -> bytes:
+    doubles = map(float, to_values("INT64", blob))
+    return from_values("INT64", [min(int(double), 2**63 - 1) for double in doubles])
+
+
+@fault.several("int64-json-through-double", "D15")
+class _JsonThroughDouble(Behaviour):
+    """INT64 elements in JSON pass through a double, in inputs and outputs."""
+
+    def json_blob(self, entry: RequestInput) -> Buffer:
+        blob = super().json_blob(entry)
+        return _through_double(blob) if entry.spec.datatype == "INT64" else blob
+
+    def output_data(self, tensor: Tensor) -> Any:
+        if tensor.datatype == "INT64":
+            tensor = structs.replace(tensor, blob=_through_double(tensor.blob))
+        return super().output_data(tensor)
+
+
 fault("json-inputs-reversed", "D11", Behaviour.json_blob)(
     "The elements of an input in JSON are read in reverse order.",
     lambda right, entry: reversed_order(_tensor(entry, right())).blob,

@@ -185,26 +185,19 @@ def _(
 # How connections end
 
 
-def _closing(applies: _Applies) -> type[Behaviour]:
-    """A server that closes the connection without a word."""
+@fault.several("closes-after-errors", "R8")
+class _ClosesAfterErrors(Behaviour):
+    """The server closes the connection after an error that does not say so."""
 
-    class Closing(Behaviour):
-        def keeps_open(self, request: Request, response: Response) -> bool:
-            return super().keeps_open(request, response) and not applies(request, response)
+    def keeps_open(self, request: Request, response: Response) -> bool:
+        return super().keeps_open(request, response) and response.status < 400
 
-        def serialize(
-            self, response: Response, *, keep_open: bool, with_body: bool = True
-        ) -> list[Buffer]:
-            return super().serialize(response, keep_open=True, with_body=with_body)
-
-    return Closing
+    def serialize(
+        self, response: Response, *, keep_open: bool, with_body: bool = True
+    ) -> list[Buffer]:
+        return super().serialize(response, keep_open=True, with_body=with_body)
 
 
-fault.several(
-    "closes-after-errors",
-    "R8",
-    "The server closes the connection after an error that does not say so.",
-)(_closing(_failed))
 fault("empty-outputs-end-server", "R3", Behaviour.infer, base=CrashingServer)(
     "An empty list of outputs crashes the server.",
     ends_server(lambda model, request: b'"outputs":[]' in bytes(request.body[:4096])),

@@ -165,15 +165,6 @@ def _has_huge(values: Sequence[str]) -> bool:
     return any(len(value) > 18 or int(value) >= _HUGE for value in huge)
 
 
-def _guesses_if(applies: Callable[[Sequence[str]], bool]) -> What[int | None]:
-    """A server that guesses where the JSON ends if `applies` to the values of the header."""
-    return lambda right, request: (
-        guess_json_end(request.body)
-        if applies(right.server.header_length_values(request))
-        else right()
-    )
-
-
 def _is_off_by_one(values: Sequence[str], body: Buffer) -> bool:
     end = guess_json_end(body)
     if end is None or len(values) != 1 or values[0] not in (str(end - 1), str(end + 1)):
@@ -313,7 +304,11 @@ fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)
 )
 fault("non-numeric-header-length-guessed", "H6", Behaviour.header_length)(
     "If the header length is not a number, the end of the JSON is guessed.",
-    _guesses_if(_has_non_number),
+    lambda right, request: (
+        guess_json_end(request.body)
+        if _has_non_number(right.server.header_length_values(request))
+        else right()
+    ),
 )
 fault("non-numeric-header-length-raw", "H6", Behaviour.header_length)(
     "A header length that is not a number is read as 0, which makes the request raw.",

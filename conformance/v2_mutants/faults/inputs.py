@@ -38,16 +38,6 @@ from v2_mutants.faults.shared import (
 from v2_mutants.registry import Right, What, fault, only, refuse, refuses, then
 
 
-def _json_takes_blob_bytes(applies: Callable[[RequestInput], bool]) -> What[Blob]:
-    """A server that moves the offset of later blobs past an input in JSON if `applies` to it."""
-
-    def what(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
-        blob, end = right()
-        return blob, end + len(blob) * (entry.has_data and applies(entry))
-
-    return what
-
-
 @fault("every-input-gets-the-rest", "M1", Behaviour.slice_blob)
 def _(
     right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
@@ -66,7 +56,7 @@ fault("request-blobs-in-model-order", "M2", Behaviour.blob_order)(
 )
 fault("json-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
     "An input in JSON moves the offset of the blobs after it.",
-    _json_takes_blob_bytes(lambda entry: True),
+    then(lambda made, entry, blobs, offset: (made[0], made[1] + len(made[0]) * entry.has_data)),
 )
 fault("mixed-inputs-refused", "M3", Behaviour.request_inputs)(
     "A request with both binary and JSON inputs is rejected.",

@@ -240,22 +240,15 @@ for _datatype in (name for name, spec in DATATYPES.items() if spec.kind == "int"
         )
 
 
-def _clamps(datatype: str, most: float) -> Callable[[RequestInput, int], Any]:
-    def repair(entry: RequestInput, count: int) -> Any:
-        concerned = entry.spec.datatype == datatype and _flat(entry.data, int) is None
-        if not concerned or not isinstance(entry.data, list):
-            return entry.data
-        return [min(item, most) if type(item) is float else item for item in entry.data]
-
-    return repair
+def _clamped(entry: RequestInput, count: int) -> Any:
+    if entry.spec.datatype != "FP32" or not isinstance(entry.data, list):
+        return entry.data
+    return [min(item, _FP32_MAX) if type(item) is float else item for item in entry.data]
 
 
-for _datatype, _most in (("FP32", _FP32_MAX),):
-    fault(f"{_datatype.lower()}-clamped", "J1", Behaviour.json_blob)(
-        f"A JSON number too large for {_datatype} becomes the largest one.",
-        _reads_data(_clamps(_datatype, _most)),
-    )
-
+fault("fp32-clamped", "J1", Behaviour.json_blob)(
+    "A JSON number too large for FP32 becomes the largest one.", _reads_data(_clamped)
+)
 
 # --- J2: elements of another JSON type
 

@@ -182,27 +182,19 @@ for _name, _text, _what in (
     fault(_name, "J6", Behaviour.request_inputs)(_text, _what)
 
 
-def _last_counts(binary: bool) -> What[Inputs]:
-    """A server for which the last of several inputs with one name counts."""
-
-    def what(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
-        names = _names(document)
-        listed = document.get("inputs")
-        complete = {spec.name for spec in model.inputs} == set(names)
-        if not complete or not isinstance(listed, list) or len(set(names)) == len(names):
-            return right()
-        last = dict(zip(names, listed, strict=True))
-        repeated = next(name for name in names if names.count(name) > 1)
-        if ("data" not in last[repeated]) != binary:
-            return right()
-        return right(document={**document, "inputs": list(last.values())})
-
-    return what
-
-
-fault("last-of-two-inputs-counts", "J6", Behaviour.request_inputs)(
-    "Of two JSON inputs with one name, the last counts.", _last_counts(False)
-)
+@fault("last-of-two-inputs-counts", "J6", Behaviour.request_inputs)
+def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
+    """Of two JSON inputs with one name, the last counts."""
+    names = _names(document)
+    listed = document.get("inputs")
+    complete = {spec.name for spec in model.inputs} == set(names)
+    if not complete or not isinstance(listed, list) or len(set(names)) == len(names):
+        return right()
+    last = dict(zip(names, listed, strict=True))
+    repeated = next(name for name in names if names.count(name) > 1)
+    return right(
+        document={**document, "inputs": [*last.values()]} if "data" in last[repeated] else document
+    )
 
 
 @fault("unknown-input-ignored", "J6", Behaviour.request_inputs)
@@ -216,63 +208,39 @@ def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Input
     return right(document=document)
 
 
-def _own_datatype(declared: str) -> type[Behaviour]:
-    """A server that reads a blob of the datatype `declared` as one of its model's datatype."""
+@fault.several("int16-read-as-another-datatype", "J6")
+class _Int16ReadAsAnother(Behaviour):
+    """A blob declared as INT16 is read in the datatype of the model."""
 
-    class OwnDatatype(Behaviour):
-        def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
-            spec = specs.get(item.get("name", "")) if isinstance(item, dict) else None
-            if not isinstance(item, dict) or spec is None or item.get("datatype") != declared:
-                return super().request_input(specs, item)
-            if spec.datatype == declared:
-                return super().request_input(specs, item)
-            size = (DATATYPES[spec.datatype].size or 1) * element_count(item["shape"])
-            parameters = {BINARY_DATA_SIZE: size}
-            item = {**item, "datatype": spec.datatype, "parameters": parameters}
+    def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
+        spec = specs.get(item.get("name", "")) if isinstance(item, dict) else None
+        if not isinstance(item, dict) or spec is None or item.get("datatype") != "INT16":
             return super().request_input(specs, item)
+        if spec.datatype == "INT16":
+            return super().request_input(specs, item)
+        size = (DATATYPES[spec.datatype].size or 1) * element_count(item["shape"])
+        parameters = {BINARY_DATA_SIZE: size}
+        item = {**item, "datatype": spec.datatype, "parameters": parameters}
+        return super().request_input(specs, item)
 
-        def slice_blob(
-            self, entry: RequestInput, blobs: Blobs, offset: int, size: int
-        ) -> memoryview:
-            if set(entry.parameters) == {BINARY_DATA_SIZE} and len(blobs.view) < size:
-                return memoryview(resize(blobs.view, size))
-            return super().slice_blob(entry, blobs, offset, size)
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        if set(entry.parameters) == {BINARY_DATA_SIZE} and len(blobs.view) < size:
+            return memoryview(resize(blobs.view, size))
+        return super().slice_blob(entry, blobs, offset, size)
 
-        def check_all_read(self, blobs: Blobs, offset: int) -> None:
-            return None
-
-    return OwnDatatype
-
-
-for _declared in ("INT16",):
-    fault.several(
-        f"{_declared.lower()}-read-as-another-datatype",
-        "J6",
-        f"A blob declared as {_declared} is read in the datatype of the model.",
-    )(_own_datatype(_declared))
+    def check_all_read(self, blobs: Blobs, offset: int) -> None:
+        return None
 
 
-def _reads_later(repair: Callable[[list[Any], int], list[Any]]) -> What[Inputs]:
-    """A server that reads `repair(data, element count)` of each UINT32 input but the first."""
-
-    def repaired(entry: RequestInput) -> RequestInput:
-        if entry.spec.datatype != "UINT32" or not isinstance(entry.data, list):
-            return entry
-        return replace(entry, data=repair(entry.data, element_count(entry.shape)))
-
-    def what(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
-        first, *later = right()
-        return [first, *map(repaired, later)]
-
-    return what
-
-
-fault("later-integers-wrap-around", "J1", Behaviour.request_inputs)(
-    "A JSON integer beyond UINT32 wraps around unless it is in the first input.",
-    _reads_later(
-        lambda data, count: [item % 2**32 if type(item) is int else item for item in data]
-    ),
-)
+@fault("later-integers-wrap-around", "J1", Behaviour.request_inputs)
+def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
+    """A JSON integer beyond UINT32 wraps around unless it is in the first input."""
+    first, *later = right()
+    for place, entry in enumerate(later):
+        if entry.spec.datatype == "UINT32" and isinstance(entry.data, list):
+            wrapped = [item % 2**32 if type(item) is int else item for item in entry.data]
+            later[place] = replace(entry, data=wrapped)
+    return [first, *later]
 
 
 @fault("later-datatypes-unchecked", "J6", Behaviour.request_inputs)
@@ -295,30 +263,23 @@ class _AnySize(Behaviour):
         return super().input_shape(spec, shape)
 
 
-def _made_to_fit(*, fewer: bool) -> type[Behaviour]:
-    """A server that makes a blob with `fewer` elements than the model's shape, or more, fit it."""
+@fault.several("long-tensors-cut", "J6")
+class _LongTensorsCut(_AnySize):
+    """A blob with more elements than the model's fixed shape is cut off."""
 
-    class MadeToFit(_AnySize):
-        def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
-            entry = super().request_input(specs, item)
-            given, fixed = entry.shape[0] if entry.shape else 1, entry.spec.dims[0]
-            if fixed > 1 and given != fixed and (entry.has_data or (given < fixed) != fewer):
-                Behaviour.input_shape(self, entry.spec, list(entry.shape))
-            return entry
+    def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
+        entry = super().request_input(specs, item)
+        given, fixed = entry.shape[0] if entry.shape else 1, entry.spec.dims[0]
+        if fixed > 1 and given != fixed and (entry.has_data or given < fixed):
+            Behaviour.input_shape(self, entry.spec, list(entry.shape))
+        return entry
 
-        def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-            made = super().output_tensor(output, tensor)
-            if output.dims[0] < 2 or len(output.dims) > 1:
-                return made
-            size = len(made.blob) // max(element_count(made.shape), 1) * element_count(output.dims)
-            return structs.replace(made, shape=output.dims, blob=resize(made.blob, size))
-
-    return MadeToFit
-
-
-fault.several(
-    "long-tensors-cut", "J6", "A blob with more elements than the model's fixed shape is cut off."
-)(_made_to_fit(fewer=False))
+    def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
+        made = super().output_tensor(output, tensor)
+        if output.dims[0] < 2 or len(output.dims) > 1:
+            return made
+        size = len(made.blob) // max(element_count(made.shape), 1) * element_count(output.dims)
+        return structs.replace(made, shape=output.dims, blob=resize(made.blob, size))
 
 
 @fault.several("fixed-dimensions-unchecked", "J6")

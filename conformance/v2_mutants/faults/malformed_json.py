@@ -92,35 +92,21 @@ for _name, _text, _escape, _as in (
         f"{_text}, becomes a question mark.", _reads_escape(_escape, _as)
     )
 
-_TwoInOne = Callable[[JsonObject, JsonObject], JsonObject]
 
-
-def _makes_one_of_two(member: str, one: _TwoInOne) -> What[JsonObject]:
-    """A server that makes `one` input of that with the first and that with the last `member`."""
-
-    def what(right: Right[JsonObject], text: memoryview) -> JsonObject:
-        try:
-            return right()
-        except RepeatedMemberError as error:
-            if error.member != member:
-                raise
-        last = parse_json(text, unique=False)
-        first = json.loads(bytes(text), object_pairs_hook=lambda pairs: dict(pairs[::-1]))
-        both = zip(first["inputs"], last["inputs"], strict=True)
-        return last | {"inputs": [one(*inputs) for inputs in both]}
-
-    return what
-
-
-def _by_turns(first: JsonObject, last: JsonObject) -> JsonObject:
-    pairs = zip(first["data"], last["data"], strict=False)
-    return last | {"data": [pair[number % 2] for number, pair in enumerate(pairs)]}
-
-
-for _name, _text, _member, _one in (
-    ("repeated-data-mixed", "Of two `data`, elements are taken by turns.", "data", _by_turns),
-):  # fmt: skip
-    fault(_name, "J3", Behaviour.parse_document)(_text, _makes_one_of_two(_member, _one))
+@fault("repeated-data-mixed", "J3", Behaviour.parse_document)
+def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
+    """Of two `data`, elements are taken by turns."""
+    try:
+        return right()
+    except RepeatedMemberError as error:
+        if error.member != "data":
+            raise
+    last = parse_json(text, unique=False)
+    first = json.loads(bytes(text), object_pairs_hook=lambda pairs: dict(pairs[::-1]))
+    for one, other in zip(first["inputs"], last["inputs"], strict=True):
+        pairs = zip(one["data"], other["data"], strict=False)
+        other["data"] = [pair[number % 2] for number, pair in enumerate(pairs)]
+    return last
 
 
 @fault("byte-order-mark-not-counted", "J3", Behaviour.split_body)

@@ -142,29 +142,6 @@ class _TakesEnds(Behaviour):
         return super().binary_blob(entry, blob[start:])
 
 
-def _checks_sum_of_sizes(*, and_first: bool) -> What[Tensors]:
-    """A server that compares with the shapes only the sum of all sizes, and maybe the first."""
-
-    def what(
-        right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs
-    ) -> Tensors:
-        entries = right.server.request_inputs(model, document)
-        # An input in JSON has no size, and none is added to the sum.
-        sizes = [0 if entry.has_data else right.server.declared_size(entry) for entry in entries]
-        natives = [0 if entry.has_data else size_by_shape(entry) for entry in entries]
-        total = _sum(natives)
-        fits = total is not None and _sum(sizes) == total
-        if fits and (sizes[:1] == natives[:1] or not and_first):
-            listed = [
-                item if "data" in item else item | {"parameters": {BINARY_DATA_SIZE: native}}
-                for item, native in zip(document["inputs"], natives, strict=True)
-            ]
-            document = document | {"inputs": listed}
-        return right(document=document)
-
-    return what
-
-
 class _ResizesUnchecked(_ResizesBlobs):
     """A server that takes any size of an input with the parameter `unchecked`, and any BOOL."""
 
@@ -339,10 +316,23 @@ fault("shape-product-wraps-at-32-bits", "S8", Behaviour.check_size)(
         )
     ),
 )
-fault("only-sum-of-sizes-checked", "S13", Behaviour.read_inputs)(
-    "Inputs are read as shape × element size bytes if the declared sizes have the right sum.",
-    _checks_sum_of_sizes(and_first=False),
-)
+
+
+@fault("only-sum-of-sizes-checked", "S13", Behaviour.read_inputs)
+def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
+    """Inputs are read as shape × element size bytes if the declared sizes have the right sum."""
+    entries = right.server.request_inputs(model, document)
+    # An input in JSON has no size, and none is added to the sum.
+    sizes = [0 if entry.has_data else right.server.declared_size(entry) for entry in entries]
+    natives = [0 if entry.has_data else size_by_shape(entry) for entry in entries]
+    total = _sum(natives)
+    if total is None or _sum(sizes) != total:
+        return right()
+    listed = [
+        item if "data" in item else item | {"parameters": {BINARY_DATA_SIZE: native}}
+        for item, native in zip(document["inputs"], natives, strict=True)
+    ]
+    return right(document=document | {"inputs": listed})
 
 
 @fault("summed-sizes-resized", "S13", Behaviour.read_inputs, base=_ResizesUnchecked)

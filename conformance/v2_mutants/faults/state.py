@@ -15,7 +15,12 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Blobs, Request, Response
-from v2_conformance.reference.request_reader import JsonObject, RequestInput, RequestOutput
+from v2_conformance.reference.request_reader import (
+    InferenceRequest,
+    JsonObject,
+    RequestInput,
+    RequestOutput,
+)
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_mutants.faults.shared import Blob, is_raw
 from v2_mutants.registry import Right, What, fault, refuse
@@ -77,21 +82,16 @@ fault("digits-of-longer-header-length-kept", "C7", Behaviour.parse_header_length
 )
 
 
-def _keeps_id(with_id: bool) -> What[Any]:
-    """A server that gives a request with or without an id that of the one before."""
-
-    def what(right: Right[Any], *read: object) -> Any:
-        inference = right()
-        kept = right.keep(inference.id)
-        applies = kept is not None and (inference.id is not None) == with_id
-        return replace(inference, id=kept) if applies else inference
-
-    return what
+@fault("id-sticks", "C7", Behaviour.read_request)
+def _(
+    right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
+) -> InferenceRequest:
+    """A request without an id gets that of the one before."""
+    inference = right()
+    kept = right.keep(inference.id)
+    return inference if inference.id is not None else replace(inference, id=kept)
 
 
-fault("id-sticks", "C7", Behaviour.read_request)(
-    "A request without an id gets that of the one before.", _keeps_id(False)
-)
 fault("accept-encoding-sticks", "C7", Behaviour.encode_response, base=_Remembers)(
     "A response is encoded as the request before allowed.",
     lambda right, request, response: (
@@ -242,27 +242,16 @@ for _name, _sentence, _what in (
     fault(_name, "R3", Behaviour.handle)(_sentence, _what)
 
 
-def _wrong_at_first(times: int) -> What[dict[str, Tensor]]:
-    """The outputs of a model are zeros the first times."""
-
-    def what(
-        right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
-    ) -> dict[str, Tensor]:
-        asked = right.state[model.model] = right.state.get(model.model, 0) + 1
-        outputs = right()
-        if asked > times:
-            return outputs
-        return {
-            name: structs.replace(tensor, blob=bytes(len(tensor.blob)))
-            for name, tensor in outputs.items()
-        }
-
-    return what
-
-
-fault("first-inference-wrong", "O19", Behaviour.run_model)(
-    "The first inference of each model gives zeros.", _wrong_at_first(1)
-)
+@fault("first-inference-wrong", "O19", Behaviour.run_model)
+def _(
+    right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
+) -> dict[str, Tensor]:
+    """The first inference of each model gives zeros."""
+    made = right()
+    if model.model in right.state:
+        return made
+    right.state[model.model] = True
+    return {name: structs.replace(one, blob=bytes(len(one.blob))) for name, one in made.items()}
 
 
 @fault("bytes-answers-kept-by-joined-elements", "C7", Behaviour.run_model)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import struct
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,25 +80,6 @@ def _bytes_taken(view: memoryview, count: int) -> int | None:
             return None
         offset += 4 + int(struct.unpack_from("<I", view, offset)[0])
     return offset if offset <= len(view) else None
-
-
-def _refuses_split_prefixes(cuts_of: Callable[[Blobs], Sequence[int]]) -> What[memoryview]:
-    """A server that rejects a BYTES prefix with one of the cuts in it."""
-
-    def what(
-        right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
-    ) -> memoryview:
-        blob = right()
-        cuts = cuts_of(blobs)
-        if not is_bytes(entry) or not cuts:
-            return blob
-        for at, _ in _prefixes(blob):
-            start = offset + at
-            if bisect_right(cuts, start) != bisect_right(cuts, start + 3):
-                raise Rejected(f"input {entry.spec.name}: a BYTES length is incomplete")
-        return blob
-
-    return what
 
 
 @fault("bytes-inputs-big-endian", "B1", Behaviour.bytes_blob)
@@ -225,10 +206,17 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return right(blob=bytes(blob[:last]) + joined)
 
 
-fault("bytes-prefix-split-by-chunk", "B10", Behaviour.slice_blob)(
-    "A BYTES prefix with a chunk boundary in it is rejected.",
-    _refuses_split_prefixes(lambda blobs: blobs.chunk_cuts),
-)
+@fault("bytes-prefix-split-by-chunk", "B10", Behaviour.slice_blob)
+def _(
+    right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
+) -> memoryview:
+    """A BYTES prefix with a chunk boundary in it is rejected."""
+    blob, cuts = right(), blobs.chunk_cuts
+    for at, _ in _prefixes(blob) if is_bytes(entry) else ():
+        if bisect_right(cuts, offset + at) != bisect_right(cuts, offset + at + 3):
+            raise Rejected(f"input {entry.spec.name}: a BYTES length is incomplete")
+    return blob
+
 
 for _name, _requirement, _text, _of in (
     ("bytes-cut-at-nul", "B11", "BYTES elements end at their first NUL.",
@@ -339,11 +327,6 @@ def _writes_elements(write: Callable[[bytes], str]) -> What[Any]:
     return only(("BYTES",), lambda right, tensor: [write(one) for one in decode_bytes(tensor.blob)])
 
 
-def _out_json(change: Callable[[str], str]) -> What[Any]:
-    """A server that changes each string of a BYTES output in JSON."""
-    return only(("BYTES",), lambda right, tensor: [change(text) for text in right()])
-
-
 fault("json-strings-read-as-latin-1", "B5", Behaviour.json_blob)(
     "Strings in JSON inputs are encoded as Latin-1, not UTF-8.",
     then(
@@ -370,7 +353,7 @@ fault("text-stripped", "B4", Behaviour.bytes_blob)(
 )
 fault("delete-left-out-of-json-texts", "B5", Behaviour.output_data)(
     "BYTES outputs in JSON lack the character U+007F.",
-    _out_json(lambda text: text.replace("\x7f", "")),
+    only(("BYTES",), lambda right, tensor: [text.replace("\x7f", "") for text in right()]),
 )
 
 

@@ -147,15 +147,11 @@ def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Input
 _BUFFER = 2**14
 
 
-def _chunks(request: Request) -> list[int]:
-    return [end - start for start, end in pairwise([0, *request.chunk_cuts])]
-
-
 fault("chunks-have-a-buffer", "C2", Behaviour.handle)(
     f"A chunk of more than {_BUFFER} bytes is rejected.",
     lambda right, request: (
         right.server.error(400, "a chunk is too large")
-        if any(size > _BUFFER for size in _chunks(request))
+        if any(end - start > _BUFFER for start, end in pairwise([0, *request.chunk_cuts]))
         else right()
     ),
 )
@@ -188,18 +184,13 @@ fault("rest-of-long-refused-chunks-left", "C5", Behaviour.left_on_connection)(
 )
 
 
-def _leaves_unknown_model(when: Callable[[int], bool]) -> What[bytes]:
-    """A server that stops reading chunks once it knows that there is no such model."""
-    return lambda right, request, response: (
-        bytes(request.framing[:100])
-        if response.status == 404 and is_chunked(request) and when(len(request.framing))
-        else right()
-    )
-
-
 fault("chunks-for-an-unknown-model-left", "C5", Behaviour.left_on_connection)(
     "The beginning of up to 64 KiB of chunks for an unknown model is read as the next request.",
-    _leaves_unknown_model(lambda size: size <= _SIXTY_FOUR_KIB),
+    lambda right, request, response: (
+        bytes(request.framing[:100])
+        if response.status == 404 and 0 < len(request.framing) <= _SIXTY_FOUR_KIB
+        else right()
+    ),
 )
 
 
@@ -322,18 +313,6 @@ fault("interim-response-with-length", "C18", Behaviour.interim_responses)(
 )
 
 
-def _relabeled(plain: Response, encoded: Response, length: int | None) -> Response:
-    """An encoded response with another header length, or none; one that is not encoded as it is."""
-    if encoded is plain:
-        return plain
-    headers = [
-        (name, str(length) if name == HEADER_LENGTH else value)
-        for name, value in encoded.headers
-        if name != HEADER_LENGTH or length is not None
-    ]
-    return replace(encoded, headers=tuple(headers))
-
-
 fault("request-coding-ignored", "Z1", Behaviour.request_codings)(
     "The Content-Encoding of a request is ignored.", lambda right, request: []
 )
@@ -349,10 +328,14 @@ def _(right: Right[Request], request: Request) -> Request:
     return decoded
 
 
-fault("response-header-length-counts-encoded-body", "Z2", Behaviour.encode_response)(
-    "The header length of a compressed response is the length of its compressed body.",
-    then(lambda encoded, request, response: _relabeled(response, encoded, encoded.size)),
-)
+@fault("response-header-length-counts-encoded-body", "Z2", Behaviour.encode_response)
+def _(right: Right[Response], request: Request, response: Response) -> Response:
+    """The header length of a compressed response is the length of its compressed body."""
+    encoded = right()
+    if encoded is response or HEADER_LENGTH not in dict(encoded.headers):
+        return encoded
+    headers = dict(encoded.headers) | {HEADER_LENGTH: str(encoded.size)}
+    return replace(encoded, headers=tuple(headers.items()))
 
 
 @fault("unknown-coding-taken-as-it-is", "Z3", Behaviour.request_codings)
