@@ -231,3 +231,11 @@ client_fault("rank-over-4-flattened", "K14", PlainClient.shape)(
     "The dimensions behind the third are one, if there are more than four.",
     lambda right, name, shape: (*right()[:3], prod(right()[3:])) if len(right()) > 4 else right(),
 )
+client_fault("status-ignored", "K27", PlainClient.is_error)(
+    "Whatever the status, the body is read for outputs.",
+    lambda right, answer: False,
+)
+client_fault("status-redirect-is-no-error", "K27", PlainClient.is_error)(
+    "A status from 300 to 399 is no error.",
+    lambda right, answer: answer.status >= 400,
+)

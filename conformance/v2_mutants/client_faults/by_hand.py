@@ -343,3 +343,36 @@ def _(right: Right[bytes], name: str, body: bytes) -> bytes:
     """The checksum at the end of a coded body is not compared."""
     start = 10 if known(name) == "gzip" else _ZLIB_HEADER
     return zlib.decompressobj(-zlib.MAX_WBITS).decompress(body[start:])
+
+
+client_fault("chunks-not-understood", "K7", PlainClient.received)(
+    "A body in chunks is read with their sizes in it.",
+    lambda right, response: (
+        b"%x\r\n%b\r\n0\r\n\r\n" % (len(body := right()), body) if _in_chunks(response) else right()
+    ),
+)
+
+
+@client_fault("trailers-not-read", "K7", ReadByHand.trailers, base=ReadByHand)
+def _(right: Right[None], stream: BinaryIO) -> None:
+    """Anything behind the last chunk is an error."""
+    if stream.readline() != b"\r\n":
+        fail("the response does not end with its last chunk")
+
+
+client_fault("coding-only-gzip", "K21", PlainClient.undone)(
+    "The client undoes gzip and not deflate.",
+    lambda right, name, body: body if known(name) == "deflate" else right(),
+)
+client_fault("idle-connection-trusted", "K36", ByHand.is_over, base=ByHand)(
+    "A connection is used again without looking if the server has closed it.",
+    lambda right, connection: False,
+)
+client_fault("truncated-chunks-read-on", "K26", PlainClient.received)(
+    "A body in chunks that ends before its last chunk is taken as it is.",
+    lambda right, response: _what_came(response) if _in_chunks(response) else right(),
+)
+client_fault("field-beyond-ascii-refused", "K34", ReadByHand.field, base=ReadByHand)(
+    "A field whose value is not ASCII is an error.",
+    lambda right, line: right() if line.isascii() else fail("malformed field"),
+)

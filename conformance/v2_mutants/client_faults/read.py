@@ -305,3 +305,9 @@ def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, entry: JsonO
     """JSON data has to be flat, not nested as the shape."""
     nested = any(isinstance(item, list) for item in entry["data"])
     return fail("expected flat data") if nested else right()
+
+
+@client_fault("read-shape-flattened", "K14", PlainClient.binary_output)
+def _(right: Right[Tensor], name: str, datatype: str, shape: Shape, blob: bytes) -> Tensor:
+    """Every output that is a blob has one dimension."""
+    return structs.replace(right(), shape=shape if datatype == "BYTES" else (prod(shape),))

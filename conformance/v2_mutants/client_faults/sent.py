@@ -14,7 +14,7 @@ from v2_clients.plain.plain_client import PlainClient
 from v2_clients.plain.requests_made import JsonObject
 from v2_clients.plain.responses_read import Inference
 from v2_clients.plain.task import Array, Call, CallerInput
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
 from v2_mutants.changes import without
 from v2_mutants.registry import Right, What, client_fault
 
@@ -265,7 +265,6 @@ for _name, _requirement, _text, _less in (
 ):  # fmt: skip
     client_fault(_name, _requirement, PlainClient.inferred)(_text, _sends(_less))
 
-
 client_fault("parameters-without-signs", "K19", PlainClient.merged)(
     "Integers among the caller's parameters have no sign.",
     lambda right, own, reserved, place: right(
@@ -288,3 +287,36 @@ client_fault("blob-lost-from-coded-requests", "K2", PlainClient.in_order)(
     "A compressed request lacks its last blob.",
     lambda right, call, blobs: right()[:-1] if call.request_compression else right(),
 )
+client_fault("header-length-in-characters", "K1", PlainClient.header_length)(
+    "The header length counts the characters of the JSON, not its bytes.",
+    lambda right, text, blobs: str(len(text.decode())) if blobs else None,
+)
+client_fault("size-as-text", "K2", PlainClient.size)(
+    "binary_data_size is a string of digits.",
+    lambda right, tensor, blob: str(len(blob)),
+)
+client_fault("bytes-lengths-in-characters", "K12", PlainClient.bytes_prefix)(
+    "The length of a BYTES element counts characters.",
+    lambda right, element: len(element.decode(errors="replace")).to_bytes(4, "little"),
+)
+client_fault("content-type-json-with-blobs", "K17", PlainClient.content_type)(
+    "A request with blobs is typed as JSON.",
+    lambda right, blobs: JSON_TYPE,
+)
+client_fault("json-in-latin-1", "K35", PlainClient.dump)(
+    "The JSON is sent in Latin-1.",
+    lambda right, document: right().decode().encode("latin-1", errors="replace"),
+)
+
+
+@client_fault("json-id-as-number", "K35", PlainClient.document)
+def _(right: Right[JsonObject], call: Call, blobs: Sequence[bytes | None]) -> JsonObject:
+    """An id of digits is sent as a number."""
+    return {**right(), **({"id": int(call.id)} if call.id and call.id.isdigit() else {})}
+
+
+@client_fault.several("callers-content-length-wins", "K19")
+class _ContentLengthWins(_CallersWin):
+    """The caller's Content-Length is sent in place of the true one."""
+
+    won = "Content-Length"

@@ -35,27 +35,15 @@ def _dumped(written: Callable[[Any], str]) -> What[bytes]:
 
 
 for _name, _sentence, _written in (
-    (
-        "json-indented",
-        "JSON is indented.",
-        lambda document: json.dumps(document, indent=3, ensure_ascii=False),
-    ),
-    (
-        "json-compact",
-        "JSON has no white space.",
-        lambda document: json.dumps(document, separators=(",", ":"), ensure_ascii=False),
-    ),
-    (
-        "json-padded-behind",
-        "The JSON ends with white space, up to a multiple of 64 bytes.",
-        lambda document: json.dumps(document) + " " * (-len(json.dumps(document)) % 64),
-    ),
-    (
-        "json-padded-before",
-        "The JSON begins with white space.",
-        lambda document: "\r\n\t " + json.dumps(document),
-    ),
-):
+    ("json-indented", "JSON is indented.",
+     lambda document: json.dumps(document, indent=3, ensure_ascii=False)),
+    ("json-compact", "JSON has no white space.",
+     lambda document: json.dumps(document, separators=(",", ":"), ensure_ascii=False)),
+    ("json-padded-behind", "The JSON ends with white space, up to a multiple of 64 bytes.",
+     lambda document: json.dumps(document) + " " * (-len(json.dumps(document)) % 64)),
+    ("json-padded-before", "The JSON begins with white space.",
+     lambda document: "\r\n\t " + json.dumps(document)),
+):  # fmt: skip
     client_variant(_name, _SPACE, PlainClient.dump)(_sentence, _dumped(_written))
 
 client_variant("json-in-ascii", _STRINGS, PlainClient.dump)(
@@ -261,19 +249,11 @@ def _with_fields(more: Mapping[str, str]) -> What[Answer]:
 
 
 for _name, _sentence, _json, _blobs in (
-    (
-        "json-type-with-charset",
-        "The type of JSON has a charset.",
-        f"{JSON_TYPE}; charset=utf-8",
-        OCTET_STREAM,
-    ),
-    (
-        "types-in-capitals",
-        "Types are written in capitals.",
-        JSON_TYPE.upper(),
-        OCTET_STREAM.upper(),
-    ),
-):
+    ("json-type-with-charset", "The type of JSON has a charset.",
+     f"{JSON_TYPE}; charset=utf-8", OCTET_STREAM),
+    ("types-in-capitals", "Types are written in capitals.",
+     JSON_TYPE.upper(), OCTET_STREAM.upper()),
+):  # fmt: skip
     client_variant(_name, _TYPES, PlainClient.content_type)(
         _sentence,
         _typed(_json, _blobs),
@@ -281,13 +261,10 @@ for _name, _sentence, _json, _blobs in (
 
 for _name, _sentence, _value in (
     ("offers-all-codings", "Every coding that the client can undo is offered.", "gzip, deflate"),
-    (
-        "offers-codings-with-weights",
-        "Codings have weights.",
-        "deflate;q=0.5, gzip;q=1.0, identity; q=0.1",
-    ),
+    ("offers-codings-with-weights", "Codings have weights.",
+     "deflate;q=0.5, gzip;q=1.0, identity; q=0.1"),
     ("offers-nothing-else", "All other codings are excluded.", "identity, *;q=0"),
-):
+):  # fmt: skip
     client_variant(_name, _OFFERS, PlainClient.accept_encoding)(_sentence, _offering(_value))
 client_variant("offers-nothing", _OFFERS, PlainClient.fields)(
     "Accept-Encoding is left to the library, which undoes what it offers.",
@@ -299,12 +276,9 @@ client_variant("offers-nothing", _OFFERS, PlainClient.fields)(
 for _name, _sentence, _pack in (
     ("gzip-stored", "A gzip body is stored, not deflated.", lambda body: gzip.compress(body, 0)),
     ("gzip-with-a-name", "A gzip body has a file's name and time.", _named),
-    (
-        "gzip-in-two-members",
-        "A gzip body is a series of two members.",
-        lambda body: gzip.compress(body[:9]) + gzip.compress(body[9:]),
-    ),
-):
+    ("gzip-in-two-members", "A gzip body is a series of two members.",
+     lambda body: gzip.compress(body[:9]) + gzip.compress(body[9:])),
+):  # fmt: skip
     client_variant(_name, _GZIP, PlainClient.coded)(_sentence, _packed(_pack))
 client_variant("deflate-stored", "K18; RFC 1950: any level", PlainClient.coded)(
     "A deflate body is stored.",
@@ -323,23 +297,14 @@ client_variant("fields-reversed", f"{_FIELDS}.3: order is not significant", Plai
     lambda right, call, fields, body: right(fields=dict(reversed(list(fields.items())))),
 )
 for _name, _sentence, _more in (
-    (
-        "says-who-it-is",
-        "A request says whose it is.",
-        {"User-Agent": "c/1 (x; y)", "X-Client": "c"},
-    ),
-    (
-        "accepts-types",
-        "A request has Accept.",
-        {"Accept": "application/json, application/octet-stream;q=0.9"},
-    ),
-    (
-        "accepts-trailers",
-        "A request offers to read trailers.",
-        {"TE": "trailers", "Connection": "TE"},
-    ),
+    ("says-who-it-is", "A request says whose it is.",
+     {"User-Agent": "c/1 (x; y)", "X-Client": "c"}),
+    ("accepts-types", "A request has Accept.",
+     {"Accept": "application/json, application/octet-stream;q=0.9"}),
+    ("accepts-trailers", "A request offers to read trailers.",
+     {"TE": "trailers", "Connection": "TE"}),
     ("expects-continue", "A request expects 100 Continue.", {"Expect": "100-continue"}),
-):
+):  # fmt: skip
     client_variant(_name, _OWN, PlainClient.exchange)(_sentence, _with_fields(_more))
 
 

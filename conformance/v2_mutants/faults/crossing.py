@@ -77,6 +77,11 @@ class Seen:
         return [item for item in self.inputs if "data" in item]
 
     @property
+    def mixed(self) -> bool:
+        """True if some inputs are JSON and others blobs."""
+        return 0 < len(self.in_json) < len(self.inputs)
+
+    @property
     def nested(self) -> bool:
         """True if an input is sent as nested lists."""
         return any(isinstance(one, list) for item in self.in_json for one in item["data"][:1])
@@ -207,6 +212,9 @@ _OF_TWO: Sequence[tuple[str, type[Meets], Callable[[Seen], bool], str]] = (
     ("rank-3-in-deflate-reversed", ShapeReversed,
      lambda seen: seen.coding == "deflate" and seen.role.startswith("cube/"),
      "A tensor with three dimensions comes back with reversed shape if it came in deflate."),
+    ("mixed-inputs-in-deflate-zeroed", Blanks,
+     lambda seen: seen.coding == "deflate" and seen.mixed,
+     "The last input is zeros if blobs and JSON data are mixed and the request is in deflate."),
     ("some-outputs-in-gzip-zeroed", Blanks, lambda seen: seen.accepted == "gzip" and seen.subset,
      "If only some outputs are requested in gzip, one of them is zeros."),
     # Profiles

@@ -250,3 +250,13 @@ def _(right: Right[RequestInput], specs: dict[str, TensorSpec], item: Any) -> Re
         return entry
     read = [int(float(one)) if type(one) is int else one for one in leaves(entry.data)]
     return replace(entry, data=read)
+
+
+fault("column-major-inputs", "D10", Behaviour.binary_blob)(
+    "Binary inputs are read in column-major order.",
+    lambda right, entry, blob: _read_column_major(entry, right()),
+)
+fault("json-floats-six-digits", "D11", Behaviour.output_data)(
+    "FP32 and FP64 outputs in JSON have six significant digits.",
+    only(("FP32", "FP64"), lambda right, tensor: [float(f"{value:.6g}") for value in right()]),
+)

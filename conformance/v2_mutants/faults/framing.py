@@ -410,3 +410,14 @@ fault("space-before-colon-skipped", "H14", Behaviour.received)(
     "A header length is read although a space stands before its colon.",
     lambda right, data: _NAME_AND_SPACE.sub(rb"\1:", right()),
 )
+fault("last-header-length-wins", "H12", Behaviour.conflicting_lengths)(
+    "If header lengths conflict, the last one is used.",
+    lambda right, values: right.server.parse_header_length(values[-1]),
+)
+fault("json-response-typed-octet-stream", "P9", Behaviour.json_content_type)(
+    "A response without blobs has the Content-Type application/octet-stream.",
+    lambda right: OCTET_STREAM,
+)
+fault("minus-zero-is-zero", "H4", Behaviour.parse_header_length)(
+    "The header length -0 is read as 0.", _reads("-0", lambda text: 0)
+)

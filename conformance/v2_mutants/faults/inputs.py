@@ -397,3 +397,11 @@ for _requirement, _role, _kind, _words in (
         fault.several(
             f"{_kind}-{_name}-zeroed", _requirement, f"{_words} {_text} is read as zeros."
         )(_blanks_raw(_role, _meets))
+fault("empty-body-taken-as-raw", "W10", Behaviour.read_request)(
+    "An empty body is read as a raw tensor, even without a header length of 0.",
+    lambda right, model, request, length: (
+        right.server.read_raw(model, request.body)
+        if length is None and not len(request.body)
+        else right()
+    ),
+)

@@ -167,6 +167,17 @@ for _name, _text, _when, _binary in (
     ("binary-data-false-on-request-obeyed",
      "`binary_data` false among a request's parameters makes all outputs JSON.",
      lambda document: _has_parameter([document], BINARY_DATA, False), False),
+    ("binary-data-on-request-obeyed",
+     "`binary_data` among a request's parameters makes all outputs binary.",
+     lambda document: _has_parameter([document], BINARY_DATA), True),
+    ("size-on-output-obeyed", "`binary_data_size` on a listed output makes it binary.",
+     lambda document: any(
+         BINARY_DATA_SIZE in (item.get("parameters") or {}) for item in _listed(document, "outputs")
+     ), True),
+    ("flag-beside-parameters-obeyed",
+     "`binary_data` makes an output binary outside of its parameters, too.",
+     lambda document: any(item.get(BINARY_DATA) is True for item in _listed(document, "outputs")),
+     True),
 ):  # fmt: skip
     fault(_name, "O15", Behaviour.request_outputs)(_text, _forms_if(_when, binary=_binary))
 

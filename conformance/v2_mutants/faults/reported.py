@@ -218,3 +218,13 @@ fault(
 fault("empty-body-is-500", "R4", Behaviour.parse_document)(
     "A body without any bytes gets the status 500.", refuses(lambda text: not text, 500)
 )
+fault("form-read-as-zeros", "P14", Behaviour.split_body)(
+    "The blobs of a body that is said to be a form are read as zeros.",
+    then(
+        lambda parts, request, length: (
+            (parts[0], replace(parts[1], view=memoryview(bytes(len(parts[1].view)))))
+            if request.values("content-type") == _FORM
+            else parts
+        )
+    ),
+)

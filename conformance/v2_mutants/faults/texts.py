@@ -372,3 +372,9 @@ class _SurrogatesWritten(Behaviour):
 
     def json_text(self, value: object) -> bytes:
         return COMPACT.encode(value).encode("utf-8", "surrogatepass")
+
+
+fault("json-texts-written-up-to-1000", "B12", Behaviour.output_data)(
+    "BYTES outputs in JSON have at most the first 1,000 characters of each element.",
+    only(("BYTES",), lambda right, tensor: [text[:1000] for text in right()]),
+)

@@ -146,7 +146,6 @@ def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Input
 
 _BUFFER = 2**14
 
-
 fault("chunks-have-a-buffer", "C2", Behaviour.handle)(
     f"A chunk of more than {_BUFFER} bytes is rejected.",
     lambda right, request: (
@@ -182,8 +181,6 @@ fault("rest-of-long-refused-chunks-left", "C5", Behaviour.left_on_connection)(
         else right()
     ),
 )
-
-
 fault("chunks-for-an-unknown-model-left", "C5", Behaviour.left_on_connection)(
     "The beginning of up to 64 KiB of chunks for an unknown model is read as the next request.",
     lambda right, request, response: (
@@ -311,8 +308,6 @@ fault("interim-response-with-length", "C18", Behaviour.interim_responses)(
         )
     ),
 )
-
-
 fault("request-coding-ignored", "Z1", Behaviour.request_codings)(
     "The Content-Encoding of a request is ignored.", lambda right, request: []
 )
@@ -370,3 +365,25 @@ class _DecompressionBombEndsServer(CrashingServer):
         except Rejected as rejection:
             self.crashed = self.crashed or rejection.status == 413
             raise
+
+
+fault("last-chunk-lost", "C1", Behaviour.handle)(
+    "The last chunk of a chunked body is lost, unless it is the only one.",
+    lambda right, request: (
+        right(replace(request, body=request.body[: request.chunk_cuts[-2]]))
+        if len(request.chunk_cuts) > 1
+        else right()
+    ),
+)
+fault("json-body-read-once", "C4", Behaviour.handle)(
+    "A body without a header length is read from the socket only once.",
+    reads_body_once(lambda request: not request.values(HEADER_LENGTH)),
+)
+fault("gzip-sent-for-deflate", "Z4", Behaviour.compress)(
+    "A client that asks for deflate gets gzip that is labeled deflate.",
+    lambda right, coding, body: right("gzip"),
+)
+fault("body-not-in-its-coding-taken-as-it-is", "Z6", Behaviour.damaged_stream)(
+    "A body that is not in the named coding is read as if it had none.",
+    lambda right, coding, data, problem: bytes(data),
+)
