@@ -86,7 +86,7 @@ def _canonical_nan(name: str, bits: Bits) -> Bits:
     return np.where(is_nan, bits.dtype.type(nan), bits)
 
 
-for _name, _requirement in (("FP32", "D3"), ("FP64", "D5"), ("FP16", "D8"), ("BF16", "D9")):
+for _name, _requirement in (("FP32", "D3"), ("BF16", "D9")):
     fault(f"{_name.lower()}-subnormals-flushed", _requirement, Behaviour.output_tensor)(
         f"Subnormal {_name} elements are returned as zeros.",
         _changes_bits_of((_name,), _flush_subnormals),

@@ -367,14 +367,6 @@ class _DecompressionBombEndsServer(CrashingServer):
             raise
 
 
-fault("last-chunk-lost", "C1", Behaviour.handle)(
-    "The last chunk of a chunked body is lost, unless it is the only one.",
-    lambda right, request: (
-        right(replace(request, body=request.body[: request.chunk_cuts[-2]]))
-        if len(request.chunk_cuts) > 1
-        else right()
-    ),
-)
 fault("json-body-read-once", "C4", Behaviour.handle)(
     "A body without a header length is read from the socket only once.",
     reads_body_once(lambda request: not request.values(HEADER_LENGTH)),
