@@ -207,8 +207,6 @@ def _blank(tensor: Tensor) -> Tensor:
 _OF_TWO: Sequence[tuple[str, type[Meets], Callable[[Seen], bool], str]] = (
     ("empty-nested-data-reversed", ShapeReversed, lambda seen: seen.empty and seen.nested,
      "A tensor without elements that was sent as nested JSON comes back with reversed shape."),
-    ("empty-in-gzip-as-json", OtherForm, lambda seen: seen.empty and seen.coding == "gzip",
-     "A tensor without elements comes in the other form if the request is in gzip."),
     ("rank-3-in-deflate-reversed", ShapeReversed,
      lambda seen: seen.coding == "deflate" and seen.role.startswith("cube/"),
      "A tensor with three dimensions comes back with reversed shape if it came in deflate."),
@@ -220,6 +218,9 @@ _OF_TWO: Sequence[tuple[str, type[Meets], Callable[[Seen], bool], str]] = (
     # Profiles
     ("bf16-in-gzip-zeroed", Blanks, lambda seen: seen.coding == "gzip" and seen.has("BF16"),
      "The elements of a BF16 tensor are 0 if the request is in gzip."),
+    ("bf16-answered-in-gzip-zeroed", Blanks,
+     lambda seen: seen.accepted == "gzip" and seen.has("BF16"),
+     "The elements of a BF16 tensor are 0 if the answer is in gzip."),
     ("bf16-by-default-as-json", OtherForm,
      lambda seen: seen.by_default is True and seen.has("BF16"),
      "A BF16 output is JSON although binary_data_output is true."),
@@ -228,10 +229,19 @@ _OF_TWO: Sequence[tuple[str, type[Meets], Callable[[Seen], bool], str]] = (
     ("raw-with-charset-refused", Refuses, lambda seen: seen.raw and "charset" in seen.type,
      "A raw request is rejected if its media type has a charset."),
     # Paths
+    ("coding-on-a-versioned-path-ignored", Refuses,
+     lambda seen: seen.versioned and seen.coding != "",
+     "A request in a coding is rejected if the path has the model's version."),
+    ("some-outputs-of-a-version-zeroed", Blanks,
+     lambda seen: seen.versioned and seen.subset,
+     "If only some outputs are requested of a version, one of them is zeros."),
     ("last-request-answered-in-deflate-zeroed", Blanks,
      lambda seen: seen.closes and seen.accepted == "deflate",
      "With Connection: close, a tensor whose answer is in deflate is zeros."),
     # What came before
+    ("matrix-after-a-refused-request-reversed", ShapeReversed,
+     lambda seen: seen.after == "refused" and seen.role.startswith("matrix/"),
+     "A matrix comes back with reversed shape if the request before was refused."),
     ("raw-after-json-as-json", OtherForm, lambda seen: seen.raw and seen.after == "json",
      "A raw request is answered in JSON if a request of JSON came before."),
     # Sizes

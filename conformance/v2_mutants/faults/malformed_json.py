@@ -66,7 +66,6 @@ for _name, _text, _rewrite in (
      lambda text: text.removesuffix(b'{"inputs":[]}')),
     ("extra-brace-ignored", "A brace too many behind the JSON object is ignored.",
      lambda text: text[:-1] if text.endswith(b"]}}") else text),
-    ("nul-ends-json", "A NUL byte ends the JSON.", lambda text: text.partition(b"\0")[0]),
     ("no-break-space-stripped", "A no-break space behind the JSON object is ignored.",
      lambda text: text.removesuffix(b"\xc2\xa0")),
     ("trailing-comma-adds-zero", "Behind a trailing comma of an array there is a 0.",
@@ -298,7 +297,6 @@ def _unwritable(pattern: str) -> type[Behaviour]:
 _LONG = ".{65536}"
 
 for _name, _text, _pattern in (
-    ("quote-in-input-name", "a quote in an input's name", 'name .*"'),
     ("quote-in-output-name", "a quote in an output's name", 'output .*"'),
     ("quote-in-datatype", "a quote in a datatype", 'datatype .*"'),
     ("quote-in-model-name", "a quote in a model's name", 'model .*"'),
