@@ -25,8 +25,3 @@ def byteswapped(datatype: str, blob: bytes) -> bytes:
     """Return numbers with the bytes of each in reverse order, and BYTES as they are."""
     numpy = DATATYPES[datatype].numpy
     return blob if numpy is None else np.frombuffer(blob, numpy).byteswap().tobytes()
-
-
-def one_chunk(body: bytes) -> bytes:
-    """Return a body in one chunk and the last one."""
-    return b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)

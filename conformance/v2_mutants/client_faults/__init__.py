@@ -9,23 +9,7 @@ from v2_mutants.registry import client_fault
 __all__ = ["CLIENT_FAULTS", "find_client_fault"]
 
 # Importing a module registers its faults.
-for _module in (
-    "blobs_sent",
-    "elements_sent",
-    "json_sent",
-    "fields_sent",
-    "blobs_read",
-    "blobs_checked",
-    "elements_read",
-    "json_read",
-    "errors_read",
-    "connections",
-    "requests_by_hand",
-    "responses_by_hand",
-    "long_messages",
-    "outputs_read",
-    "codings",
-):
+for _module in ("sent", "read", "answers", "by_hand"):
     import_module(f"{__name__}.{_module}")
 
 CLIENT_FAULTS = {

@@ -13,7 +13,7 @@ from v2_mutants.registry import client_variant
 __all__ = ["CLIENT_VARIANTS"]
 
 # Importing a module registers its variants.
-for _module in ("json_written", "messages_sent", "connections", "answers_read"):
+for _module in ("sent", "received"):
     import_module(f"{__name__}.{_module}")
 
 CLIENT_VARIANTS = client_variant

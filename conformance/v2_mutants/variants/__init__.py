@@ -13,17 +13,7 @@ from v2_mutants.registry import variant
 __all__ = ["VARIANTS"]
 
 # Importing a module registers its variants.
-for _module in (
-    "http",
-    "availability",
-    "json",
-    "bodies",
-    "metadata",
-    "errors",
-    "requests",
-    "lenient",
-    "memory",
-):
+for _module in ("http", "json", "errors", "requests"):
     import_module(f"{__name__}.{_module}")
 
 VARIANTS = variant

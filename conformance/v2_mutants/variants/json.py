@@ -1,4 +1,4 @@
-"""Variants of JSON: how it is written, what it has beside what it must, and its numbers."""
+"""Variants of JSON: how it is written, what it has beside what it must, numbers, metadata."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any
 
-import msgspec
 import numpy as np
+from msgspec import structs
 
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
@@ -24,6 +24,7 @@ from v2_conformance.protocol.datatypes import (
 )
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import (
     InferenceRequest,
     JsonObject,
@@ -188,7 +189,6 @@ variant("nested-data", "base protocol, Tensor Data: nested or flat", Behaviour.o
     lambda right, tensor: to_json(tensor.datatype, tensor.shape, tensor.blob, nested=True),
 )
 
-
 _DATA = re.compile(r'"data":\[[^\]"]*\]')  # without strings
 _NUMBER = re.compile(r"(?<![\d.eE+-])-?\d+(\.\d+)?(?=[,\]])")
 _DIGITS = "docs/disputes.md, D11: the number of digits is not said"
@@ -257,7 +257,7 @@ class _NoNegativeZeroInJson(Behaviour):
 
     def output_data(self, tensor: Tensor) -> Any:
         blob = _unsigned_zeros(tensor.datatype, tensor.blob)
-        return super().output_data(msgspec.structs.replace(tensor, blob=blob))
+        return super().output_data(structs.replace(tensor, blob=blob))
 
 
 def _unsigned_zeros(datatype: str, blob: Buffer) -> Buffer:
@@ -285,3 +285,37 @@ variant("nan-as-string", _NO_NUMBER, Behaviour.output_data)(
     "NaN and infinities are strings in JSON, as protobuf writes them.",
     non_finite(json.dumps),
 )
+
+
+@variant.several(
+    "metadata-with-more",
+    "base protocol, Server and Model Metadata: further members are not excluded",
+)
+class _MetadataWithMore(Behaviour):
+    """Metadata has further extensions and members, and no model versions, which are optional."""
+
+    def extensions(self) -> list[str]:
+        return ["classification", "", *super().extensions(), "statistics", "möglich"]
+
+    def server_metadata(self, request: Request) -> Response:
+        document = {"name": "a server", "version": "", "extensions": self.extensions()}
+        return self.json_response({"live": True, **document, "parameters": {"x": [None]}})
+
+    def model_metadata(self, model: ModelContract) -> Response:
+        inputs = [{"extra": 1, **spec.metadata(), "parameters": {}} for spec in model.inputs]
+        outputs = [{**spec.metadata(), "tags": None} for spec in model.outputs]
+        return self.json_response(
+            {"inputs": inputs, "outputs": outputs, "name": model.model, "platform": "", "more": {}}
+        )
+
+
+@variant(
+    "metadata-without-tensors",
+    "MLServer: a model without a schema has empty inputs and outputs",
+    Behaviour.model_metadata,
+)
+def _(right: Right[Response], model: ModelContract) -> Response:
+    """The metadata of a model lists no inputs and no outputs."""
+    return right.server.json_response(
+        {"name": model.model, "versions": [], "platform": "", "inputs": [], "outputs": []}
+    )

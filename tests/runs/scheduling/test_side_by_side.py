@@ -28,7 +28,7 @@ from v2_conformance.suite.causes.kinds import KilledBy
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.faults import FAULTS
-from v2_mutants.faults.shared.crashes import CrashingModels, CrashingServer
+from v2_mutants.faults.shared import CrashingModels, CrashingServer
 from v2_mutants.servers import MutantServer
 
 Outcomes = Mapping[str, Outcome]
