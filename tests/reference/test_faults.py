@@ -63,9 +63,9 @@ def test_faults_are_listed_in_the_order_of_known_requirements() -> None:
 # The order of blobs, their sizes, swaps, JSON among them, header lengths, raw requests.
 SAMPLE = (
     "request-blobs-off-by-one", "response-header-length-of-body", "header-length-clamped",
-    "declared-size-ignored", "only-sum-of-sizes-checked", "every-input-reads-first-blob",
+    "declared-size-ignored", "only-sum-of-sizes-checked",
     "request-blobs-in-model-order", "json-inputs-take-blob-bytes", "last-output-flag-decides",
-    "response-blobs-in-model-order", "all-outputs-returned", "raw-without-batch-dimension",
+    "response-blobs-in-model-order", "all-outputs-returned",
 )  # fmt: skip
 
 
