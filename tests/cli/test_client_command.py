@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.commands import Cli
 from v2_conformance.cli.main import main
 from v2_conformance.report.files import load_report
-from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 
 PLAIN = (sys.executable, "-m", "v2_clients.plain")
@@ -92,40 +90,6 @@ def test_secrets_are_in_no_file_and_in_no_line(
     assert case.said.lines[0].error == "no " + "*" * len(SECRET)
     assert case.exchanges
     assert SECRET.encode() not in bytes(case.exchanges[0].request)
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (["--", "no-such-program"], "cannot run 'no-such-program'"),
-        ([], "missing argument COMMAND"),
-        (["--profile", "raw", "--", "x"], "unknown profile 'raw' of clients"),
-        (["--timeout", "0", "--", "x"], "time limit"),
-        (["--scenarios", "no-such-file.yaml", "--", "x"], "no such file or folder"),
-    ],
-)
-def test_wrong_usage_is_one_line(words: list[str], problem: str, tmp_path: Path, cli: Cli) -> None:
-    assert problem in cli("client", "--report-dir", tmp_path, *words, code=2).err.splitlines()[-1]
-
-
-def test_pattern_without_scenario(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert client(tmp_path, "--", *PLAIN, scenario="K99/*") == 4
-    assert "matches no" in capsys.readouterr().err
-
-
-def test_scenarios_are_listed(cli: Cli) -> None:
-    lines = cli("list", "scenarios", code=0).out.splitlines()
-    assert len(lines) == len(client_cases())
-    assert f"{K3}  MUST (blocks conformant) success" in lines
-
-
-def test_command_that_cannot_work(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "report.json").write_text("an older one")
-    assert client(tmp_path, "--", sys.executable, "nope.py", scenario="*") == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "the command does not work: in 3 scenarios it sent no request" in line
-    assert "nope.py" in line
-    assert (tmp_path / "report.json").read_text() == "an older one"
 
 
 @pytest.mark.parametrize(

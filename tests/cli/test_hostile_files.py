@@ -323,31 +323,6 @@ def test_a_report(
     assert made <= {"hostile.json", "r"}
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        ["--timeout", "nan"],
-        ["--timeout", "inf"],
-        ["--timeout", "-1"],
-        ["--timeout", "1e999"],
-        ["--wait-ready", "-inf"],
-        ["--wait-ready", "nan"],
-        ["--wait-ready", "infinity"],
-        ["-n", "1e9"],
-        ["-n", "0"],
-        ["-n", "9" * 5000],
-        ["--generated", "NaN"],
-        ["--generated", "-1"],
-        ["--generated", "1", "--seed", "true"],
-    ],
-)
-def test_a_number_of_the_command_line(option: list[str], cli: Cli, tmp_path: Path) -> None:
-    line = check(cli, "run", "--report-dir", tmp_path / "r", *option)
-    name = {"-n": "--workers"}.get(option[-2], option[-2])
-    assert f": {name}: " in line or "time" in line
-    assert not (tmp_path / "r").exists()
-
-
 def test_ordinary_files_are_read_as_before(
     place: Callable[[str, Content], Path], cli: Cli, tmp_path: Path
 ) -> None:

@@ -13,19 +13,6 @@ from support.commands import Cli
 from v2_conformance.runs.targets.making import load_target
 
 ROOT = Path(__file__).parents[2]
-CASES = """\
-family: H
-cases:
-  - id: H6/mine
-    why: A header length that is no number.
-    axes:
-      value: {LABELS}
-    model: identity/INT32
-    request:
-      header_length: {value: "${value}"}
-      inputs: [{shape: [1]}]
-    expect: {outcome: reject}
-"""
 
 
 def test_documented_target_files_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,17 +28,6 @@ def test_documented_target_files_load(tmp_path: Path, monkeypatch: pytest.Monkey
         assert load_target(path).url == yaml.safe_load(block)["url"]
 
 
-@pytest.mark.parametrize(
-    ("fault", "code"), [((), 0), (("--fault", "non-numeric-header-length-guessed"), 1)]
-)
-def test_cases_of_a_file(fault: tuple[str, ...], code: int, tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(CASES.replace("{LABELS}", "[abc]"))
-    out = ["--report-dir", tmp_path, "--require", "robust"]
-    ended = cli("run", "--cases", path, *out, *fault, code=code)
-    assert "INCOMPLETE RUN" in ended.out
-
-
 def test_all_totals_of_a_run_are_the_same(tmp_path: Path, cli: Cli) -> None:
     options = ["--case", "P*", "--fault", "response-header-length-short"]
     printed = cli("run", *options, "--report-dir", tmp_path, code=1)
@@ -60,13 +36,6 @@ def test_all_totals_of_a_run_are_the_same(tmp_path: Path, cli: Cli) -> None:
     assert [failed for _, failed in progress] == [row]
     ended = cli("replay", tmp_path / "report.json", "http://127.0.0.1:9", code=3)
     assert f"sending {row} of " in ended.err
-
-
-def test_narrow_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    lines = cli("run", "--case", "P*", "--report-dir", tmp_path, code=0).out.splitlines()
-    assert [line for line in lines if len(line) > 40 and not line.startswith("report: ")] == []
-    assert "all" in "".join(line[:3] for line in lines)
 
 
 @pytest.mark.parametrize("width", [40, 80])

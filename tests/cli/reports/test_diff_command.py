@@ -29,7 +29,6 @@ def report(*cases: CaseResult, complete: bool = True) -> Report:
         (report(case("H6/a"), case("P4/a", "fail")), [], 0),
         (report(case("H6/a"), case("P4/a", "fail")), ["--strict"], 1),
         (report(case("H6/a"), complete=False), [], 3),
-        (report(complete=False), [], 3),
         (report(case("H6/a", "fail"), complete=False), [], 1),
     ],
 )
@@ -48,8 +47,3 @@ def test_an_old_report_in_an_older_format_is_a_note(tmp_path: Path, cli: Cli) ->
     assert "nothing to compare with" in ended.out
     assert "has report format 1" in ended.out
     cli("diff", new, old, code=2)
-
-
-def test_what_is_no_report_is_a_usage_error(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "old.json").write_text("{}")
-    assert cli("diff", tmp_path / "old.json", tmp_path / "none.json", code=2).err.count("\n") == 1

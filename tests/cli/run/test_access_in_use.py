@@ -73,27 +73,3 @@ def test_refused_mapping_names_model(tmp_path: Path, capsys: pytest.CaptureFixtu
         "no model for identity/FP32: INPUT0 of all_types: expected datatype FP32, got 'BOOL'"
     ) in printed
     assert "no model for identity/INT8: no model my model: GET /v2/models/my%20model" in printed
-
-
-def test_too_many_inputs_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "target.yaml"
-    with ReferenceServer() as server:
-        file.write_text(f"url: {server.url}\nmodels:\n  identity/BOOL: {{model: all_types}}\n")
-        main(["run", "--target", str(file), *SOME, "--report-dir", str(tmp_path)])
-    printed = capsys.readouterr().err
-    assert "all_types has inputs that the role identity/BOOL has no values for: INPUT1" in printed
-
-
-def test_a_pytest_session_gets_in_the_same_way(
-    start: Start, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MY_TOKEN", TOKEN)
-    done = pytester.runpytest_subprocess(
-        f"--v2-url={start(Guarded).url}",
-        "--v2-bearer-env=MY_TOKEN",
-        "--v2-header=Host: model.example",
-        "-k",
-        "blob-follows-json and INT32 or not-a-number and letters and not without",
-    )
-    assert done.ret == 0
-    done.stdout.no_fnmatch_line(f"*{TOKEN}*")
