@@ -90,19 +90,3 @@ def test_a_row_of_bytes_stays_one_line_and_scrolls_in_its_box(browser: Browser, 
     browser.evaluate("document.querySelector('.v2-wire').scrollIntoView()")
     box = "document.querySelector('.logwrapper:has(.v2-wire)')"
     until(browser, f"{box}.scrollWidth > {box}.clientWidth")
-
-
-def test_a_phone_shows_it_in_the_size_of_a_phone(browser: Browser, page: str) -> None:
-    opened(browser, page)
-    phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-    browser.call("Emulation.setDeviceMetricsOverride", **phone)
-    until(browser, "innerWidth == 390 && document.scrollingElement.scrollWidth == 390")
-
-
-def test_the_words_beside_a_box_filter_the_results(browser: Browser, page: str) -> None:
-    opened(browser, page)
-    before = rows(browser)
-    browser.evaluate("document.querySelector('.filters span.failed').click()")
-    assert 0 < rows(browser) < before
-    browser.evaluate("document.querySelector('.filters span.failed').click()")
-    assert rows(browser) == before
