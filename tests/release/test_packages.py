@@ -97,14 +97,23 @@ def python(version: str) -> str:
     return found[-1]
 
 
-@pytest.mark.parametrize("version", PYTHONS)
+def lowest() -> str:
+    """The oldest version of each dependency that is declared, as constraints of pip."""
+    text = (ROOT / "pyproject.toml").read_text("utf-8").partition("\ndependencies = [")[2]
+    return "\n".join(re.findall(r'"([\w-]+>=[\d.]+)', text.partition("\n]")[0])).replace(">", "=")
+
+
+@pytest.mark.parametrize(
+    ("version", "constraints"), [("3.10", lowest()), *((version, "") for version in PYTHONS)]
+)
 def test_the_wheel_installs_and_runs_in_a_clean_environment(
-    built: Path, version: str, tmp_path: Path
+    built: Path, version: str, constraints: str, tmp_path: Path
 ) -> None:
     run(python(version), "-m", "venv", "clean", cwd=tmp_path)
+    (tmp_path / "constraints.txt").write_text(constraints)
     command = tmp_path / "clean" / "bin"
     pip = [str(command / "pip"), "install", "--quiet", "--disable-pip-version-check"]
-    run(*pip, str(only(built, "*.whl")), cwd=tmp_path)
+    run(*pip, "-c", "constraints.txt", str(only(built, "*.whl")), cwd=tmp_path)
     program = str(command / "v2-conformance")
     assert run(program, "--version", cwd=tmp_path) == f"v2-conformance {__version__}\n"
     assert "PASS" in run(program, "run", "--case", "P5/*", cwd=tmp_path).upper()
@@ -114,9 +123,8 @@ def test_the_wheel_installs_and_runs_in_a_clean_environment(
 
 def hook() -> Any:
     pytest.importorskip("hatchling", reason="hatchling is not installed")
-    spec = importlib.util.spec_from_file_location(
-        "metadata_hook", ROOT / "conformance" / "metadata_hook.py"
-    )
+    place = ROOT / "conformance" / "metadata_hook.py"
+    spec = importlib.util.spec_from_file_location("metadata_hook", place)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
