@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
@@ -109,25 +109,10 @@ def triton_server(
     server.log.
     """
     names = _deploy("triton", deployed, workdir / "models")
-    with running_triton(workdir, usable_port(port), python, models=names) as url:
-        yield url
-
-
-@contextmanager
-def running_triton(
-    workdir: Path,
-    port: int,
-    python: Path | None,
-    *options: str,
-    environment: Mapping[str, str] | None = None,
-    models: Collection[str] | None = None,
-) -> Iterator[str]:
-    """Run Triton with the kit in models/ of `workdir`; yield its URL once `models`, by default all
-    of the contract, are ready. `options` are more of its command."""
     python = _with(python, "pytriton")
-    script = workdir / "models" / "serve_wheel.py"
-    command = [str(python), str(script), f"--port={port}", *options]
-    with _running(command, workdir, port, models, environment) as url:
+    port = usable_port(port)
+    command = [str(python), str(workdir / "models" / "serve_wheel.py"), f"--port={port}"]
+    with _running(command, workdir, port, names) as url:
         yield url
 
 
@@ -227,10 +212,8 @@ def _running(
     workdir: Path,
     port: int,
     models: Collection[str] | None = None,
-    environment: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """The running server's URL once `models`, by default all of the contract, are ready.
-    `environment` has more variables for it."""
+    """The running server's URL once `models`, by default all of the contract, are ready."""
     names = [model.model for model in contract().values()] if models is None else list(models)
     url = f"http://127.0.0.1:{port}"
     log = workdir / "server.log"
@@ -241,7 +224,6 @@ def _running(
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=workdir,
-            env={**os.environ, **(environment or {})},
             # A group of its own: what it starts must end with it.
             start_new_session=True,
         )
