@@ -7,16 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
 
 from support.commands import Cli
 from support.responses import http
 from support.servers import Script, Start, always, serving
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.runs import matching_models
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.matching_models import Matched
 from v2_conformance.runs.targets.making import load_target, make_target
 
 METADATA = {"name": "srv", "version": "1", "extensions": []}
@@ -104,7 +101,6 @@ def v2(models: dict[str, object], index: object = None) -> Script:
     "index",
     [
         None,
-        {"models": None},
         {"models": [None, 1, {}, {"name": 5}, "", "x" * 500, "../../etc", "\ud800", "a\n# b: c"]},
         {"models": ["m"] * 10_000},
         [[[[]]]],
@@ -150,17 +146,3 @@ def test_how_to_get_in_is_written_but_no_secret(
     assert "wrote this file for s *****" in text
     target = load_target(path)
     assert dict(target.address.fields)["Authorization"] == "Bearer Zk9-pQ7w_vX2-token"
-
-
-def test_a_file_is_named_as_seen_from_the_target_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("made").mkdir()
-    trustme.CA().cert_pem.write_to_path("ca.pem")
-    nothing = Matched("s 1", {}, {}, listed=False)
-    monkeypatch.setattr(matching_models, "match_models", lambda *given: nothing)
-    text, _ = written(cli, Path("made/target.yaml"), "https://h", "--cacert", "ca.pem")
-    assert "verify: ../ca.pem" in text
-    monkeypatch.chdir("/")
-    assert load_target(tmp_path / "made/target.yaml").verify == f"{tmp_path}/made/../ca.pem"

@@ -71,17 +71,6 @@ def test_the_seconds_of_each_step_stand_in_a_table_at_the_end(play: Play) -> Non
     assert table == [*steps, "in all"]
 
 
-def test_the_table_is_printed_if_a_step_fails(play: Play) -> None:
-    code, output = play(FAILING="kserve")
-    assert code == 1
-    *_, first, second, whole, failed = output.splitlines()
-    assert re.fullmatch(r" +\d+s  kserve", first)
-    assert re.fullmatch(r" +\d+s  kserve: what failed is tried again, alone", second)
-    assert re.fullmatch(r" +\d+s  in all", whole)
-    assert failed == "failed in: kserve: what failed is tried again, alone"
-    assert "tox -e mlserver" not in output
-
-
 def test_what_is_left_to_the_weekly_run_is_named(play: Play) -> None:
     _, output = play()
     assert f"left to the weekly run (V2_WEEKLY=1): {' '.join(WEEKLY)}\n" in output

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import shutil
 import struct
@@ -13,13 +12,11 @@ from typing import Any
 
 import pytest
 
-from support.document_models import EXAMPLES, body_of, bytes_of, described, serving_model, stems
-from support.servers import Start
-from v2_conformance.protocol.datatypes import check_blob, from_json
+from support.document_models import EXAMPLES, body_of, bytes_of, described, stems
+from v2_conformance.protocol.datatypes import check_blob
 from v2_conformance.protocol.names import HEADER_LENGTH
 
 RIGHT = stems()
-WRONG = stems(wrong=True)
 
 # Datatypes as the struct module knows them: nothing here is the suite's own.
 STRUCT = {"UINT32": "I", "BOOL": "?", "FP16": "e", "FP32": "f"}
@@ -70,64 +67,8 @@ def test_a_few_lines_of_another_decoder_read_the_same(stem: str) -> None:
     assert at in (None, len(body))
 
 
-@pytest.mark.parametrize("stem", [stem for stem in RIGHT if stem.endswith("request")])
-def test_a_server_of_the_model_gives_the_response_of_the_example(stem: str, start: Start) -> None:
-    response = stem.replace("request", "response")
-    if response not in RIGHT:  # the documents show no response to what their programs send
-        response = "kserve-mixed.response"
-    outputs = described(response)["tensors"]
-    if response == "kserve-mixed.response" and "program" in stem:
-        outputs = [{**t, "name": t["name"].replace("output", "output_")} for t in outputs]
-        outputs = [{**t, "form": "binary"} if "all-binary" in stem else t for t in outputs]
-    status, length, body = posted(start(serving_model(stem, outputs)).url, stem)
-    assert status == 200, body
-    answer = json.loads(body[:length])
-    at = len(body) if length is None else length
-    assert [entry["name"] for entry in answer["outputs"]] == [out["name"] for out in outputs]
-    for entry, expected in zip(answer["outputs"], outputs, strict=True):
-        blob = bytes_of(expected)
-        assert (entry["datatype"], entry["shape"]) == (expected["datatype"], expected["shape"])
-        if expected["form"] == "binary":
-            assert entry["parameters"] == {"binary_data_size": len(blob)}
-            assert body[at : at + len(blob)] == blob
-            at += len(blob)
-        else:
-            assert from_json(entry["datatype"], entry["shape"], entry["data"]) == blob
-    assert at == len(body)
-
-
-@pytest.mark.parametrize("stem", [stem for stem in WRONG if stem.endswith("request")])
-def test_the_server_refuses_the_requests_that_are_wrong(stem: str, start: Start) -> None:
-    right = {
-        "wrong-no-header-length": "triton-two-blobs",
-        "wrong-sizes-mixed": "kserve-mixed",
-        "wrong-sizes-all-binary": "kserve-all-binary",
-        "wrong-json": "oip-json",
-    }[stem.partition(".")[0]]
-    outputs = described(f"{right}.response")["tensors"]
-    status, _, body = posted(start(serving_model(f"{right}.request", outputs)).url, stem)
-    assert status == 400
-    assert list(json.loads(body)) == ["error"]
-
-
 @pytest.mark.needs("node")
 def test_a_codec_in_another_language_reads_them() -> None:
     script = Path(__file__).parent / "read_examples.mjs"
     done = subprocess.run(["node", str(script), str(EXAMPLES)], capture_output=True, check=True)
-    assert done.stdout.decode() == f"{len(RIGHT + WRONG)} messages\n"
-
-
-def posted(url: str, stem: str) -> tuple[int, int | None, bytes]:
-    """Send a request as it is, head and body; status, header length and body of the answer."""
-    about: dict[str, Any] = described(stem)
-    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
-    try:
-        connection.putrequest("POST", about["http"]["target"], skip_host=True)
-        for name, value in about["http"]["headers"]:
-            connection.putheader(name, value)
-        connection.endheaders(body_of(stem))
-        answer = connection.getresponse()
-        length = answer.getheader(HEADER_LENGTH)
-        return answer.status, None if length is None else int(length), answer.read()
-    finally:
-        connection.close()
+    assert done.stdout.decode() == f"{len(RIGHT + stems(wrong=True))} messages\n"

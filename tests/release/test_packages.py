@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -63,22 +62,6 @@ def test_the_wheel_has_the_cases(built: Path) -> None:
     assert "v2_conformance/py.typed" in names
     assert {f"v2_clients/adapters/codec.{end}" for end in ("go", "mjs", "py")} <= set(names)
     assert not [name for name in names if name.startswith(("tests", "metadata_hook"))]
-
-
-def test_the_sdist_builds_the_same_wheel_again(built: Path, tmp_path: Path) -> None:
-    """`build` made the wheel from the sdist; so does the sdist of that sdist."""
-    with tarfile.open(only(built, "*.tar.gz")) as packed:
-        packed.extractall(tmp_path)
-    (source,) = tmp_path.iterdir()
-    again = tmp_path / "again"
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(again), "."]
-    run(*command, cwd=source)
-    first, second = only(built, "*.whl"), only(again, "*.whl")
-    assert first.name == second.name
-    contents = [zipfile.ZipFile(path) for path in (first, second)]
-    assert contents[0].namelist() == contents[1].namelist()
-    for name in contents[0].namelist():
-        assert contents[0].read(name) == contents[1].read(name), name
 
 
 def python(version: str) -> str:
@@ -140,18 +123,3 @@ def test_the_readme_of_an_index_links_to_the_repository() -> None:
     page = "https://github.com/someone/v2/blob/v1.0.0/"
     assert f"]({page}docs/tour.md)" in made
     assert "](https://raw.githubusercontent.com/someone/v2/v1.0.0/docs/report.png)" in made
-
-
-def test_the_metadata_have_links_only_if_there_is_an_address(tmp_path: Path) -> None:
-    package = tmp_path / "conformance" / "v2_conformance"
-    package.mkdir(parents=True)
-    (tmp_path / "README.md").write_text("[a](docs/a.md)")
-    (package / "version.py").write_text('__version__ = "7.8.9"\n')
-    source = ROOT / "conformance" / "v2_conformance" / "public_address.py"
-    for known, urls in ((False, 0), (True, 4)):
-        text = source.read_text("utf-8") + f"\ndef is_known() -> bool:\n    return {known}\n"
-        (package / "public_address.py").write_text(text)
-        metadata: dict[str, Any] = {}
-        hook().AddressHook(str(tmp_path), {}).update(metadata)
-        assert len(metadata["urls"]) == urls
-        assert ("blob/v7.8.9/docs/a.md" in metadata["readme"]["text"]) is known

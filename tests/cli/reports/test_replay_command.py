@@ -17,13 +17,13 @@ from v2_conformance.cli.main import main
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report, write_report
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.servers import MutantServer
 
 SOME = ("--case", "P5/header-length-is-exact[*]", "--case", "H6/not-a-number[letters]")
-NOBODY = "http://127.0.0.1:9"
 TOKEN = "Zk9-pQ7w_vX2-mN4-t0ken"
 
 
@@ -34,22 +34,13 @@ def reported(folder: Path, *options: str) -> Path:
     return folder / "report.json"
 
 
-def replay(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str]]:
-    """The exit code and the lines of standard output, without those that go on with another."""
-    capsys.readouterr()
-    code = main(["replay", *arguments])
-    return code, [line for line in capsys.readouterr().out.splitlines() if line[:1] != " "]
-
-
-def told(broken: str, good: str, report: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
+def told(broken: str, good: str, report: Path, cli: Cli) -> set[str]:
     """The failures of a report, each of which still fails on one server and is fixed on another."""
     failed = {case.id for case in load_report(report).of(Outcome.FAIL)}
-    code, lines = replay(capsys, str(report), broken)
-    assert (code, lines.pop()) == (1, f"{len(failed)} still failing")
-    assert {line.split()[2].rstrip(":") for line in lines} == failed
-    code, lines = replay(capsys, str(report), good)
-    assert (code, lines.pop()) == (0, f"{len(failed)} fixed")
-    assert {line.split()[1] for line in lines} == failed
+    for url, code, said, at in ((broken, 1, "still failing", 2), (good, 0, "fixed", 1)):
+        lines = cli("replay", report, url, code=code).out.splitlines()
+        assert lines.pop() == f"{len(failed)} {said}"
+        assert {line.split()[at].rstrip(":") for line in lines if line[:1] != " "} == failed
     return failed
 
 
@@ -61,15 +52,11 @@ def told(broken: str, good: str, report: Path, capsys: pytest.CaptureFixture[str
     ],
 )
 def test_only_failures_are_replayed(
-    options: Sequence[str],
-    fault: str,
-    url: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    options: Sequence[str], fault: str, url: str, tmp_path: Path, cli: Cli
 ) -> None:
     report = reported(tmp_path, *options, "--fault", fault)
     with MutantServer([fault]) as broken:
-        failed = told(broken.url, url, report, capsys)
+        failed = told(broken.url, url, report, cli)
     assert {name.partition("/")[0] for name in failed} in ({"P5"}, {"R2"})
     assert any("observed" in name for name in failed) == (fault == "error-is-plain-text")
 
@@ -98,59 +85,42 @@ def test_a_secret_that_the_report_hides_must_be_given_and_is_not_printed(
     assert TOKEN not in printed.out + printed.err
 
 
-def test_models_are_those_of_report(
-    tmp_path: Path, url: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_models_are_those_of_report(tmp_path: Path, url: str, cli: Cli) -> None:
     report = reported(tmp_path, *SOME, "--fault", "response-header-length-short")
     document = load_report(report)
     models = {**document.target.models}
     models["identity/INT32"] = msgspec.structs.replace(models["identity/INT32"], model="nowhere")
     target = msgspec.structs.replace(document.target, models=models)
     write_report(tmp_path, msgspec.structs.replace(document, target=target))
-    code, lines = replay(capsys, str(report), url)
-    assert code == 3
-    assert all(line.startswith("unknown ") for line in lines[:-1])
+    lines = cli("replay", report, url, code=3).out.splitlines()
+    assert all(line.startswith(("unknown ", " ")) for line in lines[:-1])
 
 
-@pytest.mark.parametrize(
-    ("outcome", "options", "said"),
-    [
-        ("pass", (), "nothing failed in"),
-        ("fail", ("--case", "P1"), "nothing of these cases failed"),
-    ],
-)
-def test_nothing_to_send_is_said(
-    outcome: str, options: tuple[str, ...], said: str, tmp_path: Path, cli: Cli
-) -> None:
-    report = saved(report_of([case("H6/a", outcome)]), tmp_path / "report.json")
-    assert said in cli("replay", report, NOBODY, *options, code=4).err
+def test_what_cannot_be_sent_is_said(tmp_path: Path, cli: Cli) -> None:
+    def replayed(report: Report, *words: str, code: int) -> str:
+        return cli("replay", saved(report, tmp_path / "report.json"), *words, code=code).said
 
-
-def test_a_url_that_the_report_hides_a_part_of_has_to_be_given(tmp_path: Path, cli: Cli) -> None:
-    hidden = report_of([case("H6/a", "fail")], url="http://127.0.0.1:9/******/")
-    assert "give the URL" in cli("replay", saved(hidden, tmp_path / "report.json"), code=2).err
-
-
-def test_cases_that_no_server_can_get_are_counted_and_fix_nothing(tmp_path: Path, cli: Cli) -> None:
-    scenario = client_cases()[0].id
-    failed = [case("H6/of-another-version", "fail"), case(scenario, "fail")]
-    ended = cli("replay", saved(report_of(failed), tmp_path / "report.json"), NOBODY, code=3)
-    assert ended.out.splitlines()[-1] == "2 unknown"
-    assert scenario in ended.out
-    assert ended.shown.count("this version of the suite has no such case") == 2
-
-
-OF_ANY_MODEL = ("--model", "widener", "--case", "P5/*", "--case", "P2", "--case", "E1")
+    nobody, scenario = "http://127.0.0.1:9", client_cases()[0].id
+    failed = case("H6/a", "fail")
+    assert "nothing failed in" in replayed(report_of([case("H6/a")]), nobody, code=4)
+    chosen = replayed(report_of([failed]), nobody, "--case", "P1", code=4)
+    assert "nothing of these cases failed in" in chosen
+    hidden = report_of([failed], url="http://127.0.0.1:9/******/")
+    assert "give the URL" in replayed(hidden, code=2)
+    unknown = replayed(report_of([failed, case(scenario, "fail")]), nobody, code=3)
+    assert "2 unknown" in unknown
+    assert scenario in unknown
+    assert unknown.count("this version of the suite has no such case") == 2
 
 
 def test_model_whose_answers_were_malformed_is_fixed(
-    tmp_path: Path, start: Start, url: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, start: Start, url: str, cli: Cli
 ) -> None:
     class OtherNames(Behaviour):
         def response_output(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
             return {**super().response_output(tensor, binary), "name": tensor.name.lower()}
 
-    report = reported(tmp_path, start(OtherNames).url, *OF_ANY_MODEL[:-2])
-    failed = load_report(report).of(Outcome.FAIL)
-    code, lines = replay(capsys, str(report), url)
-    assert (code, lines[-1]) == (0, f"{sum(1 for _ in failed)} fixed")
+    chosen = ("--model", "widener", "--case", "P5/*", "--case", "P2")
+    report = reported(tmp_path, start(OtherNames).url, *chosen)
+    failed = sum(1 for _ in load_report(report).of(Outcome.FAIL))
+    assert cli("replay", report, url, code=0).out.splitlines()[-1] == f"{failed} fixed"
