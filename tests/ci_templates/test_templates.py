@@ -34,7 +34,7 @@ pytestmark = [
 
 
 def played(
-    folder: Path, *words: str, programs: Mapping[str, str] | None = None, **variables: str
+    folder: Path, *words: str, programs: Mapping[str, str], **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a step as CI does: this installation's commands first, and the files of a runner.
     `programs` has scripts of more commands."""
@@ -43,7 +43,7 @@ def played(
     found = {
         "v2-conformance": f'exec "{sys.executable}" -m v2_conformance "$@"',
         "python3": f'exec "{sys.executable}" "$@"',
-        **(programs or {}),
+        **programs,
     }
     for name, text in found.items():
         (commands / name).write_text(f"#!/bin/sh\n{text}\n")
@@ -63,7 +63,7 @@ def played(
 
 
 def action(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    return played(folder, str(ACTION / "run.sh"), **variables)
+    return played(folder, str(ACTION / "run.sh"), programs={}, **variables)
 
 
 def outputs(folder: Path) -> Mapping[str, str]:
@@ -165,7 +165,7 @@ def test_the_script_of_the_gitlab_job_tests_a_server(tmp_path: Path) -> None:
     job: dict[str, Any] = yaml.safe_load(GITLAB.read_text())[".v2-conformance"]
     _install, script = job["script"]
     variables = {**job["variables"], **started(), "V2_PROFILES": "raw"}
-    done = played(tmp_path, "sh", "-ec", script, **variables)
+    done = played(tmp_path, "sh", "-ec", script, programs={}, **variables)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / job["artifacts"]["reports"]["junit"]).exists()
 
@@ -200,7 +200,8 @@ def test_the_log_of_the_kubernetes_job_has_the_verdict_and_the_report(tmp_path: 
     reports = tmp_path / "reports"
     with ReferenceServer() as server:
         told = {"V2_URL": server.url, "V2_REPORTS": str(reports), "V2_PROFILES": "raw"}
-        done = played(tmp_path, *own["command"], *own["args"], **{**variables, **told})
+        words = [*own["command"], *own["args"]]
+        done = played(tmp_path, *words, programs={}, **{**variables, **told})
     assert done.returncode == 0, done.stderr
     assert "CONFORMANT" in done.stdout
     assert {path.name for path in tmp_path.iterdir()} <= {"commands", "reports", "summary"}
