@@ -68,18 +68,11 @@ def packages(tmp_path: Path) -> Path:
     server = triton / "bin" / "tritonserver"
     server.write_text(_SERVER, "utf-8")
     server.chmod(0o755)
-    _release(folder, "0.7.0")
-    return folder
-
-
-def _release(packages: Path, version: str) -> None:
-    for old in packages.glob("*.dist-info"):
-        (old / "METADATA").unlink()
-        old.rmdir()
-    info = packages / f"nvidia_pytriton-{version}.dist-info"
+    info = folder / "nvidia_pytriton-0.7.0.dist-info"
     info.mkdir()
-    text = f"Metadata-Version: 2.1\nName: nvidia-pytriton\nVersion: {version}\n"
+    text = "Metadata-Version: 2.1\nName: nvidia-pytriton\nVersion: 0.7.0\n"
     (info / "METADATA").write_text(text, "utf-8")
+    return folder
 
 
 @pytest.fixture
@@ -120,6 +113,7 @@ def test_server_gets_models_port_and_options(start: Start, tmp_path: Path, packa
     assert f"--model-repository={tmp_path / 'models'}" in told["arguments"]
     assert f"--http-port={port}" in told["arguments"]
     assert told["arguments"][-2:] == ["--allow-vertex-ai=true", "--end=7"]
+    assert "--backend-config=python,shm-default-byte-size=1048576" in told["arguments"]
     assert told["stub"] is True
     assert told["libraries"][0] == str(packages / "nvidia_pytriton.libs")
     assert told["path"][0] == str(Path(sys.executable).parent)
@@ -155,14 +149,6 @@ def test_a_server_that_dies_is_started_again(start: Start, tmp_path: Path) -> No
         third = _told(process)
         process.terminate()
     assert len({told["pid"] for told in (first, second, third)}) == 3
-
-
-@pytest.mark.parametrize(("release", "size"), [("0.7.0", 1 << 20), ("0.3.1", 4 << 20)])
-def test_shared_memory_of_older(release: str, size: int, start: Start, packages: Path) -> None:
-    _release(packages, release)
-    with start("--end=7") as process:
-        told = _told(process)
-    assert f"--backend-config=python,shm-default-byte-size={size}" in told["arguments"]
 
 
 def test_what_keeps_it_from_serving_is_one_line(

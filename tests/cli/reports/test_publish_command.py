@@ -113,20 +113,13 @@ def test_a_site_has_an_index_trends_badges_and_links_that_lead_to_files(
             assert all(one.is_file() for one in followed)
 
 
-def test_the_same_reports_make_the_same_site(publish: Publishing, site: Path) -> None:
-    publish(publish.reports)
-    before = files_of(site)
-    inodes = {path: path.stat().st_ino for path in site.rglob("*.html")}
-    publish(site)
-    assert files_of(site) == before
-    # What does not change is not written again.
-    assert {path: path.stat().st_ino for path in site.rglob("*.html")} == inodes
-
-
 def test_a_report_keeps_its_folder_and_bytes(publish: Publishing, site: Path, made: Path) -> None:
     packed = publish.reports / "one-1" / "report.json.gz"
     packed.write_bytes(gzip.compress(publish.first.read_bytes()))
     publish(publish.first, packed)  # one report, named twice
+    before = files_of(site)
+    publish(site)
+    assert files_of(site) == before
     own = site / "my-own-name"
     own.mkdir()
     data = gzip.compress((publish.reports / "one-2" / "report.json").read_bytes(), 1)
@@ -218,14 +211,6 @@ def test_of_two_reports_on_one_version_the_newest_is_taken_if_asked(
     publish(site, publish.first, "--newest")
     (found,) = index_of(site)["reports"]
     assert (found["id"], found["started"]) == ("own", later)
-
-
-def test_other_claims_both(publish: Publishing, site: Path, tmp_path: Path) -> None:
-    raw = report_on(tmp_path / "raw", "One", "0.9", ["binary", "raw"])
-    publish(publish.first, raw)
-    found = [tuple(report["profiles"]) for report in index_of(site)["reports"]]
-    assert sorted(found) == [("binary",), ("binary", "raw")]
-    assert "Trend" not in (site / "servers" / "one.html").read_text("utf-8")
 
 
 def test_other_catalogue_is_outdated(publish: Publishing, site: Path) -> None:
