@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from support.commands import Cli
 from support.responses import http
@@ -16,6 +18,7 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.targets.making import load_target, make_target
 
+ROOT = Path(__file__).parents[2]
 METADATA = {"name": "srv", "version": "1", "extensions": []}
 
 
@@ -146,3 +149,16 @@ def test_how_to_get_in_is_written_but_no_secret(
     assert "wrote this file for s *****" in text
     target = load_target(path)
     assert dict(target.address.fields)["Authorization"] == "Bearer Zk9-pQ7w_vX2-token"
+
+
+def test_documented_target_files_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "a-token-of-mine")
+    monkeypatch.setenv("DB_PASSWORD", "a-password-of-mine")
+    (tmp_path / "key.txt").write_text("a-key-of-mine")
+    text = (ROOT / "docs" / "targets.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```yaml\n(url: .*?)```", text, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        path = tmp_path / "target.yaml"
+        path.write_text(block, encoding="utf-8")
+        assert load_target(path).url == yaml.safe_load(block)["url"]

@@ -51,13 +51,6 @@ def test_labels_stay_when_a_factor_and_a_level_are_added(monkeypatch: pytest.Mon
     assert label({**rows[0], "moon": "full"}).endswith(".full")
 
 
-def test_no_two_factors_have_a_level_in_common() -> None:
-    levels = [level for some in factors().values() for level in some]
-    assert len(set(levels)) == len(levels)
-    with pytest.raises(ValueError, match="pigeon"):
-        row_of("INT32.pigeon")
-
-
 def test_nothing_is_sent_that_the_documents_leave_open() -> None:
     for case in CASES:
         model, inputs = contract()[case.model], case.request["inputs"]

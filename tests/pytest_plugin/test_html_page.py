@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from support.axe import violations
-from support.browser import Browser, opened, until
+from support.browser import Browser, opened
 from v2_mutants.servers import MutantServer
 
 pytestmark = pytest.mark.long
@@ -25,16 +25,6 @@ def test_own(x, extras):
     extras.append(kinds.html("<table><tr>" + "<td><pre>wide cell</pre></td>" * 100 + "</table>"))
     assert x == "z" * 3000
 """
-# On how many lines each row of bytes is; the pointer below it needs it to be one.
-_ROWS_OF_BYTES = r"""[...document.querySelectorAll(".v2-wire")].flatMap(wire => {
-  const text = wire.firstChild;
-  return [...text.data.matchAll(/^    [0-9a-f]{6}  .*$/gm)].map(found => {
-    const range = new Range();
-    range.setStart(text, found.index);
-    range.setEnd(text, found.index + found[0].length);
-    return new Set(Array.from(range.getClientRects(), part => part.top)).size;
-  });
-})"""
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +55,3 @@ def test_axe_finds_nothing_and_nothing_is_too_wide(
     assert browser.evaluate("document.querySelectorAll('tr.collapsible').length") > 20
     needed, shown = browser.evaluate("[document.scrollingElement.scrollWidth, innerWidth]")
     assert needed <= shown == width
-
-
-def test_a_row_of_bytes_stays_one_line_and_scrolls_in_its_box(browser: Browser, page: str) -> None:
-    opened(browser, page, width=390)
-    lines = browser.evaluate(_ROWS_OF_BYTES)
-    assert len(lines) > 20
-    assert set(lines) == {1}
-    browser.evaluate("document.querySelector('.v2-wire').scrollIntoView()")
-    box = "document.querySelector('.logwrapper:has(.v2-wire)')"
-    until(browser, f"{box}.scrollWidth > {box}.clientWidth")

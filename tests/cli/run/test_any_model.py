@@ -71,13 +71,6 @@ class WithoutAnyList(WithoutTheContract):
         return self.error(404, "there is no repository")
 
 
-class WithoutInputs(WithoutTheContract):
-    """A server whose models take no plain request."""
-
-    def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        raise Rejected("the model takes other inputs")
-
-
 class OfMany(WithoutAnyList):
     """A server that lists its models as KServe does; the first of them takes no plain request."""
 
@@ -128,14 +121,10 @@ def test_no_more_than_three_models_that_can_be_tested_are_chosen(
     assert list(report.target.absent) == ["model/reverser"]
 
 
-@pytest.mark.parametrize("behaviour", [WithoutAnyList, WithoutInputs])
 def test_without_any_model_it_says_how_to_go_on(
-    behaviour: type[Behaviour],
-    start: Start,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = start(behaviour)
+    server = start(WithoutAnyList)
     assert call(server.url, directory=tmp_path) == 4
     shown, said = (" ".join(text.split()) for text in capsys.readouterr())
     assert shown.startswith("Nothing was tested: ")
