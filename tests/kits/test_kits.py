@@ -80,48 +80,28 @@ def test_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not (tmp_path / "kit").exists()
 
 
-@pytest.mark.parametrize(
-    ("role", "batch", "inputs", "outputs", "does"),
-    [
-        ("bf16", 0, [("BF16", "-1")], [("BF16", "-1")], "identity"),
-        ("raw_bytes", 0, [("STRING", "1")], [("STRING", "1")], "identity"),
-        ("raw_batched", 8, [("FP32", "-1")], [("FP32", "-1")], "identity"),
-        (
-            "raw_two_outputs",
-            0,
-            [("FP32", "-1")],
-            [("FP32", "3, 1"), ("FP32", "3, 1")],
-            "first_three",
-        ),
-    ],
-)
-def test_triton_gets_a_configuration_and_code_for_every_model(
-    role: str,
-    batch: int,
-    inputs: list[tuple[str, str]],
-    outputs: list[tuple[str, str]],
-    does: str,
-    tmp_path: Path,
-) -> None:
-    def tensors(kind: str, found: list[tuple[str, str]]) -> list[str]:
-        return [
-            f'{kind} {{ name: "{kind.upper()}{n}" data_type: TYPE_{name} dims: [ {dims} ] }}'
-            for n, (name, dims) in enumerate(found)
-        ]
-
+def test_triton_gets_a_configuration_and_code_for_every_model(tmp_path: Path) -> None:
     write_kit("triton", tmp_path)
     folders = {path.parent.parent.name for path in tmp_path.glob("*/1/model.py")}
     assert folders == {model.model for model in contract().values()}
-    (model,) = tmp_path.glob(f"*{role}")
-    assert (model / "config.pbtxt").read_text(encoding="utf-8").splitlines() == [
-        f'name: "{model.name}"',
-        'backend: "python"',
-        f"max_batch_size: {batch}",
-        *tensors("input", inputs),
-        *tensors("output", outputs),
-        f'parameters {{ key: "does" value {{ string_value: "{does}" }} }}',
-        "instance_group { kind: KIND_CPU count: 1 }",
-    ]
+    expected = """\
+name: "{0}"
+backend: "python"
+max_batch_size: {1}
+input {{ name: "INPUT0" data_type: TYPE_{2} dims: [ {3} ] }}
+output {{ name: "OUTPUT0" data_type: TYPE_{2} dims: [ {4} ] }}
+{5}parameters {{ key: "does" value {{ string_value: "{6}" }} }}
+instance_group {{ kind: KIND_CPU count: 1 }}
+"""
+    second = 'output { name: "OUTPUT1" data_type: TYPE_FP32 dims: [ 3, 1 ] }\n'
+    for row in (
+        ("identity_bf16", 0, "BF16", "-1", "-1", "", "identity"),
+        ("raw_bytes", 0, "STRING", "1", "1", "", "identity"),
+        ("raw_batched", 8, "FP32", "-1", "-1", "", "identity"),
+        ("raw_two_outputs", 0, "FP32", "-1", "3, 1", second, "first_three"),
+    ):
+        text = (tmp_path / row[0] / "config.pbtxt").read_text(encoding="utf-8")
+        assert text == expected.format(*row)
 
 
 def test_openvino_gets_all_models_but_bf16(tmp_path: Path) -> None:
