@@ -26,14 +26,14 @@ def test_nothing_hostile_reaches_the_terminal_and_no_line_is_too_wide(
     nasty = "\x1b[31mred\x1b]0;title\x07 \r\n\u202e\u4f60\ud800" + "long " * 60 + "x" * 200
 
     class Hostile(Behaviour):
-        def server_metadata(request: Request) -> Response:
+        def server_metadata(self, request: Request) -> Response:
             fields = {"name": nasty, "version": nasty, "extensions": [nasty]}
             return self.json_response(json.loads(json.dumps(fields)))
 
-        def json_response(document: object) -> Response:
+        def json_response(self, document: object) -> Response:
             return Response(200, (), (json.dumps(document).encode(),))
 
-        def handle(request: Request) -> Response:
+        def handle(self, request: Request) -> Response:
             if request.target.endswith("identity_int32/infer"):
                 return Response(500, (), (nasty.encode("utf-8", "replace"),))
             return super().handle(request)
@@ -56,7 +56,7 @@ def half_done(
     journal = folder / "report.jsonl"
 
     class Pauses(Behaviour):
-        def infer(model: object, request: Request) -> Response:
+        def infer(self, model: object, request: Request) -> Response:
             done = journal.read_bytes() if journal.exists() else b""
             if done.count(b'\n{"case":') >= after:
                 reached.set()
