@@ -253,12 +253,3 @@ def test_a_report(
     check(cli, "expect", path, "--write")
     made = {entry.name for entry in tmp_path.iterdir()}
     assert made <= {"hostile.json", "r"}
-
-
-def test_ordinary_files_are_read_as_before(
-    place: Callable[[str, Content], Path], cli: Cli, tmp_path: Path
-) -> None:
-    """A mark of UTF-8, carriage returns, anchors, merges, and an expectation file of no length."""
-    text = "\ufefftimeout: &t 5\r\nmodels:\r\n  mixed: &m {model: mixed}\r\n  trio: {<<: *m}\r\n"
-    path = place("target.yaml", text.replace("{<<: *m}", "{<<: *m, model: trio}").encode())
-    assert "no URL" in cli("run", "--target", path, "--report-dir", "r", code=2).err  # it was read
