@@ -159,7 +159,7 @@ REPORTS: Mapping[str, Content] = {
     "duration-true": sealed(duration_s=True),
     "planned-huge": with_member("planned", b'{"P1": 1' + b"0" * 5000 + b"}"),
     "version-of-controls": b'{"suite":{"version":"\\u001b[31m","report":3}}',
-    "messages-that-overlap": later(lambda: in_a_stream(1000, 80 << 10)),
+    "messages-that-overlap": later(lambda: in_a_stream(1000, 4 << 20)),
     "a-stream-that-is-a-bomb": later(lambda: in_a_stream(1, 300 << 20)),
     "mark": b"\xef\xbb\xbf" + TEXT.encode(),
     "utf-16": TEXT.encode("utf-16"),

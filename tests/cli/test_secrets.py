@@ -41,7 +41,7 @@ def everything(cli: Cli, folder: Path, *arguments: str) -> dict[str, bytes]:
     """All that a run leaves: its files, what it and `show` print, and each recorded message."""
     ran = cli("run", *arguments, "--report-dir", folder)
     assert ran.code in (0, 1)
-    shown = cli("show", folder / "report.json", "H6/not-a-number[letters]", code=0)
+    shown = cli("show", folder / "report.json", "H6/not-a-number[letters]", "--full", code=0)
     found = {"printed": (ran.out + ran.err + shown.out + shown.err).encode()}
     found |= {path.name: path.read_bytes() for path in folder.iterdir()}
     for case in load_report(folder / "report.json").cases:

@@ -116,11 +116,13 @@ def test_every_verdict_counts_every_failed_must(name: str) -> None:
     assert counted_costs(section.splitlines()[0]) == wanted
     if not index()[name]["confirmed"]:  # pages about it say nothing of what it found
         wanted = Counter()
+    page = text_of(f"{name}/report.html")
     told = {
         "badge.json": json.loads((REPORTS / name / "badge.json").read_text())["message"],
         "badge.svg": (REPORTS / name / "badge.svg").read_text("utf-8").rpartition("<text")[2],
-        "report.html": text_of(f"{name}/report.html").partition("What it costs:")[2][:400],
     }
+    if page:  # of an older version the repository has the report alone
+        told["report.html"] = page.partition("What it costs:")[2][:400]
     for where, words in told.items():
         words = words.partition("; of ")[0].partition(" MUST")[0]
         assert counted_costs(words) == wanted, where
