@@ -30,8 +30,6 @@ SAMPLED = {
     "tests/formats/html/test_html_packed.py": 1,
     "tests/formats/matrix/test_matrix_in_browser.py": 4,
     "tests/formats/matrix/test_matrix_access.py": 4,
-    "tests/formats/test_replay.py": 4,
-    "tests/formats/test_replay_hostile.py": 4,
     "tests/hostile/": 30,
     "tests/maintenance/test_crossing.py": 4,
     "tests/maintenance/test_selftest.py": 3,
