@@ -1,20 +1,28 @@
-"""Exit codes of runs that were stopped: what failed before that stays failed."""
+"""Exit codes of runs: what failed before a run was stopped stays failed."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import msgspec
 import pytest
 
-from support.reports import report_of
+from support.commands import Cli
+from support.reports import case, passes, report_of, saved
 from v2_conformance.cli.exit_codes import of_report, with_expectations
-from v2_conformance.report.document import Report
+from v2_conformance.cli.main import main
+from v2_conformance.cli.options import ReportOptions
+from v2_conformance.cli.reporting import Reporting
+from v2_conformance.report.document import CaseResult, OverallVerdict, Report
 from v2_conformance.report.tested import Model, Selection
 from v2_conformance.report.verdict.judged import Gate
 
+MODELS = {"identity/FP32": Model("m", (), ())}
+
 
 def stopped(requirement: str, outcome: str) -> Report:
-    models = {"identity/FP32": Model("m", (), ())}
-    return report_of(outcomes={requirement: outcome}, complete=False, models=models)
+    return report_of(outcomes={requirement: outcome}, complete=False, models=MODELS)
 
 
 @pytest.mark.parametrize(
@@ -40,3 +48,52 @@ def test_selection_that_was_stopped_has_no_verdict() -> None:
 
 def test_expected_failures_of_a_stopped_run_say_nothing_of_what_did_not_run() -> None:
     assert with_expectations(stopped("P2", "fail"), Gate(), as_expected=True) == 3
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [(report_of(outcomes={"P2": "fail"}, models=MODELS), 1), (report_of(passes()), 4)],
+)
+def test_the_gate_is_only_spoken_of_if_it_was_tried(
+    report: Report, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert Reporting(ReportOptions()).exit_code(report, ()) == code
+    assert bool(capsys.readouterr().out.strip()) is (code == 1)
+
+
+def compared(*cases: CaseResult, complete: bool = True) -> Report:
+    return report_of(
+        cases, complete=complete, verdict=OverallVerdict(False, False, ("because",), ())
+    )
+
+
+@pytest.mark.parametrize(
+    ("new", "options", "code"),
+    [
+        (compared(case("H6/a")), [], 0),
+        (compared(case("H6/a", "fail")), [], 1),
+        (compared(case("H6/a", "fail")), ["--exit-zero"], 0),
+        (compared(case("H6/a", "fail")), ["--markdown"], 1),
+        (compared(case("H6/a"), case("P4/a", "fail")), [], 0),
+        (compared(case("H6/a"), case("P4/a", "fail")), ["--strict"], 1),
+        (compared(case("H6/a"), complete=False), [], 3),
+        (compared(case("H6/a", "fail"), complete=False), [], 1),
+    ],
+)
+def test_diff_fails_for_what_got_worse(
+    new: Report, options: list[str], code: int, tmp_path: Path
+) -> None:
+    old = saved(compared(case("H6/a"), case("P4/a")), tmp_path / "old.json")
+    assert main(["diff", str(old), str(saved(new, tmp_path / "new.json")), *options]) == code
+
+
+def test_an_old_report_in_an_older_format_is_a_note(tmp_path: Path, cli: Cli) -> None:
+    new = saved(compared(case("H6/a", "fail")), tmp_path / "new.json")
+    document = json.loads(new.read_bytes())
+    document["suite"]["report"] = 1
+    old = tmp_path / "old.json"
+    old.write_text(json.dumps(document))
+    ended = cli("diff", old, new, "--markdown", code=0)
+    assert "nothing to compare with" in ended.out
+    assert "has report format 1" in ended.out
+    cli("diff", new, old, code=2)

@@ -69,44 +69,28 @@ ANY_YAML: Mapping[str, Content] = {
     "unknown-alias": b"a: *nothing\n",
     "nested-flow": NESTED,
     "nested-maps": b"{a: " * DEEP + b"1" + b"}" * DEEP,
-    "nested-blocks": b"- " * DEEP + b"x\n",
     "nested-indents": b"".join(b" " * n + b"a:\n" for n in range(2000)),
     "nested-quietly": b"url: http://h\nx: " + b"[" * 65 + b"]" * 65,
     "many-values": b"- a\n" * 400_000,
-    "many-pairs": b"".join(b"k%d: 1\n" % n for n in range(200_000)),
     "many-documents": b"--- a\n" * 1000,
     "many-directives": b"".join(b"%%TAG !a%d! tag:x,2000:\n" % n for n in range(50_000)),
     "same-hashes": b"".join(b"%d: 1\n" % (n * (2**61 - 1)) for n in range(1, 60_000)),
     "python-object": b"!!python/object/apply:os.system ['touch owned']\n",
-    "tag-timestamp": b"url: !!timestamp 2024-99-99\n",
-    "tag-bool": b"url: !!bool x\n",
     "tag-binary": b"url: !!binary ////\n",
-    "tag-set": b"!!set {a, b}\n",
     "tag-own": b"url: !secret x\n",
     "key-twice": b"url: http://a\nurl: http://b\n",
-    "key-twice-deep": b"a: {b: [{c: 1, c: 2}]}\n",
-    "key-twice-as-text": b"a: {1: x, 0x1: y}\n",
     "key-is-a-list": b"? [a, b]\n: c\n",
-    "octal": b"timeout: 010\n",
     "sexagesimal": b"timeout: 1:30\n",
-    "nan": b"timeout: .nan\n",
-    "infinity": b"timeout: -.inf\n",
     "overflowing": b"timeout: 1.0e+999\n",
     "million-digits": b"timeout: " + b"9" * 1_000_000 + b"\n",
     "long-value": b"url: http://" + b"h" * (2 << 20) + b"\n",
     "latin-1": "url: http://é\n".encode("latin-1"),
     "utf-16": "url: http://h\n".encode("utf-16"),
-    "surrogates": b"url: http://\xed\xa0\x80\n",
     "escaped-surrogate": b'url: "http://\\ud800"\n',
     "nul": b"url: http://h\0\n",
     "controls": b"url: http://h\x1b[31m\n",
     "random": bytes(range(256)) * 50,
-    "tabs": b"\turl: x\n",
-    "html": b"<!DOCTYPE html><p>404</p>",
-    "a-list": b"- url: http://h\n",
     "a-word": b"word\n",
-    "a-number": b"1\n",
-    "unclosed": b'url: "http://h\n',
     "nine-megabytes": big(9 << 20),
     "a-terabyte": big(1 << 40),
     "a-directory": Path.mkdir,
@@ -126,34 +110,17 @@ INT32 = CASE + b"  expect: {outcome: success, outputs: {0: any}}\n  model: ident
 IDENTITY = INT32 + b"  request: {inputs: [{shape: [1]}]}\n"
 AXIS = "[" + ", ".join(map(str, range(100))) + "]"
 
-TARGETS: Mapping[str, Content] = {"timeout-huge": b"timeout: 1" + b"0" * 3000 + b"\n"}
 CASES: Mapping[str, Content] = {
-    "no-cases": b"family: D\ncases: []\n",
-    "cases-null": b"family: D\ncases:\n",
     "id-with-a-path": IDENTITY.replace(b"D1/made-up", b"D1/../../x"),
     "id-of-shell": IDENTITY.replace(b"D1/made-up", b"D1/$(touch owned)"),
     "id-with-lines": IDENTITY.replace(b"D1/made-up", b'"D1/a\\nb"'),
-    "model-unknown": IDENTITY.replace(b"identity/INT32", b"nope"),
     "axes-without-end": INT32
     + f"  axes: {{a: {AXIS}, b: {AXIS}, c: {AXIS}, d: {AXIS}}}\n".encode()
     + b'  request: {inputs: [{shape: ["${a}", "${b}", "${c}", "${d}"]}]}\n',
-    "axis-not-used": IDENTITY + b"  axes: {a: [1]}\n",
     "text-without-end": INT32
     + b"  axes: {a: [" + b"x" * 500_000 + b"]}\n"
     + b"  request: {inputs: [{shape: [1]}], id: '" + b"${a}" * 200_000 + b"'}\n",
-    "together-true": IDENTITY + b"  together: true\n",
-    "together-a-million": IDENTITY + b"  together: 1000000\n",
-    "level-unknown": IDENTITY + b"  level: SHALL\n",
 }  # fmt: skip
-EXPECTATIONS: Mapping[str, Content] = {
-    "expectations-a-map": b"expected: {a: 1}\n",
-    "expectation-of-numbers": b"expected: [1]\n",
-    "no-reason": b"expected: [{case: D1/made-up, outcome: fail}]\n",
-    "expires-an-infinity": b"expected: [{case: D1/made-up, reason: known, expires: .inf}]\n",
-    "expires-never": b"expected: [{case: D1/made-up, reason: known, expires: 2024-99-99}]\n",
-    "outcome-true": b"expected: [{case: D1/made-up, reason: known, outcome: true}]\n",
-}
-
 TEXT = as_json(report_of())
 WHOLE = json.loads(TEXT)
 
@@ -183,51 +150,19 @@ def with_member(member: str, value: bytes) -> bytes:
     return text.replace(b'"@"', value)
 
 
-def with_case(**members: object) -> bytes:
-    cases = WHOLE["cases"]
-    return sealed(cases=[{**cases[0], **members}, *cases[1:]])
-
-
-HEADER = b'{"header":{"suite":{"name":"v2-conformance","version":"1","catalogue":"x","report":2},'
 REPORTS: Mapping[str, Content] = {
     "empty": b"",
     "nested-list": NESTED,
-    "nested-object": b'{"a":' * DEEP + b"1" + b"}" * DEEP,
-    "nested-suite": b'{"suite":' + NESTED + b"}",
-    "nested-beside": b'{"suite":{"version":"1","report":2},"x":' + NESTED + b"}",
-    "nested-header": b'{"header":' + NESTED + b"}\n",
-    "nested-in-header": HEADER + b'"x":' + NESTED + b"}}\n\n",
     "duration-nan": with_member("duration_s", b"NaN"),
-    "duration-infinity": with_member("duration_s", b"Infinity"),
-    "duration-overflowing": with_member("duration_s", b"1e999"),
     "duration-of-digits": with_member("duration_s", b"9" * 1_000_000),
     "duration-negative": sealed(duration_s=-1),
     "duration-true": sealed(duration_s=True),
-    "case-duration-true": with_case(duration_ms=True),
-    "complete-a-number": sealed(complete=1),
-    "planned-negative": sealed(planned={"P1": -1}),
     "planned-huge": with_member("planned", b'{"P1": 1' + b"0" * 5000 + b"}"),
-    "format-true": b'{"suite":{"version":"1","report":true}}',
-    "format-infinity": b'{"suite":{"version":"1","report":1e999}}',
-    "format-3": b'{"suite":{"version":"1","report":3}}',
     "version-of-controls": b'{"suite":{"version":"\\u001b[31m","report":3}}',
-    "level-unknown": with_case(level="SHALL"),
-    "outcome-unknown": with_case(outcome="perfect"),
-    "cause-unknown": with_case(cause={"kind": "nope"}),
-    "half-a-surrogate": b'{"suite":{"version":"\\ud800","report":3}}',
     "messages-that-overlap": later(lambda: in_a_stream(1000, 4 << 20)),
     "a-stream-that-is-a-bomb": later(lambda: in_a_stream(1, 300 << 20)),
-    "a-list": b"[]",
-    "a-number": b"1",
-    "nan": b"NaN",
-    "two-documents": b"{}{}",
     "mark": b"\xef\xbb\xbf" + TEXT.encode(),
     "utf-16": TEXT.encode("utf-16"),
-    "latin-1": b'{"suite": "\xe9"}',
-    "html": b"<!DOCTYPE html><p>404</p>",
-    "cut-off": TEXT.encode()[:-500],
-    "only-a-header": HEADER + b"}}",
-    "gzip-magic": b"\x1f\x8b",
     "gzip-cut-off": gzip.compress(TEXT.encode())[:-20],
     "gzip-bomb": later(lambda: gzip.compress(b" " * (300 << 20), 9)),
     "gzip-in-gzip": gzip.compress(gzip.compress(TEXT.encode())),
@@ -235,7 +170,6 @@ REPORTS: Mapping[str, Content] = {
     "a-directory": Path.mkdir,
     "a-pipe": os.mkfifo,
     "a-loop": lambda path: path.symlink_to(path.name),
-    "nowhere": lambda path: path.symlink_to("nothing-there"),
 }
 
 
@@ -278,9 +212,9 @@ def check(cli: Cli, *arguments: object) -> str:
     return line
 
 
-@pytest.mark.parametrize("name", [*ANY_YAML, *TARGETS])
+@pytest.mark.parametrize("name", ANY_YAML)
 def test_a_target_file(name: str, place: Callable[[str, Content], Path], cli: Cli) -> None:
-    path = place("target.yaml", {**ANY_YAML, **TARGETS}[name])
+    path = place("target.yaml", ANY_YAML[name])
     check(cli, "run", "--target", path)
     assert not Path("reports").exists()
 
@@ -292,11 +226,11 @@ def test_a_case_file(name: str, place: Callable[[str, Content], Path], cli: Cli)
     assert not Path("reports").exists()
 
 
-@pytest.mark.parametrize("name", [*ANY_YAML, *EXPECTATIONS])
+@pytest.mark.parametrize("name", ANY_YAML)
 def test_an_expectation_file(
     name: str, place: Callable[[str, Content], Path], cli: Cli, tmp_path: Path
 ) -> None:
-    path = place("expect.yaml", {**ANY_YAML, **EXPECTATIONS}[name])
+    path = place("expect.yaml", ANY_YAML[name])
     check(cli, "run", "--expect", path)
     assert not Path("reports").exists()
     report = saved(report_of(), tmp_path / "r" / "report.json")
@@ -311,47 +245,11 @@ def test_a_report(
 ) -> None:
     path = place("hostile.json", REPORTS[name])
     good = saved(report_of(), tmp_path / "r" / "report.json")
-    check(cli, "verify", path)
-    check(cli, "show", path, "P2")
-    check(cli, "report", path)
-    check(cli, "badge", path, tmp_path / "badges")
-    check(cli, "diff", path, good)
+    for command in ("verify", "report", "expect"):
+        check(cli, command, path)
+    for command, more in (("show", "P2"), ("badge", tmp_path / "badges"), ("diff", good)):
+        check(cli, command, path, more)
     check(cli, "diff", good, path)
-    check(cli, "expect", path)
     check(cli, "expect", path, "--write")
     made = {entry.name for entry in tmp_path.iterdir()}
     assert made <= {"hostile.json", "r"}
-
-
-@pytest.mark.parametrize(
-    "option",
-    [
-        ["--timeout", "nan"],
-        ["--timeout", "inf"],
-        ["--timeout", "-1"],
-        ["--timeout", "1e999"],
-        ["--wait-ready", "-inf"],
-        ["--wait-ready", "nan"],
-        ["--wait-ready", "infinity"],
-        ["-n", "1e9"],
-        ["-n", "0"],
-        ["-n", "9" * 5000],
-        ["--generated", "NaN"],
-        ["--generated", "-1"],
-        ["--generated", "1", "--seed", "true"],
-    ],
-)
-def test_a_number_of_the_command_line(option: list[str], cli: Cli, tmp_path: Path) -> None:
-    line = check(cli, "run", "--report-dir", tmp_path / "r", *option)
-    name = {"-n": "--workers"}.get(option[-2], option[-2])
-    assert f": {name}: " in line or "time" in line
-    assert not (tmp_path / "r").exists()
-
-
-def test_ordinary_files_are_read_as_before(
-    place: Callable[[str, Content], Path], cli: Cli, tmp_path: Path
-) -> None:
-    """A mark of UTF-8, carriage returns, anchors, merges, and an expectation file of no length."""
-    text = "\ufefftimeout: &t 5\r\nmodels:\r\n  mixed: &m {model: mixed}\r\n  trio: {<<: *m}\r\n"
-    path = place("target.yaml", text.replace("{<<: *m}", "{<<: *m, model: trio}").encode())
-    assert "no URL" in cli("run", "--target", path, "--report-dir", "r", code=2).err  # it was read

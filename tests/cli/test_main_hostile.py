@@ -20,87 +20,87 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.files import load_report
 
 
-class TestWhatIsShown:
-    def test_nothing_hostile_reaches_the_terminal_and_no_line_is_too_wide(
-        self, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-    ) -> None:
-        nasty = "\x1b[31mred\x1b]0;title\x07 \r\n\u202e\u4f60\ud800" + "long " * 60 + "x" * 200
+def test_nothing_hostile_reaches_the_terminal_and_no_line_is_too_wide(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    nasty = "\x1b[31mred\x1b]0;title\x07 \r\n\u202e\u4f60\ud800" + "long " * 60 + "x" * 200
 
-        class Hostile(Behaviour):
-            def server_metadata(self, request: Request) -> Response:
-                fields = {"name": nasty, "version": nasty, "extensions": [nasty]}
-                return self.json_response(json.loads(json.dumps(fields)))
+    class Hostile(Behaviour):
+        def server_metadata(self, request: Request) -> Response:
+            fields = {"name": nasty, "version": nasty, "extensions": [nasty]}
+            return self.json_response(json.loads(json.dumps(fields)))
 
-            def json_response(self, document: object) -> Response:
-                return Response(200, (), (json.dumps(document).encode(),))
+        def json_response(self, document: object) -> Response:
+            return Response(200, (), (json.dumps(document).encode(),))
 
-            def handle(self, request: Request) -> Response:
-                if request.target.endswith("identity_int32/infer"):
-                    return Response(500, (), (nasty.encode("utf-8", "replace"),))
-                return super().handle(request)
+        def handle(self, request: Request) -> Response:
+            if request.target.endswith("identity_int32/infer"):
+                return Response(500, (), (nasty.encode("utf-8", "replace"),))
+            return super().handle(request)
 
-        monkeypatch.chdir(tmp_path)
-        cases = ["--case", "R3", "--case", "P2", "--case", "P1", "--case", "O6"]
-        printed = cli("run", start(Hostile).url, *cases, code=1)
-        for line in printed.out.splitlines() + printed.err.splitlines():
-            assert line.isprintable(), line
-            assert len(line) <= 80, line
-        assert printed.out.replace("…", "").isascii()
+    monkeypatch.chdir(tmp_path)
+    cases = ["--case", "R3", "--case", "P2", "--case", "P1", "--case", "O6"]
+    printed = cli("run", start(Hostile).url, *cases, code=1)
+    for line in printed.out.splitlines() + printed.err.splitlines():
+        assert line.isprintable(), line
+        assert len(line) <= 80, line
+    assert printed.out.replace("…", "").isascii()
 
 
-class TestStopped:
-    @contextlib.contextmanager
-    def half_done(
-        self, start: Start, folder: Path, *more: str, after: int = 5
-    ) -> Iterator[tuple[Popen[str], Callable[[], None]]]:
-        """A run that waits for an answer after `after` results, and what lets that answer go."""
-        reached, release = threading.Event(), threading.Event()
-        journal = folder / "report.jsonl"
+@contextlib.contextmanager
+def half_done(
+    start: Start, folder: Path, *more: str, after: int = 5
+) -> Iterator[tuple[Popen[str], Callable[[], None]]]:
+    """A run that waits for an answer after `after` results, and what lets that answer go."""
+    reached, release = threading.Event(), threading.Event()
+    journal = folder / "report.jsonl"
 
-        class Pauses(Behaviour):
-            def infer(self, model: object, request: Request) -> Response:
-                done = journal.read_bytes() if journal.exists() else b""
-                if done.count(b'\n{"case":') >= after:
-                    reached.set()
-                    release.wait(20)
-                return super().infer(model, request)  # type: ignore[arg-type]
+    class Pauses(Behaviour):
+        def infer(self, model: object, request: Request) -> Response:
+            done = journal.read_bytes() if journal.exists() else b""
+            if done.count(b'\n{"case":') >= after:
+                reached.set()
+                release.wait(20)
+            return super().infer(model, request)  # type: ignore[arg-type]
 
-        arguments = ["run", start(Pauses).url, "--report-dir", str(folder), *more]
-        with command(*arguments) as process:
-            try:
-                assert reached.wait(40)
-                yield process, release.set
-            finally:
-                release.set()
+    arguments = ["run", start(Pauses).url, "--report-dir", str(folder), *more]
+    with command(*arguments) as process:
+        try:
+            assert reached.wait(40)
+            yield process, release.set
+        finally:
+            release.set()
 
-    @pytest.mark.parametrize(
-        ("number", "workers"), [(signal.SIGTERM, "1"), (signal.SIGINT, "2"), (signal.SIGHUP, "1")]
+
+@pytest.mark.parametrize(
+    ("number", "workers"), [(signal.SIGTERM, "1"), (signal.SIGINT, "2"), (signal.SIGHUP, "1")]
+)
+def test_a_signal_leaves_a_report_that_says_incomplete(
+    start: Start, tmp_path: Path, number: signal.Signals, workers: str
+) -> None:
+    with half_done(start, tmp_path, "-n", workers) as (process, answer):
+        process.send_signal(number)
+        answer()
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert errors.splitlines()[-1] == (
+        "v2-conformance: stopped; what was found so far: v2-conformance report "
+        f"{tmp_path / 'report.jsonl'}"
     )
-    def test_a_signal_leaves_a_report_that_says_incomplete(
-        self, start: Start, tmp_path: Path, number: signal.Signals, workers: str
-    ) -> None:
-        with self.half_done(start, tmp_path, "-n", workers) as (process, answer):
-            process.send_signal(number)
-            answer()
-            _, errors = process.communicate(timeout=60)
-        assert process.returncode == 3
-        assert errors.splitlines()[-1] == (
-            "v2-conformance: stopped; what was found so far: v2-conformance report "
-            f"{tmp_path / 'report.jsonl'}"
-        )
-        assert "Traceback" not in errors
-        report = load_report(tmp_path / "report.json")
-        assert not report.complete
-        assert not report.verdict.conformant
-        assert "incomplete" in report.verdict.reasons[0]
-        assert 0 < len(report.cases) < 500
+    assert "Traceback" not in errors
+    report = load_report(tmp_path / "report.json")
+    assert not report.complete
+    assert not report.verdict.conformant
+    assert "incomplete" in report.verdict.reasons[0]
+    assert 0 < len(report.cases) < 500
 
-    def test_killed_run_becomes_report(self, start: Start, tmp_path: Path, cli: Cli) -> None:
-        with self.half_done(start, tmp_path) as (process, _):
-            process.kill()
-            process.communicate(timeout=20)
-        assert not (tmp_path / "report.json").exists()
-        assert "report.json" in cli("report", tmp_path / "report.jsonl", code=0).out
-        report = load_report(tmp_path / "report.json")
-        assert not report.complete
-        assert report.cases
+
+def test_killed_run_becomes_report(start: Start, tmp_path: Path, cli: Cli) -> None:
+    with half_done(start, tmp_path) as (process, _):
+        process.kill()
+        process.communicate(timeout=20)
+    assert not (tmp_path / "report.json").exists()
+    assert "report.json" in cli("report", tmp_path / "report.jsonl", code=0).out
+    report = load_report(tmp_path / "report.json")
+    assert not report.complete
+    assert report.cases

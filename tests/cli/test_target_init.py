@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
+import yaml
 
 from support.commands import Cli
 from support.responses import http
 from support.servers import Script, Start, always, serving
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
-from v2_conformance.runs import matching_models
 from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.matching_models import Matched
 from v2_conformance.runs.targets.making import load_target, make_target
 
+ROOT = Path(__file__).parents[2]
 METADATA = {"name": "srv", "version": "1", "extensions": []}
 
 
@@ -70,8 +70,16 @@ def test_a_model_that_does_not_echo_plays_no_role(start: Start, tmp_path: Path, 
                 return self.error(400, "not now")
             return super().infer(model, request)
 
+        def server_metadata(self, request: Request) -> Response:
+            name = "x\nurl: http://evil\n\x1b[31m"
+            return self.json_response({"name": name, "version": "1", "extensions": []})
+
     path = tmp_path / "target.yaml"
-    _, printed = written(cli, path, start(Negates).url)
+    server = start(Negates)
+    text, printed = written(cli, path, server.url)
+    assert load_target(path).url == server.url
+    assert "\nurl: http://evil" not in text
+    assert "\x1b" not in text + printed
     assert "identity/INT32" not in load_target(path).models
     assert (
         "not found: identity/INT32: identity_int32 has such tensors, but did not answer as the "
@@ -96,12 +104,8 @@ def v2(models: dict[str, object], index: object = None) -> Script:
     "index",
     [
         None,
-        [],
-        {},
-        {"models": None},
         {"models": [None, 1, {}, {"name": 5}, "", "x" * 500, "../../etc", "\ud800", "a\n# b: c"]},
         {"models": ["m"] * 10_000},
-        "text",
         [[[[]]]],
     ],
 )
@@ -120,23 +124,6 @@ def test_whatever_a_server_lists_ends_in_a_file_that_can_be_read(
     assert "models for 0 of 31 roles" in printed
     assert "not found: " not in printed
     assert f"run --target {path} --model NAME" in printed
-
-
-def test_a_hostile_name_of_a_server_stays_in_its_comment(
-    start: Start, tmp_path: Path, cli: Cli
-) -> None:
-    class Named(Behaviour):
-        def server_metadata(self, request: Request) -> Response:
-            return self.json_response(
-                {"name": "x\nurl: http://evil\n\x1b[31m", "version": "1", "extensions": []}
-            )
-
-    server = start(Named)
-    path = tmp_path / "target.yaml"
-    text, printed = written(cli, path, server.url)
-    assert load_target(path).url == server.url
-    assert "\nurl: http://evil" not in text
-    assert "\x1b" not in text + printed
 
 
 def test_how_to_get_in_is_written_but_no_secret(
@@ -164,30 +151,14 @@ def test_how_to_get_in_is_written_but_no_secret(
     assert dict(target.address.fields)["Authorization"] == "Bearer Zk9-pQ7w_vX2-token"
 
 
-def test_a_file_is_named_as_seen_from_the_target_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("made").mkdir()
-    trustme.CA().cert_pem.write_to_path("ca.pem")
-    nothing = Matched("s 1", {}, {}, listed=False)
-    monkeypatch.setattr(matching_models, "match_models", lambda *given: nothing)
-    text, _ = written(cli, Path("made/target.yaml"), "https://h", "--cacert", "ca.pem")
-    assert "verify: ../ca.pem" in text
-    monkeypatch.chdir("/")
-    assert load_target(tmp_path / "made/target.yaml").verify == f"{tmp_path}/made/../ca.pem"
-
-
-def test_no_file_is_replaced(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "target.yaml"
-    path.write_text("mine")
-    text, printed = written(cli, path, "http://127.0.0.1:1", code=2)
-    assert text == "mine"
-    assert "already exists" in printed
-
-
-def test_no_v2_server_leaves_no_file(tmp_path: Path, cli: Cli) -> None:
-    path = tmp_path / "target.yaml"
-    text, printed = written(cli, path, "http://127.0.0.1:1", code=3)
-    assert text == ""
-    assert "cannot be reached" in printed
+def test_documented_target_files_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", "a-token-of-mine")
+    monkeypatch.setenv("DB_PASSWORD", "a-password-of-mine")
+    (tmp_path / "key.txt").write_text("a-key-of-mine")
+    text = (ROOT / "docs" / "targets.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```yaml\n(url: .*?)```", text, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        path = tmp_path / "target.yaml"
+        path.write_text(block, encoding="utf-8")
+        assert load_target(path).url == yaml.safe_load(block)["url"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,18 @@ def test_arguments_command_no_ci_service(cli: Cli, monkeypatch: pytest.MonkeyPat
         assert ended.code == 2
         assert ended.line.isprintable()
         assert "::" not in ended.line
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_no_word_is_broken(width: int, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["run", "--profile", "rwa"]
+    whole = cli(*words, code=2).err
+    assert whole.count("\n") == 1
+    monkeypatch.setenv("COLUMNS", str(width))
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    fitted = cli(*words, code=2).err
+    assert fitted.split() == whole.split()
+    assert max(map(len, fitted.splitlines())) <= width
+    lines = cli("list", "variations", code=0).out.splitlines()
+    assert max(len(line) for line in lines if len(line.split()) > 1) <= width

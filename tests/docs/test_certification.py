@@ -12,18 +12,6 @@ import pytest
 
 from support.sites import report_on
 from v2_conformance.cli.main import main
-from v2_conformance.report.document import (
-    CONFORMANT,
-    CONSISTENT,
-    INCOMPLETE,
-    NOT_CONFORMANT,
-    NOT_CONSISTENT,
-    NOT_ROBUST,
-    NOT_SHOWN,
-    NOTHING_TESTED,
-    OUTDATED,
-)
-from v2_publishing.site.names import CLIENTS, IN_A_FOLDER, PAGES, SERVERS
 
 PAGE = Path(__file__).parents[2] / "docs" / "certification.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -55,12 +43,3 @@ def test_every_command_that_makes_a_site_works(
             assert main(arguments) == 0, command
             done += 1
     assert done == 4
-
-
-def test_every_badge_and_every_file_is_named() -> None:
-    robust = (CONFORMANT, NOT_ROBUST, NOT_CONFORMANT)
-    others = (CONSISTENT, NOT_CONSISTENT, NOT_SHOWN, INCOMPLETE, NOTHING_TESTED, OUTDATED)
-    for word in (*robust, *others):
-        assert f"*{word}" in TEXT
-    for name in (*IN_A_FOLDER, *PAGES.values(), f"{SERVERS}/NAME.html", f"{CLIENTS}/NAME.html"):
-        assert f"`{name}`" in TEXT

@@ -86,12 +86,6 @@ def test_bf16_passes_bit_by_bit(kit: Path) -> None:
     assert out.tobytes() == bits.tobytes()
 
 
-def test_too_few_elements_are_an_error(kit: Path) -> None:
-    model = contract()["raw/two_outputs"]
-    with pytest.raises(Exception, match="Reshape"):
-        _session(kit, model).run(None, inputs(model, 2))
-
-
 def _session(kit: Path, model: ModelContract) -> Any:
     options = runtime.SessionOptions()
     options.log_severity_level = 4  # errors that tests provoke

@@ -68,18 +68,11 @@ def packages(tmp_path: Path) -> Path:
     server = triton / "bin" / "tritonserver"
     server.write_text(_SERVER, "utf-8")
     server.chmod(0o755)
-    _release(folder, "0.7.0")
-    return folder
-
-
-def _release(packages: Path, version: str) -> None:
-    for old in packages.glob("*.dist-info"):
-        (old / "METADATA").unlink()
-        old.rmdir()
-    info = packages / f"nvidia_pytriton-{version}.dist-info"
+    info = folder / "nvidia_pytriton-0.7.0.dist-info"
     info.mkdir()
-    text = f"Metadata-Version: 2.1\nName: nvidia-pytriton\nVersion: {version}\n"
+    text = "Metadata-Version: 2.1\nName: nvidia-pytriton\nVersion: 0.7.0\n"
     (info / "METADATA").write_text(text, "utf-8")
+    return folder
 
 
 @pytest.fixture
@@ -112,7 +105,7 @@ def _told(process: subprocess.Popen[str]) -> Any:
     return json.loads(process.stdout.readline())
 
 
-def test_server_gets_models_port_and_options(start: Start, tmp_path: Path) -> None:
+def test_server_gets_models_port_and_options(start: Start, tmp_path: Path, packages: Path) -> None:
     port = free_port()
     with start("--allow-vertex-ai=true", "--end=7", port=port) as process:
         told = _told(process)
@@ -120,14 +113,14 @@ def test_server_gets_models_port_and_options(start: Start, tmp_path: Path) -> No
     assert f"--model-repository={tmp_path / 'models'}" in told["arguments"]
     assert f"--http-port={port}" in told["arguments"]
     assert told["arguments"][-2:] == ["--allow-vertex-ai=true", "--end=7"]
-
-
-def test_backend_has_stub_and_libraries(start: Start, packages: Path) -> None:
-    with start("--end=7") as process:
-        told = _told(process)
+    assert "--backend-config=python,shm-default-byte-size=1048576" in told["arguments"]
     assert told["stub"] is True
     assert told["libraries"][0] == str(packages / "nvidia_pytriton.libs")
     assert told["path"][0] == str(Path(sys.executable).parent)
+    with start("--end=signal") as process:
+        _told(process)
+    assert process.returncode == 128 + signal.SIGKILL  # as a shell tells it
+    assert not list((tmp_path / "tmp").iterdir())
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -137,13 +130,6 @@ def test_ends_leaving_nothing(number: signal.Signals, start: Start, tmp_path: Pa
         assert Path(told["backends"]).is_dir()
         process.send_signal(number)
         assert process.wait(30) == 128 + signal.SIGTERM
-    assert not list((tmp_path / "tmp").iterdir())
-
-
-def test_death_by_signal_is_told_like_a_shell(start: Start, tmp_path: Path) -> None:
-    with start("--end=signal") as process:
-        _told(process)
-    assert process.returncode == 128 + signal.SIGKILL
     assert not list((tmp_path / "tmp").iterdir())
 
 
@@ -165,64 +151,27 @@ def test_a_server_that_dies_is_started_again(start: Start, tmp_path: Path) -> No
     assert len({told["pid"] for told in (first, second, third)}) == 3
 
 
-def test_the_restart_command_returns_once_another_server_is_ready(
-    start: Start, tmp_path: Path
+def test_what_keeps_it_from_serving_is_one_line(
+    start: Start, packages: Path, tmp_path: Path
 ) -> None:
-    port = free_port()
-    with start("--answer", port=port) as process:
-        pids = [_told(process)["pid"]]
-        for _ in range(2):
-            done = _restart(tmp_path)
-            assert (done.returncode, done.stderr) == (0, "")
-            socket.create_connection(("127.0.0.1", port)).close()
-            pids.append(_told(process)["pid"])
-        process.terminate()
-    assert len(set(pids)) == 3
+    def complaint(**how: int) -> str:
+        with start(**how) as process:
+            _out, error = process.communicate(timeout=30)
+        assert process.returncode == 1
+        return error
 
-
-def test_the_restart_command_says_so_if_nothing_serves(start: Start, tmp_path: Path) -> None:
     done = _restart(tmp_path)
     assert (done.returncode, done.stderr) == (1, "nothing serves this folder: start it first\n")
-
-
-def test_a_folder_is_served_once(start: Start) -> None:
     with start() as process:
         _told(process)
-        with start() as second:
-            _out, error = second.communicate(timeout=30)
+        assert complaint() == "something serves this folder already\n"
         process.terminate()
-    assert (second.returncode, error) == (1, "something serves this folder already\n")
-
-
-def test_a_port_that_is_taken_is_not_mistaken_for_a_ready_server(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with start(port=port) as process:
-            _out, error = process.communicate(timeout=30)
-    assert (process.returncode, error) == (1, f"something else listens on 127.0.0.1:{port}\n")
-
-
-@pytest.mark.parametrize(("release", "size"), [("0.7.0", 1 << 20), ("0.3.1", 4 << 20)])
-def test_shared_memory_of_older(release: str, size: int, start: Start, packages: Path) -> None:
-    _release(packages, release)
-    with start("--end=7") as process:
-        told = _told(process)
-    assert f"--backend-config=python,shm-default-byte-size={size}" in told["arguments"]
-
-
-def test_without_the_wheel_one_line_says_so(start: Start, packages: Path) -> None:
-    (packages / "pytriton" / "__init__.py").unlink()
-    (packages / "pytriton").rename(packages / "other")
-    with start() as process:
-        _out, error = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert error == f"{sys.executable} has no nvidia-pytriton: install it with its pip\n"
-
-
-def test_without_a_stub_for_this_python_one_line_says_so(start: Start, packages: Path) -> None:
+        assert complaint(port=port) == f"something else listens on 127.0.0.1:{port}\n"
     stubs = packages / "pytriton" / "tritonserver" / "python_backend_stubs"
     (stubs / _PYTHON).rename(stubs / "0.0")
-    with start() as process:
-        _out, error = process.communicate(timeout=30)
-    assert process.returncode == 1
-    assert error == f"nvidia-pytriton 0.7.0 has no stub for Python {_PYTHON}\n"
+    assert complaint() == f"nvidia-pytriton 0.7.0 has no stub for Python {_PYTHON}\n"
+    (packages / "pytriton" / "__init__.py").unlink()
+    (packages / "pytriton").rename(packages / "other")
+    assert complaint() == f"{sys.executable} has no nvidia-pytriton: install it with its pip\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import shutil
 import struct
@@ -13,16 +12,11 @@ from typing import Any
 
 import pytest
 
-from support.document_models import EXAMPLES, body_of, bytes_of, described, serving_model, stems
-from support.servers import Start
-from tools.examples import main
-from tools.traceability.statements import errata, sections
-from v2_conformance.protocol.datatypes import check_blob, from_json
-from v2_conformance.protocol.message import MessageError, parse_json
+from support.document_models import EXAMPLES, body_of, bytes_of, described, stems
+from v2_conformance.protocol.datatypes import check_blob
 from v2_conformance.protocol.names import HEADER_LENGTH
 
 RIGHT = stems()
-WRONG = stems(wrong=True)
 
 # Datatypes as the struct module knows them: nothing here is the suite's own.
 STRUCT = {"UINT32": "I", "BOOL": "?", "FP16": "e", "FP32": "f"}
@@ -69,150 +63,12 @@ def test_a_few_lines_of_another_decoder_read_the_same(stem: str) -> None:
         assert blob == bytes_of(tensor)
         assert len(blob) == tensor["size"] == struct.calcsize(layout)
         assert list(struct.unpack(layout, blob)) == tensor["values"]
+        check_blob(tensor["datatype"], tensor["shape"], blob)
     assert at in (None, len(body))
-
-
-@pytest.mark.parametrize("stem", RIGHT)
-def test_the_suite_reads_them(stem: str) -> None:
-    about, body = described(stem), body_of(stem)
-    length = about["header_length"]
-    if length != 0:
-        document = parse_json(body[: len(body) if length is None else length])
-        assert document == about["json"]
-        entries: Any = document.get("inputs", document.get("outputs"))
-        for entry, tensor in zip(entries, about["tensors"], strict=True):
-            if "data" in entry:
-                found = from_json(entry["datatype"], entry["shape"], entry["data"])
-                assert found == bytes_of(tensor)
-    for tensor in about["tensors"]:
-        check_blob(tensor["datatype"], tensor["shape"], bytes_of(tensor))
-
-
-@pytest.mark.parametrize("stem", [stem for stem in RIGHT if stem.endswith("request")])
-def test_a_server_of_the_model_gives_the_response_of_the_example(stem: str, start: Start) -> None:
-    response = stem.replace("request", "response")
-    if response not in RIGHT:  # the documents show no response to what their programs send
-        response = "kserve-mixed.response"
-    outputs = described(response)["tensors"]
-    if response == "kserve-mixed.response" and "program" in stem:
-        outputs = [{**t, "name": t["name"].replace("output", "output_")} for t in outputs]
-        outputs = [{**t, "form": "binary"} if "all-binary" in stem else t for t in outputs]
-    status, length, body = posted(start(serving_model(stem, outputs)).url, stem)
-    assert status == 200, body
-    answer = json.loads(body[:length])
-    at = len(body) if length is None else length
-    assert [entry["name"] for entry in answer["outputs"]] == [out["name"] for out in outputs]
-    for entry, expected in zip(answer["outputs"], outputs, strict=True):
-        blob = bytes_of(expected)
-        assert (entry["datatype"], entry["shape"]) == (expected["datatype"], expected["shape"])
-        if expected["form"] == "binary":
-            assert entry["parameters"] == {"binary_data_size": len(blob)}
-            assert body[at : at + len(blob)] == blob
-            at += len(blob)
-        else:
-            assert from_json(entry["datatype"], entry["shape"], entry["data"]) == blob
-    assert at == len(body)
-
-
-@pytest.mark.parametrize("stem", [stem for stem in WRONG if stem.endswith("request")])
-def test_the_server_refuses_the_requests_that_are_wrong(stem: str, start: Start) -> None:
-    right = {
-        "wrong-no-header-length": "triton-two-blobs",
-        "wrong-sizes-mixed": "kserve-mixed",
-        "wrong-sizes-all-binary": "kserve-all-binary",
-        "wrong-json": "oip-json",
-    }[stem.partition(".")[0]]
-    outputs = described(f"{right}.response")["tensors"]
-    status, _, body = posted(start(serving_model(f"{right}.request", outputs)).url, stem)
-    assert status == 400
-    assert list(json.loads(body)) == ["error"]
-
-
-@pytest.mark.parametrize("stem", WRONG)
-def test_what_is_wrong_is_named_and_no_tensors_are_given(stem: str) -> None:
-    about = described(stem)
-    assert about["wrong"].endswith(".")
-    assert about["tensors"] == []
-    assert about["json"] is None
-    assert about["outputs"] is None
-
-
-@pytest.mark.parametrize("stem", [stem for stem in WRONG if stem.startswith("wrong-no-header")])
-def test_without_the_header_length_the_body_is_no_json(stem: str) -> None:
-    with pytest.raises(MessageError):
-        parse_json(body_of(stem))
 
 
 @pytest.mark.needs("node")
 def test_a_codec_in_another_language_reads_them() -> None:
     script = Path(__file__).parent / "read_examples.mjs"
     done = subprocess.run(["node", str(script), str(EXAMPLES)], capture_output=True, check=True)
-    assert done.stdout.decode() == f"{len(RIGHT + WRONG)} messages\n"
-
-
-def test_every_section_with_examples_is_there() -> None:
-    found = {
-        (source["document"], source["section"])
-        for stem in RIGHT
-        for source in described(stem)["sources"]
-    }
-    known = {(s.document, s.title): s for s in sections()}
-    expected = {
-        place
-        for place, section in known.items()
-        if section.key.endswith("-example") or section.key == "client"
-    }
-    assert found - {("oip", "Inference Request Examples")} == expected
-    for stem in RIGHT + WRONG:
-        for source in described(stem)["sources"]:
-            if source["document"] != "oip":
-                section = known[source["document"], source["section"]]
-                assert 1 <= source["paragraph"] <= section.paragraphs
-
-
-def test_every_correction_is_that_of_an_erratum() -> None:
-    listed = {
-        place
-        if isinstance(place, str)
-        else f"{place.document}, {place.section}, paragraph {place.paragraph}"
-        for erratum in errata()
-        for place in erratum.where
-    }
-    named = {
-        correction["erratum"]
-        for stem in RIGHT + WRONG
-        for correction in described(stem)["corrected"]
-    }
-    assert named
-    assert named <= listed
-
-
-def test_a_request_names_its_model_or_none() -> None:
-    for stem in stems(kind="request"):
-        about = described(stem)
-        model = about["http"]["target"].split("/")[3]
-        assert (about["json"] or {}).get("model_name", model) == model
-
-
-def test_a_replacement_that_replaces_nothing_is_named(tmp_path: Path) -> None:
-    text = (EXAMPLES / "examples.yaml").read_text(encoding="utf-8")
-    wrong = text.replace("'\"42\",'", "'\"43\",'", 1)
-    (tmp_path / "examples.yaml").write_text(wrong, encoding="utf-8")
-    with pytest.raises(ValueError, match="0 times, not once"):
-        main(tmp_path)
-
-
-def posted(url: str, stem: str) -> tuple[int, int | None, bytes]:
-    """Send a request as it is, head and body; status, header length and body of the answer."""
-    about: dict[str, Any] = described(stem)
-    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=10)
-    try:
-        connection.putrequest("POST", about["http"]["target"], skip_host=True)
-        for name, value in about["http"]["headers"]:
-            connection.putheader(name, value)
-        connection.endheaders(body_of(stem))
-        answer = connection.getresponse()
-        length = answer.getheader(HEADER_LENGTH)
-        return answer.status, None if length is None else int(length), answer.read()
-    finally:
-        connection.close()
+    assert done.stdout.decode() == f"{len(RIGHT + stems(wrong=True))} messages\n"

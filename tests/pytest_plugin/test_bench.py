@@ -67,20 +67,3 @@ def test_a_failure_has_the_grade_of_what_was_judged() -> None:
     judge(Result(case, failed), said.append, said.append)
     assert case.grade == "MUST (blocks robust)"
     assert said[0].startswith(f"SHOULD {case.id}: ")
-
-
-def test_without_a_marker_every_scenario_of_clients_is_there(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_all(v2_bench): pass")
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "--collect-only", "-q")
-    text = result.stdout.str()
-    assert "test_all[K1/header-length" in text
-    assert "[K15/" not in text  # of the profile bf16
-
-
-def test_a_pattern_that_matches_nothing_is_said(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        "import pytest\n@pytest.mark.v2_scenario('K99')\ndef test_none(v2_bench): pass"
-    )
-    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
-    assert result.ret != 0
-    assert "v2_scenario: the pattern 'K99' matches no case" in result.stdout.str()

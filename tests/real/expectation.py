@@ -98,36 +98,28 @@ class Expectation:
 def load_expectation(path: Path) -> Expectation:
     """Read one file of expectations/."""
     document = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
-    requirements: dict[str, str] = {}
-    cases: dict[str, str] = {}
-    seen: dict[str, str] = {}
-    reasons: dict[str, str] = {}
-    mended: dict[str, str] = {}
-    for requirement, entry in document["requirements"].items():
-        if isinstance(entry, str):
-            requirements[requirement] = entry
-        else:
-            requirements[requirement] = entry["outcome"]
-            reasons[requirement] = entry["reason"]
-            if "seen" in entry:
-                seen[requirement] = entry["seen"]
-            if "mended" in entry:
-                mended[requirement] = entry["mended"]
-            cases.update(entry.get("cases", {}))
+    entries: dict[str, Mapping[str, Any]] = {
+        requirement: {"outcome": entry} if isinstance(entry, str) else entry
+        for requirement, entry in document["requirements"].items()
+    }
+
+    def texts(name: str) -> dict[str, str]:
+        return {key: entry[name] for key, entry in entries.items() if name in entry}
+
     return Expectation(
-        path,
-        document["client" if "client" in document else "server"],
-        document["version"],
-        document["package"],
-        tuple(document["profiles"]),
-        document.get("survives", True),
-        document["verdict"],
-        requirements,
-        cases,
-        seen,
-        reasons,
-        mended,
-        document.get("adapter", ""),
+        path=path,
+        server=document["client" if "client" in document else "server"],
+        version=document["version"],
+        package=document["package"],
+        profiles=tuple(document["profiles"]),
+        survives=document.get("survives", True),
+        verdict=document["verdict"],
+        requirements=texts("outcome"),
+        cases={p: o for entry in entries.values() for p, o in entry.get("cases", {}).items()},
+        seen=texts("seen"),
+        reasons=texts("reason"),
+        mended=texts("mended"),
+        adapter=document.get("adapter", ""),
     )
 
 

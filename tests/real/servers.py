@@ -20,10 +20,10 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -37,6 +37,7 @@ _POLL_S = 0.2
 _STOP_WITHIN_S = 15.0
 _LOG_TAIL_LINES = 40
 _LOOK_UP = "import importlib.util, sys; sys.exit(not importlib.util.find_spec(sys.argv[1]))"
+_MODULES = {"kserve": "kserve", "mlserver": "mlserver", "triton": "pytriton"}
 
 
 class ServerFailedError(RuntimeError):
@@ -55,159 +56,61 @@ class Deployed:
     names: tuple[str, ...]
 
 
-_Serve = Callable[..., AbstractContextManager[str]]
-
-
-def started_again(serve: _Serve) -> Callable[..., AbstractContextManager[str]]:
-    """`serve`, with up to STARTS attempts as long as the server ends before it is ready.
-
-    Each has an empty folder: what a failed one left in `workdir`, its server.log with it, is moved
-    to attempt-1/ there, then attempt-2/. Stderr tells.
-    """
-
-    @wraps(serve)
-    @contextmanager
-    def repeated(
-        workdir: Path, port: int | None = None, python: Path | None = None, **more: Deployed
-    ) -> Iterator[str]:
-        with ExitStack() as stack:
-            for attempt in range(1, STARTS + 1):
-                try:
-                    url = stack.enter_context(serve(workdir, port, python, **more))
-                    break
-                except EndedEarlyError as error:
-                    if attempt == STARTS:
-                        raise
-                    aside = workdir / f"attempt-{attempt}"
-                    _move_aside(workdir, aside)
-                    again = f"starting it again, attempt {attempt + 1} of {STARTS}"
-                    print(f"{error}\n{again}; what is left is in {aside}", file=sys.stderr)
-            # Whatever happens from here on, the server was ready.
-            yield url
-
-    return repeated
-
-
-def _move_aside(workdir: Path, aside: Path) -> None:
-    left = [path for path in workdir.iterdir() if not path.name.startswith("attempt-")]
-    aside.mkdir()
-    for path in left:
-        path.rename(aside / path.name)
-
-
-@started_again
 @contextmanager
-def triton_server(
+def real_server(
+    kit: str,
     workdir: Path,
     port: int | None = None,
     python: Path | None = None,
     deployed: Deployed | None = None,
 ) -> Iterator[str]:
-    """Run Triton on 127.0.0.1 with the triton kit; yield its URL once every model is ready.
+    """Run the server of a kit; yield its URL on 127.0.0.1 once every model is ready.
 
     `workdir` must be new or empty. It gets the kit, or what is `deployed` instead, in models/, and
-    server.log.
+    server.log. `port` None is any free one. `python` is that of the environment with the server, by
+    default the running one; v2-conformance need not be installed there.
     """
-    names = _deploy("triton", deployed, workdir / "models")
-    with running_triton(workdir, usable_port(port), python, models=names) as url:
-        yield url
-
-
-@contextmanager
-def running_triton(
-    workdir: Path,
-    port: int,
-    python: Path | None,
-    *options: str,
-    environment: Mapping[str, str] | None = None,
-    models: Collection[str] | None = None,
-) -> Iterator[str]:
-    """Run Triton with the kit in models/ of `workdir`; yield its URL once `models`, by default all
-    of the contract, are ready. `options` are more of its command."""
-    python = _with(python, "pytriton")
-    script = workdir / "models" / "serve_wheel.py"
-    command = [str(python), str(script), f"--port={port}", *options]
-    with _running(command, workdir, port, models, environment) as url:
-        yield url
-
-
-@started_again
-@contextmanager
-def kserve_server(
-    workdir: Path,
-    port: int | None = None,
-    python: Path | None = None,
-    deployed: Deployed | None = None,
-) -> Iterator[str]:
-    """Run KServe with the kserve kit; yield its URL on 127.0.0.1 once every model is ready.
-
-    KServe always listens on all interfaces, it has no option for that. `workdir` must be new or
-    empty. It gets the kit in models/, and server.log.
-    """
-    python = _with(python, "kserve")
-    port = usable_port(port)
-    names = _deploy("kserve", deployed, workdir / "models")
-    command = [str(python), str(workdir / "models" / "server.py"), f"--port={port}"]
-    with _running(command, workdir, port, names) as url:
-        yield url
-
-
-@started_again
-@contextmanager
-def mlserver_server(
-    workdir: Path, port: int | None = None, python: Path | None = None
-) -> Iterator[str]:
-    """Run MLServer on 127.0.0.1 with the mlserver kit; yield its URL once every model is ready.
-
-    `workdir` must be new or empty. It gets the kit in models/, and server.log.
-    """
-    python = _with(python, "mlserver")
-    port = usable_port(port)
+    python = python or Path(sys.executable)
+    # Looked up, not imported: importing any of them starts a lot that is of no use here.
+    if subprocess.run([str(python), "-c", _LOOK_UP, _MODULES[kit]], check=False).returncode:
+        raise ServerFailedError(f"{_MODULES[kit]} is not installed for {python}")
     models = workdir / "models"
-    written = write_kit("mlserver", models)
-    settings = models / "settings.json"
-    # Its gRPC server cannot be left out.
-    ports = {"http_port": port, "grpc_port": usable_port(None)}
-    settings.write_text(json.dumps({**json.loads(settings.read_text("utf-8")), **ports}), "utf-8")
-    command = [str(python.with_name("mlserver")), "start", str(models)]
-    names = [path.parent.name for path in written if path.name == "model-settings.json"]
-    with _running(command, workdir, port, names) as url:
+    names = _deploy(kit, deployed, models)
+    port = usable_port(port)
+    with started(_command(kit, python, models, port), workdir, port, names) as url:
         yield url
 
 
-def _deploy(kit: str, deployed: Deployed | None, models: Path) -> Collection[str] | None:
-    """Write a kit, or in it what is `deployed` instead of its models; their names, None for all of
-    the contract's."""
+SERVERS: dict[str, Callable[..., AbstractContextManager[str]]] = {
+    kit: partial(real_server, kit) for kit in _MODULES
+}
+"""`real_server` by the name of its kit."""
+
+
+def _deploy(kit: str, deployed: Deployed | None, models: Path) -> list[str]:
+    """Write a kit, or in it what is `deployed` instead of its models; return their names."""
     if deployed is None:
         write_kit(kit, models)
-        return None
+        names = [model.model for model in contract().values()]
+        # MLServer has no BF16.
+        return [name for name in names if kit != "mlserver" or (models / name).is_dir()]
     shutil.copytree(deployed.folder, models)
     if kit == "triton":  # what starts it belongs to the kit
         write_kit(kit, models.parent / "kit")
         shutil.copy(models.parent / "kit" / "serve_wheel.py", models)
-    return deployed.names
+    return list(deployed.names)
 
 
-SERVERS: dict[str, Callable[..., AbstractContextManager[str]]] = {
-    "kserve": kserve_server,
-    "mlserver": mlserver_server,
-    "triton": triton_server,
-}
-"""The context managers by the name of their kit: each takes (workdir, port=None, python=None),
-and those of Triton and KServe deployed=None, what to deploy instead of the kit.
-
-`port` None is any free one. `python` is that of the environment with the server, by default the
-running one; v2-conformance need not be installed there.
-"""
-
-
-def _with(python: Path | None, module: str) -> Path:
-    """`python`, or the running one, which must have the package."""
-    python = python or Path(sys.executable)
-    # Looked up, not imported: importing any of them starts a lot that is of no use here.
-    if subprocess.run([str(python), "-c", _LOOK_UP, module], check=False).returncode:
-        raise ServerFailedError(f"{module} is not installed for {python}")
-    return python
+def _command(kit: str, python: Path, models: Path, port: int) -> list[str]:
+    """What starts a server. KServe always listens on all interfaces, it has no option for that."""
+    if kit != "mlserver":
+        script = {"kserve": "server.py", "triton": "serve_wheel.py"}[kit]
+        return [str(python), str(models / script), f"--port={port}"]
+    settings = models / "settings.json"
+    # Its gRPC server cannot be left out.
+    ports = {"http_port": port, "grpc_port": usable_port(None)}
+    settings.write_text(json.dumps({**json.loads(settings.read_text("utf-8")), **ports}), "utf-8")
+    return [str(python.with_name("mlserver")), "start", str(models)]
 
 
 def usable_port(port: int | None) -> int:
@@ -222,16 +125,29 @@ def usable_port(port: int | None) -> int:
 
 
 @contextmanager
-def _running(
-    command: Sequence[str],
-    workdir: Path,
-    port: int,
-    models: Collection[str] | None = None,
-    environment: Mapping[str, str] | None = None,
+def started(
+    command: Sequence[str], workdir: Path, port: int, models: Collection[str]
 ) -> Iterator[str]:
-    """The running server's URL once `models`, by default all of the contract, are ready.
-    `environment` has more variables for it."""
-    names = [model.model for model in contract().values()] if models is None else list(models)
+    """The URL of a running server once `models` are ready, after up to STARTS attempts as long as
+    it ends before that. Stderr tells, and server.log has all of them."""
+    with ExitStack() as stack:
+        for attempt in range(1, STARTS + 1):
+            try:
+                url = stack.enter_context(_running(command, workdir, port, models))
+                break
+            except EndedEarlyError as error:
+                if attempt == STARTS:
+                    raise
+                again = f"starting it again, attempt {attempt + 1} of {STARTS}"
+                print(f"{error}\n{again}", file=sys.stderr)
+        # Whatever happens from here on, the server was ready.
+        yield url
+
+
+@contextmanager
+def _running(
+    command: Sequence[str], workdir: Path, port: int, models: Collection[str]
+) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     log = workdir / "server.log"
     with log.open("ab") as output:
@@ -241,12 +157,11 @@ def _running(
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=workdir,
-            env={**os.environ, **(environment or {})},
             # A group of its own: what it starts must end with it.
             start_new_session=True,
         )
     try:
-        _await_ready(process, url, log, names)
+        _await_ready(process, url, log, models)
         yield url
     finally:
         signal_group(process, signal.SIGTERM)

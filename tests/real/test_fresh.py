@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gzip
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import fresh
 import publish
-from expectation import Expectation, client_expectation_files, expectation_files, load_expectation
+from expectation import Expectation, load_expectation
 from support.sites import report_on
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.report.files import PACKED_REPORT
@@ -48,7 +47,9 @@ def packed(folder: Path, version: str) -> None:
     plain.unlink()
 
 
-def test_a_new_version_gets_a_report_a_draft_and_words(proposed: Path) -> None:
+def test_a_new_version_gets_a_report_a_draft_and_words(
+    proposed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words = proposed / "words.md"
     assert fresh.main(["--work", str(proposed / "work"), "--words", str(words)]) == 0
     text = words.read_text("utf-8")
@@ -61,27 +62,9 @@ def test_a_new_version_gets_a_report_a_draft_and_words(proposed: Path) -> None:
     assert fresh.main(["--work", str(proposed / "work"), "--words", str(words)]) == 0
     assert words.read_text("utf-8") == ""
 
-
-def test_what_cannot_be_installed_is_said_and_proposes_nothing(
-    proposed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     def fails(*_: object) -> list[str]:
         raise subprocess.CalledProcessError(1, ["pip"])
 
     monkeypatch.setattr(publish, "publish", fails)
-    words = proposed / "words.md"
     assert fresh.main(["--work", str(proposed / "work"), "--words", str(words)]) == 1
     assert "- some: " in words.read_text("utf-8")
-    assert not (proposed / "some-2.0.yaml").exists()
-
-
-def test_the_newest_expectation_of_each_is_what_a_new_version_is_compared_with() -> None:
-    found = {fresh.kind_of(one): one.version for one in fresh.newest_expectations(known())}
-    assert found["kserve"] != "0.14.1"
-    assert found["triton"] == "2.51.0"
-    assert {"kserve-client", "mlserver", "tritonclient", "tritonclient-aio"} <= found.keys()
-
-
-def known() -> Sequence[Expectation]:
-    files = (*expectation_files(), *client_expectation_files())
-    return [load_expectation(path) for path in files]

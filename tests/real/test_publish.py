@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
-import os
-import re
-import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import publish
 from expectation import Expectation, client_expectation_files, expectation_files, load_expectation
 from support.reports import case, passes, report_of
-from support.sites import report_on, report_on_client
-from v2_conformance.cli.main import main as conformance
-from v2_conformance.kits.registry import KITS
 from v2_conformance.report.document import Report
 from v2_conformance.report.words import priced
-from v2_conformance.suite.requirements import catalogue
 
 EXPECTATIONS = [
     load_expectation(path) for path in (*expectation_files(), *client_expectation_files())
@@ -38,15 +26,8 @@ def some(**changes: Any) -> Expectation:
         profiles=("binary",),
         survives=True,
         verdict="not conformant",
-        requirements={
-            "P9": "pass",
-            "H6": "fail",
-            "H7": "fail",
-            "H8": "fail",
-            "O6": "disputed",
-            "L1": "not_run",
-        },
-        cases={"H6/*": "fail", "H7/*": "fail", "H8/*": "fail"},
+        requirements={},  # neither is published
+        cases={},
         seen={"H6": "Refused.", "H7": "Refused.", "H8": "Refused.", "O6": "As JSON | binary."},
         reasons={},
     )
@@ -59,47 +40,26 @@ def some_report(**outcomes: str) -> Report:
     return report_of(passes(*cases), profiles=("binary", "large"), server=("some", "1.0"))
 
 
-def test_the_committed_readme_says_what_the_reports_say() -> None:
-    text = publish.README.read_text(encoding="utf-8")
-    # `tests/real/publish.py --readme` writes it.
-    assert text == publish.readme(text, publish.published_reports(EXPECTATIONS))
-
-
-def test_the_table_of_servers_in_the_front_page_says_what_the_reports_say() -> None:
-    text = publish.FRONT_PAGE.read_text(encoding="utf-8")
-    # `tests/real/publish.py --readme` writes it.
-    assert text == publish.front_page(text, publish.published_reports(EXPECTATIONS))
-
-
-@pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: expected.name)
-def test_every_failure_has_its_sentence_in_the_readme(expected: Expectation) -> None:
-    text = publish.README.read_text(encoding="utf-8")
-    section = text.partition(f"## {expected.server} {expected.version}:")[2].partition("\n## ")[0]
-    rows = [line.split(" | ", 1) for line in section.splitlines() if line.startswith("| ")]
-    for requirement, seen in expected.seen.items():
-        (sentence,) = (row[1] for row in rows if re.search(rf"\b{requirement}\b", row[0]))
-        assert seen.strip().replace("|", "\\|") in sentence
+def test_the_front_page_and_the_readme_say_what_the_reports_say() -> None:
+    published = publish.published_reports(EXPECTATIONS)
+    # `tests/real/publish.py --readme` writes both, `--site` takes the picture.
+    for path, made in ((publish.README, publish.readme), (publish.FRONT_PAGE, publish.front_page)):
+        text = path.read_text(encoding="utf-8")
+        assert text == made(text, published)
+    assert publish.source_of(publish.PICTURED) in publish.PICTURE.read_bytes()
 
 
 def test_requirements_with_one_sentence_share_a_row_and_one_alone_has_its_title() -> None:
     report = some_report(H6="fail", H7="fail", H8="fail", O6="disputed", L1="not_run")
-    text = publish.readme(f"By hand.\n{publish.BEGIN}old\n", [(some(), report)])
+    expected = some(mended={"H6": "2.0"})
+    text = publish.readme(f"By hand.\n{publish.BEGIN}old\n", [(expected, report)])
+    assert "Mended in: H6 2.0.\n" in text
     assert text.startswith(f"By hand.\n{publish.BEGIN}\n## some 1.0: {priced(report)}\n")
     assert "old" not in text
     assert "| MUST (blocks robust) H6 H7, SHOULD H8 | Refused. |" in text
     assert "| DISPUTED O6 binary_data_output true, output listed " in text
     assert "As JSON \\| binary. |" in text
     assert "Not tested: L1.\n" in text
-
-
-def test_a_requirement_is_listed_with_the_grade_of_its_failing_cases() -> None:
-    """Not with that of the catalogue: a report may accept what is read exactly."""
-    report = report_of(passes(case("H6/x"), case("H6/y", "fail", level="SHOULD")))
-    text = publish.readme(publish.BEGIN, [(some(seen={"H6": "Read exactly."}), report)])
-    assert f"| SHOULD H6 {catalogue()['H6'].title} | Read exactly. |" in text
-    conformant = report_of(passes(case("H6/y", "fail", blocks="conformant")))
-    text = publish.readme(publish.BEGIN, [(some(seen={"H6": "Refused."}), conformant)])
-    assert "| MUST (blocks conformant) H6 " in text
 
 
 def test_the_front_page_names_what_blocks_conformant_alone() -> None:
@@ -109,127 +69,8 @@ def test_the_front_page_names_what_blocks_conformant_alone() -> None:
     assert f"| not conformant; {words} | P9 |\n" in text
 
 
-def test_the_readme_says_where_a_failure_is_mended() -> None:
-    expected = some(seen={}, mended={"H6": "2.0"})
-    text = publish.readme(publish.BEGIN, [(expected, some_report(H6="fail"))])
-    assert "Mended in: H6 2.0.\n" in text
-
-
-@pytest.fixture
-def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """`publish` with everything that installs, starts or tests replaced, and what they saw."""
-    seen: dict[str, Any] = {}
-
-    @contextmanager
-    def serve(workdir: Path, port: int | None, python: Path) -> Iterator[str]:
-        seen.update(empty=not list(workdir.iterdir()), port=port, python=python)
-        (workdir / "models").mkdir()
-        yield "http://127.0.0.1:8000"
-
-    def run(arguments: list[str]) -> int:
-        seen.update(arguments=arguments, folder=Path.cwd())
-        folder = Path(arguments[arguments.index("--report-dir") + 1])
-        folder.mkdir(parents=True)
-        for name in ("report.jsonl", "report.json", "report.html"):
-            (folder / name).touch()
-        return 1
-
-    monkeypatch.setattr(publish, "REPORTS", tmp_path / "reports")
-    monkeypatch.setattr(publish, "SERVERS", {"triton": serve})
-    monkeypatch.setattr(publish, "conformance", run)
-    monkeypatch.setattr(publish, "_port", lambda server: 8000)
-    monkeypatch.setattr(publish, "_environment", lambda folder, package: folder / package)
-    monkeypatch.setattr(publish, "_pip", lambda python, *arguments: "some==1.0\n")
-    monkeypatch.setattr(publish, "load_report", lambda path: {})
-    monkeypatch.setattr(publish, "differences", lambda expected, report: ["H6: other"])
-    return seen
-
-
-def test_a_published_folder_has_the_report_without_its_record(
-    published: dict[str, Any], tmp_path: Path
-) -> None:
-    left_over = tmp_path / "work" / "server" / "models"
-    left_over.mkdir(parents=True)
-    assert publish.publish(
-        some(server="triton", profiles=("binary", "raw")), tmp_path / "work"
-    ) == ["H6: other"]
-    names = {path.name for path in (tmp_path / "reports" / "some-1.0").iterdir()}
-    assert names == {"report.json.gz", "report.html", "packages.txt"}
-    assert published["empty"]
-    assert published["python"] == tmp_path / "work" / "environment" / "some==1.0"
-    assert published["folder"] == tmp_path / "work" / "server" / "models"
-
-
-def test_what_is_published_is_the_command_of_the_kit(
-    published: dict[str, Any], tmp_path: Path
-) -> None:
-    newest = next(one for one in EXPECTATIONS if one.name == "triton-2.51.0")
-    publish.publish(newest, tmp_path / "work")
-    *words, option, _folder = published["arguments"]
-    assert ["v2-conformance", *words] == shlex.split(KITS["triton"].command)
-    assert option == "--report-dir"
-
-
 def test_profiles_that_an_older_version_lacks_are_left_out_of_the_command() -> None:
     expected = some(server="triton", profiles=("binary", "raw", "compression-responses"))
     words = expected.run_arguments("http://127.0.0.1:1", Path("reports"))
     claimed = [words[at + 1] for at, word in enumerate(words) if word == "--profile"]
     assert claimed == ["raw", "compression-responses"]
-
-
-def test_the_picture_in_the_front_page_is_of_the_published_report() -> None:
-    # `tests/real/publish.py --site` takes it.
-    assert publish.source_of(publish.PICTURED) in publish.PICTURE.read_bytes()
-
-
-@pytest.mark.needs("chromium")
-def test_the_site_is_made_of_the_published_reports_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = report_on(tmp_path / "first" / "made", "Some", "1.0")
-    site = tmp_path / "reports"
-    assert conformance(["publish", str(site), str(first)]) == 0
-    (site / "own-1.0").mkdir()
-    second = report_on_client(tmp_path / "second" / "made")
-    (site / "own-1.0" / "report.json.gz").write_bytes(gzip.compress(second.read_bytes()))
-    monkeypatch.setattr(publish, "REPORTS", site)
-    monkeypatch.setattr(publish, "README", tmp_path / "README.md")
-    monkeypatch.setattr(publish, "FRONT_PAGE", tmp_path / "README.md")
-    monkeypatch.setattr(publish, "PICTURE", tmp_path / "report.png")
-    monkeypatch.setattr(publish, "PICTURED", site / "some-1.0" / "report.html")
-    (tmp_path / "README.md").touch()
-    assert publish.main(["--site"]) == 0
-    assert publish.source_of(publish.PICTURED) in publish.PICTURE.read_bytes()
-    assert "some-1.0/report.html" in (site / "index.html").read_text("utf-8")
-    assert "own-1.0/report.html" in (site / "clients.html").read_text("utf-8")
-
-
-def test_a_client_runs_in_the_folder_of_its_adapter_with_its_own_python(
-    published: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: dict[str, Any] = {}
-
-    def run(arguments: list[str]) -> int:
-        seen.update(arguments=arguments, files={path.name for path in Path.cwd().iterdir()})
-        seen.update(first=os.environ["PATH"].partition(os.pathsep)[0])
-        return 1
-
-    monkeypatch.setattr(publish, "conformance", run)
-    expected = some(adapter="plain.py", profiles=("client", "bf16"))
-    before = Path.cwd(), os.environ["PATH"]
-    python, code = publish.run_client(expected, tmp_path / "work", tmp_path / "report")
-    assert (Path.cwd(), os.environ["PATH"]) == before
-    assert code == 1
-    assert seen["first"] == str(python.parent)
-    assert "plain.py" in seen["files"]
-    # no path of this machine, for the report has the command
-    assert seen["arguments"][-3:] == ["--", "python", "plain.py"]
-    assert seen["arguments"][3:5] == ["--profile", "bf16"]
-
-
-def test_a_name_without_expectation_is_refused_with_the_known_ones(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with pytest.raises(SystemExit):
-        publish.main(["nobody-1.0"])
-    assert "triton-2.51.0" in capsys.readouterr().err

@@ -1,10 +1,18 @@
-"""The published reports hold, judged again from their bytes, and are as expectations/ says."""
+"""The published reports hold, judged again from their bytes, and are as expectations/ says.
+
+What pages and tables say of them is counted here from the cases and the verdict of each report.
+"""
 
 from __future__ import annotations
 
 import gzip
+import html
 import json
+import re
+from collections import Counter
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,42 +23,44 @@ from expectation import (
     expectation_files,
     load_expectation,
 )
-from publish import REPORTS
+from publish import README, REPORTS
 from v2_conformance.cli.main import main
 from v2_conformance.formats.registry import PAGE
-from v2_conformance.report.files import PACKED_REPORT
+from v2_conformance.report.document import Report
+from v2_conformance.report.files import PACKED_REPORT, load_report
+from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.library import every_case
+from v2_conformance.suite.outcomes import FAILED
+from v2_conformance.suite.requirements import GRADES
 from v2_conformance.verifying.verification import verify
 
-CLIENT_MATRIX = REPORTS / "clients.html"
-# Publishing writes it last: before the first time there are no reports on clients.
-FILES = [*expectation_files(), *(client_expectation_files() if CLIENT_MATRIX.is_file() else [])]
+FILES = (*expectation_files(), *client_expectation_files())
 EXPECTATIONS = [load_expectation(path) for path in FILES]
-MATRIX = REPORTS / "index.html"
-
-
-def published() -> list[Path]:
-    """Not all that is in the folder: runs of this machine may have left reports of their own."""
-    return sorted(REPORTS.glob(f"*/{PACKED_REPORT}"))
+# Not all that is in the folder: runs of this machine may have left reports of their own.
+PUBLISHED = {path.parent.name: path for path in sorted(REPORTS.glob(f"*/{PACKED_REPORT}"))}
+_REASON = re.compile(r"MUST \(blocks (conformant|robust)\) (\S+) (failed|was flaky)\b")
+every_report = pytest.mark.parametrize("name", PUBLISHED)
 
 
 @pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: str(expected.name))
 def test_a_published_report_is_confirmed(expected: Expectation) -> None:
-    path = REPORTS / expected.name / PACKED_REPORT
-    found = verify(path, every_case())
+    found = verify(PUBLISHED[expected.name], every_case())
     # Of another catalogue what is still the same has to hold; `tox -e publish` makes all anew.
     assert found.exit_code in ((0, 2) if found.foreign else (0,))
     if not found.foreign:
         assert differences(expected, found.report) == []
+    page = f"{expected.name}/{PAGE.file_name}"
+    assert (REPORTS / page).is_file()
+    matrix = REPORTS / ("clients.html" if expected.adapter else "index.html")
+    assert f'href="{page}' in matrix.read_text(encoding="utf-8")
 
 
 def test_the_site_has_the_reports_that_are_there() -> None:
     index = json.loads((REPORTS / "index.json").read_text(encoding="utf-8"))
     found = {report["id"]: report["digest"] for report in index["reports"]}
-    there = {path.parent.name: path for path in published()}
     # `tests/real/publish.py --site` builds it.
-    assert found.keys() == there.keys()
-    for name, path in there.items():
+    assert found.keys() == PUBLISHED.keys()
+    for name, path in PUBLISHED.items():
         report = json.loads(gzip.decompress(path.read_bytes()))
         assert found[name] == report["integrity"]["digest"]
     assert [name for name in index["files"] if not (REPORTS / name).is_file()] == []
@@ -58,13 +68,76 @@ def test_the_site_has_the_reports_that_are_there() -> None:
 
 @pytest.mark.long
 def test_anybody_can_build_the_site_again(tmp_path: Path) -> None:
-    reports = map(str, published())
+    reports = map(str, PUBLISHED.values())
     assert main(["publish", "--outdated", str(tmp_path / "site"), *reports]) == 0
 
 
-@pytest.mark.parametrize("expected", EXPECTATIONS, ids=lambda expected: str(expected.name))
-def test_a_published_report_has_its_page_and_is_in_the_matrix(expected: Expectation) -> None:
-    page = Path(expected.name) / PAGE.file_name
-    assert (REPORTS / page).is_file()
-    matrix = CLIENT_MATRIX if expected.adapter else MATRIX
-    assert f'href="{page.as_posix()}' in matrix.read_text(encoding="utf-8")
+@cache
+def report_of(name: str) -> Report:
+    return load_report(PUBLISHED[name])
+
+
+@cache
+def index() -> dict[str, Any]:
+    found = json.loads((REPORTS / "index.json").read_text("utf-8"))
+    return {entry["id"]: entry for entry in found["reports"]}
+
+
+def text_of(path: str) -> str:
+    """The words of a page, as a reader sees them."""
+    page = (REPORTS / path).read_text("utf-8").partition("<body")[2]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def costs(report: Report) -> Counter[str]:
+    """How many MUST requirements fail, by the kind of requests that show it."""
+    if not report.verdict.implemented:
+        return Counter()
+    sent = "requests" if report.target.client is None else "responses"
+    reasons = [match for match in map(_REASON.match, concluded(report).verdict.reasons) if match]
+    conformant, robust = (
+        {match[2] for match in reasons if match[1] == blocks} for blocks in ("conformant", "robust")
+    )
+    found = {f"from correct {sent}": conformant, f"from malformed {sent}": robust - conformant}
+    return Counter({kind: len(names) for kind, names in found.items() if names})
+
+
+def counted_costs(words: str) -> Counter[str]:
+    """The numbers in a verdict's costs, by their part."""
+    parts = re.findall(r"(from \w+ \w+): ([^;|]*)", words)
+    return Counter({part: sum(map(int, re.findall(r"\((\d+)\)", said))) for part, said in parts})
+
+
+@every_report
+def test_every_verdict_counts_every_failed_must(name: str) -> None:
+    wanted = costs(report_of(name))
+    sections = README.read_text("utf-8").split("\n## ")
+    section = next(one for one in sections if f"({name}/report.html)" in one)
+    assert counted_costs(section.splitlines()[0]) == wanted
+    if not index()[name]["confirmed"]:  # pages about it say nothing of what it found
+        wanted = Counter()
+    page = text_of(f"{name}/report.html")
+    told = {
+        "badge.json": json.loads((REPORTS / name / "badge.json").read_text())["message"],
+        "badge.svg": (REPORTS / name / "badge.svg").read_text("utf-8").rpartition("<text")[2],
+    }
+    if page:  # of an older version the repository has the report alone
+        told["report.html"] = page.partition("What it costs:")[2][:400]
+    for where, words in told.items():
+        words = words.partition("; of ")[0].partition(" MUST")[0]
+        assert counted_costs(words) == wanted, where
+
+
+@every_report
+def test_index_json_has_the_grades_of_failed_cases(name: str) -> None:
+    report, site = report_of(name), index()[name]
+    failed = [case for case in report.of(*FAILED) if site["confirmed"]]
+    by_strictness = sorted(failed, key=lambda case: GRADES.index(case.grade), reverse=True)
+    grades = {case.requirement: case.grade for case in by_strictness}
+    rows = {row.id for row in report.requirements}
+    assert site.get("grades", {}) == {key: grade for key, grade in grades.items() if key in rows}
+    for key, outcome in site["requirements"].items():
+        assert (outcome in FAILED) == (key in grades), key
+    for level, count in site["levels"].items():
+        at_level = {case.requirement for case in failed if case.level == level}
+        assert set(count["failed"]) == at_level, level

@@ -17,12 +17,14 @@ from pathlib import Path
 import pytest
 
 from expectation import Expectation, differences, expectation_files, load_expectation
-from servers import SERVERS, inside
+from servers import SERVERS, Deployed, inside
 from v2_conformance.cli.main import main
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.resources import schema
+from v2_conformance.suite.library import every_case
+from v2_conformance.verifying.verification import verify
 
 NAME = os.environ.get("V2_REAL_SERVER", "")
 if not NAME:
@@ -87,11 +89,31 @@ def test_a_second_run_has_the_same_outcomes(runs: list[Run]) -> None:
     assert not changed, "\n".join(changed)
 
 
-def test_the_report_is_valid(runs: list[Run]) -> None:
+def test_the_reports_are_valid_and_the_exit_code_says_not_conformant(
+    expected: Expectation, runs: list[Run]
+) -> None:
     for run in runs:
         schema("report").validate(json.loads((run.folder / REPORT).read_bytes()))
         assert (run.folder / PAGE.file_name).stat().st_size > 0
+        assert run.code == (0 if expected.conformant else 1)
 
 
-def test_the_exit_code_says_not_conformant(expected: Expectation, runs: list[Run]) -> None:
-    assert [run.code for run in runs] == [0 if expected.conformant else 1] * len(runs)
+def test_a_matrix_product_is_consistent_but_for_what_is_traced(tmp_path: Path) -> None:
+    """What any model shows is in any_model/NAME.yaml, each failure with its reason in the server's
+    source or in the documents."""
+    models = Path(__file__).with_name("any_model")
+    known = models / f"{NAME}.yaml"
+    if not known.exists():
+        pytest.skip(f"there is no any_model/{NAME}.yaml")
+    kit = NAME.partition("-")[0]
+    deployed = Deployed(models / kit, ("matrix_product",))
+    folder = tmp_path / "report"
+    (tmp_path / "server").mkdir()
+    with SERVERS[kit](tmp_path / "server", deployed=deployed) as url:
+        arguments = ["run", url, "--model", "matrix_product", "--timeout", "10"]
+        code = main([*arguments, "--report-dir", str(folder), "--expect", str(known)])
+    report = load_report(folder / REPORT)
+    assert code == 0, [case.id for case in report.cases if case.expected is None and case.message]
+    assert report.verdict.consistent is not None
+    assert len(report.verdict.shown) > 80
+    assert verify(folder / REPORT, every_case()).exit_code == 0

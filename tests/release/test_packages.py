@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -65,22 +64,6 @@ def test_the_wheel_has_the_cases(built: Path) -> None:
     assert not [name for name in names if name.startswith(("tests", "metadata_hook"))]
 
 
-def test_the_sdist_builds_the_same_wheel_again(built: Path, tmp_path: Path) -> None:
-    """`build` made the wheel from the sdist; so does the sdist of that sdist."""
-    with tarfile.open(only(built, "*.tar.gz")) as packed:
-        packed.extractall(tmp_path)
-    (source,) = tmp_path.iterdir()
-    again = tmp_path / "again"
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(again), "."]
-    run(*command, cwd=source)
-    first, second = only(built, "*.whl"), only(again, "*.whl")
-    assert first.name == second.name
-    contents = [zipfile.ZipFile(path) for path in (first, second)]
-    assert contents[0].namelist() == contents[1].namelist()
-    for name in contents[0].namelist():
-        assert contents[0].read(name) == contents[1].read(name), name
-
-
 def python(version: str) -> str:
     """A Python of this version: on PATH, or of pyenv. The tests of GitHub's workflow try every
     version; here two are enough, unless somebody asks for all."""
@@ -97,14 +80,23 @@ def python(version: str) -> str:
     return found[-1]
 
 
-@pytest.mark.parametrize("version", PYTHONS)
+def lowest() -> str:
+    """The oldest version of each dependency that is declared, as constraints of pip."""
+    text = (ROOT / "pyproject.toml").read_text("utf-8").partition("\ndependencies = [")[2]
+    return "\n".join(re.findall(r'"([\w-]+>=[\d.]+)', text.partition("\n]")[0])).replace(">", "=")
+
+
+@pytest.mark.parametrize(
+    ("version", "constraints"), [("3.10", lowest()), *((version, "") for version in PYTHONS)]
+)
 def test_the_wheel_installs_and_runs_in_a_clean_environment(
-    built: Path, version: str, tmp_path: Path
+    built: Path, version: str, constraints: str, tmp_path: Path
 ) -> None:
     run(python(version), "-m", "venv", "clean", cwd=tmp_path)
+    (tmp_path / "constraints.txt").write_text(constraints)
     command = tmp_path / "clean" / "bin"
     pip = [str(command / "pip"), "install", "--quiet", "--disable-pip-version-check"]
-    run(*pip, str(only(built, "*.whl")), cwd=tmp_path)
+    run(*pip, "-c", "constraints.txt", str(only(built, "*.whl")), cwd=tmp_path)
     program = str(command / "v2-conformance")
     assert run(program, "--version", cwd=tmp_path) == f"v2-conformance {__version__}\n"
     assert "PASS" in run(program, "run", "--case", "P5/*", cwd=tmp_path).upper()
@@ -114,9 +106,8 @@ def test_the_wheel_installs_and_runs_in_a_clean_environment(
 
 def hook() -> Any:
     pytest.importorskip("hatchling", reason="hatchling is not installed")
-    spec = importlib.util.spec_from_file_location(
-        "metadata_hook", ROOT / "conformance" / "metadata_hook.py"
-    )
+    place = ROOT / "conformance" / "metadata_hook.py"
+    spec = importlib.util.spec_from_file_location("metadata_hook", place)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -132,18 +123,3 @@ def test_the_readme_of_an_index_links_to_the_repository() -> None:
     page = "https://github.com/someone/v2/blob/v1.0.0/"
     assert f"]({page}docs/tour.md)" in made
     assert "](https://raw.githubusercontent.com/someone/v2/v1.0.0/docs/report.png)" in made
-
-
-def test_the_metadata_have_links_only_if_there_is_an_address(tmp_path: Path) -> None:
-    package = tmp_path / "conformance" / "v2_conformance"
-    package.mkdir(parents=True)
-    (tmp_path / "README.md").write_text("[a](docs/a.md)")
-    (package / "version.py").write_text('__version__ = "7.8.9"\n')
-    source = ROOT / "conformance" / "v2_conformance" / "public_address.py"
-    for known, urls in ((False, 0), (True, 4)):
-        text = source.read_text("utf-8") + f"\ndef is_known() -> bool:\n    return {known}\n"
-        (package / "public_address.py").write_text(text)
-        metadata: dict[str, Any] = {}
-        hook().AddressHook(str(tmp_path), {}).update(metadata)
-        assert len(metadata["urls"]) == urls
-        assert ("blob/v7.8.9/docs/a.md" in metadata["readme"]["text"]) is known

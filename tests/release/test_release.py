@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 FORMS = sorted((GITHUB / "ISSUE_TEMPLATE").glob("*.yml"))
+ACTION = GITHUB / "actions" / "v2-conformance" / "action.yml"
+TEMPLATE = ROOT / "ci" / "github-workflow.yml"
+TAG = f"v{__version__}"
 _COPIED = ("*.md", "docs/*.md", "ci/*", ".github/**/*", "tests/snapshots/requirements.yaml")
 
 pytestmark = pytest.mark.skipif(not WORKFLOWS, reason="not a checkout")
@@ -59,37 +63,28 @@ def test_a_placeholder_keeps_a_release_back_until_one_command_has_replaced_it(
 ) -> None:
     changelog(checkout, f"## [Unreleased]\n\n## [{__version__}] - 2026-12-01\n\n- Everything.\n")
     monkeypatch.setattr(public_address, "BASE_IMAGE_SEEN", True)
-    tag = f"v{__version__}"
     if not public_address.is_known():
-        left = release.problems(checkout, tag)
+        left = release.problems(checkout, TAG)
         named = {line.partition(":")[0] for line in left}
         module = "conformance/v2_conformance/public_address.py"
         assert {module, "SECURITY.md", "docs/ci.md", "ci/github-workflow.yml"} <= named
         assert ".github/ISSUE_TEMPLATE/config.yml" in named
     release.write_address(checkout, "someone/v2")
-    assert release.problems(checkout, tag) == []
+    assert release.problems(checkout, TAG) == []
     module = written(checkout / "conformance/v2_conformance/public_address.py")
     assert (module.REPOSITORY, module.SITE) == ("someone/v2", "https://someone.github.io/v2/")
     assert module.is_known()
     assert module.requirement_page("H6") == "https://someone.github.io/v2/standard/H6.html"
-    shown = (
-        "\n[The documentation](https://someone.github.io/v2/) has a page for each requirement.\n"
-    )
-    assert shown in (checkout / "README.md").read_text("utf-8")
-    assert "uses: someone/v2/.github/actions/v2-conformance@" in (
-        checkout / "ci" / "github-workflow.yml"
-    ).read_text("utf-8")
+    readme = (checkout / "README.md").read_text("utf-8")
+    assert "\n[The documentation](https://someone.github.io/v2/) has a page for each" in readme
+    workflow = (checkout / "ci" / "github-workflow.yml").read_text("utf-8")
+    assert "uses: someone/v2/.github/actions/v2-conformance@" in workflow
 
 
 def test_no_file_but_those_that_are_rewritten_spells_the_address_out() -> None:
     known = set(release.spelled_out(ROOT, public_address.REPOSITORY))
-    told = subprocess.run(
-        ["git", "grep", "-l", "-F", public_address.REPOSITORY],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    grep = ["git", "grep", "-l", "-F", public_address.REPOSITORY]
+    told = subprocess.run(grep, cwd=ROOT, capture_output=True, text=True, check=False)
     if told.returncode > 1 or not (ROOT / ".git").exists():
         pytest.skip("no git")
     mine = Path(__file__).relative_to(ROOT).as_posix()
@@ -101,36 +96,26 @@ def test_no_file_but_those_that_are_rewritten_spells_the_address_out() -> None:
     [
         (f"## [{__version__}]\n\n- It.\n", "v99.0.0", "the tag is v99.0.0, but version.py says"),
         (f"## [{__version__}]\n\n- It.\n", __version__, "the tag is"),
-        ("## [0.0.1]\n\n- It.\n", f"v{__version__}", "CHANGELOG.md has no section"),
-        (f"## [{__version__}]\n\n## [0.0.1]\n\n- It.\n", f"v{__version__}", "has no section"),
+        ("## [0.0.1]\n\n- It.\n", TAG, "CHANGELOG.md has no section"),
+        (f"## [{__version__}]\n\n## [0.0.1]\n\n- It.\n", TAG, "has no section"),
         (
             f"## [Unreleased]\n\n- More.\n\n## [{__version__}]\n\n- It.\n",
-            f"v{__version__}",
+            TAG,
             "CHANGELOG.md has 1 lines under [Unreleased]",
         ),
+        ("", TAG, "public_address.py: nobody has pulled"),
+        ("", TAG, "adds - {id: P1, words: 'since 1.0.0: "),
     ],
 )
-def test_a_release_needs_its_tag_and_its_words(
-    checkout: Path, text: str, tag: str, problem: str
+def test_what_keeps_a_release_back_is_named(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, text: str, tag: str, problem: str
 ) -> None:
     changelog(checkout, text)
-    assert any(problem in line for line in release.problems(checkout, tag))
-
-
-def test_a_release_needs_a_base_image_that_somebody_has_run(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     monkeypatch.setattr(public_address, "BASE_IMAGE_SEEN", False)
-    assert "public_address.py: nobody has pulled" in "\n".join(release.problems(checkout, "v1"))
-
-
-def test_a_release_freezes_its_requirements(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
     frozen = checkout / "tests" / "snapshots" / "requirements.yaml"
     before = frozen.read_text("utf-8")
     frozen.write_text(before.partition("\n")[2], "utf-8")
-    assert "adds - {id: P1, words: 'since 1.0.0: " in "\n".join(release.problems(checkout, "v1"))
+    assert any(problem in line for line in release.problems(checkout, tag))
     monkeypatch.chdir(checkout)
     assert release.main(["requirements"]) == 0
     assert frozen.read_text("utf-8") == before
@@ -139,9 +124,7 @@ def test_a_release_freezes_its_requirements(
 def test_the_command_says_what_is_missing_and_prints_the_notes(
     checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    changelog(
-        checkout, "## [Unreleased]\n\n## [1.2.3] - 2026-12-01\n\n- One.\n- Two.\n\n## [1.2.2]\n"
-    )
+    changelog(checkout, "## [1.2.3] - 2026-12-01\n\n- One.\n- Two.\n\n## [1.2.2]\n")
     monkeypatch.chdir(checkout)
     assert release.main(["check", "v99.0.0"]) == 1
     assert "version.py says" in capsys.readouterr().out
@@ -156,11 +139,7 @@ def test_the_command_says_what_is_missing_and_prints_the_notes(
 def test_a_new_version_is_one_line() -> None:
     """Nothing but version.py, the changelog, and what was made by a version has the number."""
     spelled = re.compile(rf"(?<![0-9.]){re.escape(__version__)}(?![0-9.])")
-    made = (
-        "CHANGELOG.md",
-        "conformance/v2_conformance/version.py",
-        "docs/traceability.md",  # versions of the catalogue
-    )
+    made = ("CHANGELOG.md", "docs/traceability.md")  # the latter has versions of the catalogue
     places = ("*.md", "*.toml", "*.ini", "Containerfile", "docs/*.md", "ci/*", ".github/**/*")
     paths = {path for pattern in places for path in ROOT.glob(pattern) if path.is_file()}
     found = [
@@ -173,48 +152,53 @@ def test_a_new_version_is_one_line() -> None:
     assert found == []
 
 
-def tool(name: str) -> str:
-    program = shutil.which(name, path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if program is None:
-        pytest.skip(f"{name} is not installed: `tox -e release`")
-    return program
+def workflows_of_the_manual(folder: Path) -> Iterator[Path]:
+    """The steps of GitHub Actions that docs/ci.md shows, as whole workflows."""
+    text = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    examples = re.findall(r"^```yaml\n(- (?:uses|run):.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert examples
+    for number, steps in enumerate(examples):
+        path = folder / f"{number}.yml"
+        job = "on: push\njobs:\n  job:\n    runs-on: ubuntu-latest\n    steps:\n"
+        path.write_text(job + textwrap.indent(steps, "      "))
+        yield path
 
 
-def test_actionlint_passes_the_workflows() -> None:
-    done = subprocess.run(
-        [tool("actionlint"), *map(str, WORKFLOWS)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_actionlint_passes_the_workflows(tmp_path: Path) -> None:
+    places = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    if (program := shutil.which("actionlint", path=places)) is None:
+        pytest.skip("actionlint is not installed: `tox -e release`")
+    paths = map(str, (*WORKFLOWS, TEMPLATE, *workflows_of_the_manual(tmp_path)))
+    subprocess.run([program, *paths], cwd=ROOT, check=True)
 
 
 @pytest.mark.parametrize(
     ("schema", "paths"),
     [
-        ("vendor.github-workflows", WORKFLOWS),
-        ("vendor.github-issue-forms", [path for path in FORMS if path.name != "config.yml"]),
-        ("vendor.github-issue-config", [GITHUB / "ISSUE_TEMPLATE" / "config.yml"]),
-        ("vendor.dependabot", [GITHUB / "dependabot.yml"]),
+        ("github-workflows", [*WORKFLOWS, TEMPLATE]),
+        ("github-issue-forms", [path for path in FORMS if path.name != "config.yml"]),
+        ("github-issue-config", [GITHUB / "ISSUE_TEMPLATE" / "config.yml"]),
+        ("github-actions", [ACTION]),
+        ("gitlab-ci", [ROOT / "ci" / "gitlab-ci.yml"]),
+        ("dependabot", [GITHUB / "dependabot.yml"]),
     ],
 )
-def test_what_github_reads_fits_its_schemas(schema: str, paths: list[Path]) -> None:
+def test_what_ci_services_read_fits_their_schemas(schema: str, paths: list[Path]) -> None:
     if importlib.util.find_spec("check_jsonschema") is None:
         pytest.skip("check-jsonschema is not installed: `tox -e release`")
-    words = [sys.executable, "-W", "ignore", "-m", "check_jsonschema", "--builtin-schema", schema]
-    done = subprocess.run([*words, *map(str, paths)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    words = [sys.executable, "-W", "ignore", "-m", "check_jsonschema"]
+    subprocess.run([*words, "--builtin-schema", f"vendor.{schema}", *map(str, paths)], check=True)
 
 
 def test_every_action_is_pinned_and_no_job_may_do_more_than_it_says() -> None:
+    for path in (*WORKFLOWS, ACTION, TEMPLATE, *(ROOT / "docs").glob("*.md")):
+        for line in path.read_text("utf-8").splitlines():
+            if re.match(r"\s*(?:- )?uses: ", line) and public_address.REPOSITORY not in line:
+                assert re.search(r"@[0-9a-f]{40} # v[0-9.]+$", line), f"{path.name}: {line}"
+            assert "@main" not in line, f"{path.name}: {line}"
     for path in WORKFLOWS:
         workflow = yaml.safe_load(path.read_text("utf-8"))
         assert workflow["permissions"] == {"contents": "read"}, path.name
-        for line in path.read_text("utf-8").splitlines():
-            if re.match(r"\s*(?:- )?uses: ", line):
-                assert re.search(r"@[0-9a-f]{40} # v[0-9.]+$", line), f"{path.name}: {line}"
         for name, job in workflow["jobs"].items():
             assert "timeout-minutes" in job, f"{path.name}: {name}"
             for step in job["steps"]:  # what GitHub knows reaches a shell as variables
@@ -227,17 +211,19 @@ def step(job: str, name: str, workflow: str = "release") -> str:
     return str(next(step["run"] for step in jobs[job]["steps"] if step.get("name") == name))
 
 
-def played(
-    script: str, folder: Path, programs: Mapping[str, str], **variables: str
-) -> subprocess.CompletedProcess[str]:
-    """Run a step in `folder`, with these programs in the place of what would reach the world."""
-    commands = folder / "commands"
+def played(script: str, folder: Path, *names: str, **variables: str) -> tuple[int, list[str]]:
+    """Run a step in `folder`, with programs of these names in the place of what would reach the
+    world; return the exit code and how they were called."""
+    commands, log = folder / "commands", folder / "log"
     commands.mkdir(exist_ok=True)
-    for name, text in programs.items():
-        (commands / name).write_text(f"#!/bin/sh\n{text}\n")
+    log.unlink(missing_ok=True)
+    log.touch()
+    for name in names:
+        text = f'#!/bin/sh\necho "{name} $*" >>{log}\n{PROGRAMS.get(name, "")}\n'
+        (commands / name).write_text(text)
         (commands / name).chmod(0o755)
     path = f"{commands}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return subprocess.run(
+    done = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", script],
         cwd=folder,
         env={**os.environ, "PATH": path, **variables},
@@ -245,110 +231,72 @@ def played(
         text=True,
         check=False,
     )
+    assert "secret-token" not in log.read_text() + done.stdout + done.stderr
+    return done.returncode, log.read_text().splitlines()
+
+
+DIGEST = "sha256:" + "0" * 64
+PROGRAMS = {
+    "docker": f'[ "$1" != inspect ] || echo "host/own/repo@{DIGEST}"\n'
+    '[ "$1" != login ] || cat >/dev/null\n'
+    '[ "$1" != "$BROKEN" ]'
+}
 
 
 def test_the_image_is_tried_before_it_is_pushed_and_known_by_its_digest(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    digest = "sha256:" + "0" * 64
-    docker = f'echo "$*" >>{log}\n[ "$1" != inspect ] || echo "host/own/repo@{digest}"\n'
-    docker += '[ "$1" != login ] || cat >/dev/null'
-    done = played(
-        step("container", "Image"),
-        tmp_path,
-        {"docker": docker},
-        REGISTRY="registry.example",
-        GITHUB_REPOSITORY="Own/Repo",
-        GITHUB_REF_NAME="v1.2.3",
-        GITHUB_ACTOR="someone",
-        GITHUB_OUTPUT=str(tmp_path / "output"),
-        TOKEN="secret-token",
-    )
-    assert done.returncode == 0, done.stderr
-    calls = log.read_text().splitlines()
-    verbs = [call.split()[0] for call in calls]
+    variables = {
+        "REGISTRY": "registry.example",
+        "GITHUB_REPOSITORY": "Own/Repo",
+        "GITHUB_REF_NAME": "v1.2.3",
+        "GITHUB_ACTOR": "someone",
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "TOKEN": "secret-token",
+    }
+    script = step("container", "Image")
+    code, calls = played(script, tmp_path, "docker", **variables, BROKEN="")
+    assert code == 0
+    verbs = [call.split()[1] for call in calls]
     assert verbs == ["build", "run", "login", "push", "inspect"]
-    assert calls[3] == "push registry.example/own/repo:1.2.3"
-    assert "secret-token" not in log.read_text() + done.stdout + done.stderr
-    assert (tmp_path / "output").read_text().splitlines() == [
-        "name=registry.example/own/repo",
-        f"digest={digest}",
-    ]
-    broken = docker + '\n[ "$1" != run ]'
-    log.unlink()
-    failed = played(
-        step("container", "Image"),
-        tmp_path,
-        {"docker": broken},
-        REGISTRY="registry.example",
-        GITHUB_REPOSITORY="own/repo",
-        GITHUB_REF_NAME="v1.2.3",
-        GITHUB_ACTOR="someone",
-        GITHUB_OUTPUT=str(tmp_path / "output"),
-        TOKEN="x",
-    )
-    assert failed.returncode != 0
-    assert "push" not in log.read_text()
+    assert calls[3] == "docker push registry.example/own/repo:1.2.3"
+    written = (tmp_path / "output").read_text().splitlines()
+    assert written == ["name=registry.example/own/repo", f"digest={DIGEST}"]
+    code, calls = played(script, tmp_path, "docker", **variables, BROKEN="run")
+    assert code != 0
+    assert "push" not in " ".join(calls)
 
 
 def test_the_tag_of_the_action_moves_to_the_release(tmp_path: Path) -> None:
     origin, clone = tmp_path / "origin", tmp_path / "clone"
-    identity = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
 
     def git(*words: str, cwd: Path = clone) -> str:
-        done = subprocess.run(
-            ["git", *identity, *words], cwd=cwd, check=True, capture_output=True, text=True
-        )
-        return done.stdout.strip()
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
+        return subprocess.check_output(["git", *identity, *words], cwd=cwd, text=True).strip()
 
     git("init", "--quiet", "--bare", str(origin), cwd=tmp_path)
     git("clone", "--quiet", str(origin), str(clone), cwd=tmp_path)
-    commits = []
     for version in ("v1.0.0", "v1.0.1"):
         git("commit", "--quiet", "--allow-empty", "--message", version)
-        commits.append(git("rev-parse", "HEAD"))
-        done = played(
-            step("announce", "Tag of the action"),
-            clone,
-            {},
-            GITHUB_REF_NAME=version,
-            GITHUB_SHA=commits[-1],
-        )
-        assert done.returncode == 0, done.stderr
-        assert git("rev-parse", "v1", cwd=origin) == commits[-1]
-    assert commits[0] != commits[1]
+        commit = git("rev-parse", "HEAD")
+        known = {"GITHUB_REF_NAME": version, "GITHUB_SHA": commit}
+        assert played(step("announce", "Tag of the action"), clone, **known)[0] == 0
+        assert git("rev-parse", "v1", cwd=origin) == commit
 
 
 @pytest.mark.parametrize("words", ["", "## triton 9.9.9\n"])
 def test_fresh_reports_are_proposed_only_if_there_are_some(tmp_path: Path, words: str) -> None:
-    log = tmp_path / "log"
     (tmp_path / "words.md").write_text(words)
-    record = f'echo "${{0##*/}} $*" >>{log}'
-    done = played(
-        step("propose", "Propose", "fresh"),
-        tmp_path,
-        {"git": record, "gh": record},
-        GITHUB_RUN_ID="7",
-    )
-    assert done.returncode == 0, done.stderr
-    if not words:
-        assert not log.exists()
-        return
-    calls = log.read_text().splitlines()
-    assert calls[-1].startswith("gh pr create --head fresh-reports-7 ")
-    assert any(call.startswith("git push") and "--force" not in call for call in calls)
+    script = step("propose", "Propose", "fresh")
+    code, calls = played(script, tmp_path, "git", "gh", GITHUB_RUN_ID="7")
+    assert code == 0
+    assert bool(calls) == bool(words)
+    if words:
+        assert calls[-1].startswith("gh pr create --head fresh-reports-7 ")
+        assert any(call.startswith("git push") and "--force" not in call for call in calls)
 
 
 def test_the_release_is_made_of_what_was_built_and_its_notes(tmp_path: Path) -> None:
-    log = tmp_path / "log"
     (tmp_path / "dist").mkdir()
     (tmp_path / "dist" / "a.whl").touch()
-    done = played(
-        step("announce", "Release"),
-        tmp_path,
-        {"gh": f'echo "$*" >>{log}'},
-        GITHUB_REF_NAME="v1.2.3",
-    )
-    assert done.returncode == 0, done.stderr
-    assert log.read_text().strip() == (
-        "release create v1.2.3 dist/a.whl --verify-tag --title v1.2.3 --notes-file notes/notes.md"
-    )
+    made = played(step("announce", "Release"), tmp_path, "gh", GITHUB_REF_NAME="v1.2.3")
+    told = "--verify-tag --title v1.2.3 --notes-file notes/notes.md"
+    assert made == (0, [f"gh release create v1.2.3 dist/a.whl {told}"])

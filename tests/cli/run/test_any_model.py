@@ -20,9 +20,7 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS, compute
-from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
-from v2_conformance.runs.targets.making import load_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.wire.encode.deployment import Tolerance
@@ -40,23 +38,6 @@ def call(*arguments: str, directory: Path) -> int:
     return main(["run", *arguments, "--report-dir", str(directory)])
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"shapes": ["A=1,x"]}, "expected sizes with commas"),
-        ({"shapes": ["1,3"]}, "expected INPUT=1,3,8,8"),
-        ({"ranges": ["A=1"]}, "expected MIN:MAX"),
-        ({"ranges": ["A=nan:1"]}, "expected MIN:MAX"),
-        ({"inputs": ["A=no-such-file"]}, "no-such-file"),
-        ({"shapes": ["A=1", "A=2"]}, "--shape has the input 'A' twice"),
-    ],
-)
-def test_options_that_are_wrong_get_one_line(options: dict[str, list[str]], problem: str) -> None:
-    given = {name: tuple(values) for name, values in options.items()}
-    with pytest.raises(UsageError, match=problem):
-        read_asked(RunOptions(models=("m",), **given), Target(""))  # type: ignore[arg-type]
-
-
 def inputs(*files: str) -> RunOptions:
     return RunOptions(models=("m",), inputs=files)
 
@@ -67,8 +48,9 @@ def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
     document = {"datatype": "FP32", "shape": [2], "data": [1.5, 2]}
     (tmp_path / "b.json").write_text(json.dumps(document))
     files = [f"A={tmp_path}/a.npy", f"B={tmp_path}/b.json", f"S={tmp_path}/s.npy"]
-    asked = read_asked(inputs(*files), Target(""))
+    asked = read_asked(inputs(*files), Target("", atol=0.5))
     assert asked is not None
+    assert asked.tolerance == Tolerance(atol=0.5)
     tensors = asked.choice.tensors
     assert tensors["A"].blob == np.arange(6, dtype="<i4").tobytes()
     assert (tensors["A"].datatype, tensors["A"].shape) == ("INT32", (2, 3))
@@ -82,23 +64,6 @@ def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
         read_asked(inputs(f"A={tmp_path}/c.json"), Target(""))
 
 
-def test_a_target_file_says_how_far_floats_may_differ(tmp_path: Path) -> None:
-    (tmp_path / "target.yaml").write_text("atol: 0.5")
-    asked = read_asked(inputs(), load_target(tmp_path / "target.yaml"))
-    assert asked is not None
-    assert asked.tolerance == Tolerance(atol=0.5)
-
-
-def test_run_tells_relations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with ReferenceServer() as server:
-        url = server.url
-        assert call(url, "--model", "widener", "--case", "P2", directory=tmp_path) == 0
-    shown = capsys.readouterr().out
-    assert "shown by relations: P2" in " ".join(shown.split())
-    assert "needs identity models:" in shown
-    assert "INCOMPLETE RUN" in shown
-
-
 class WithoutAnyList(WithoutTheContract):
     """A server with models of its own only, which it does not list."""
 
@@ -106,7 +71,7 @@ class WithoutAnyList(WithoutTheContract):
         return self.error(404, "there is no repository")
 
 
-class OfMany(WithoutTheContract):
+class OfMany(WithoutAnyList):
     """A server that lists its models as KServe does; the first of them takes no plain request."""
 
     def __init__(self, profiles: Collection[str]) -> None:
@@ -116,21 +81,12 @@ class OfMany(WithoutTheContract):
     def route(self, request: Request) -> Response:
         if request.target == "/v2/models":
             return self.json_response({"models": ["reverser", *self.models]})
-        if request.target == "/v2/repository/index":
-            return self.error(404, "there is no repository")
         return super().route(request)
 
     def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         if model.model == "reverser":
             raise Rejected("the model takes other inputs")
         return compute(ORDINARY_MODELS.get(model.model, ORDINARY_MODELS["widener"]), inputs)
-
-
-class WithoutInputs(WithoutTheContract):
-    """A server whose models take no plain request."""
-
-    def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
-        raise Rejected("the model takes other inputs")
 
 
 def test_models_that_it_finds_are_tested_instead_of_the_contract_s(
@@ -148,6 +104,9 @@ def test_models_that_it_finds_are_tested_instead_of_the_contract_s(
     assert "for at most 60 s (--max-time)" in said or "1 min" in said
     assert "shown by relations: P2" in shown
     assert (tmp_path / "report.html").exists()
+    expected = tmp_path / "expected.yaml"
+    expected.write_text("expected: []\n")  # of the contract's models alone
+    assert call(server.url, "--expect", str(expected), directory=tmp_path / "out") == 4
 
 
 def test_no_more_than_three_models_that_can_be_tested_are_chosen(
@@ -157,22 +116,15 @@ def test_no_more_than_three_models_that_can_be_tested_are_chosen(
     said = " ".join(capsys.readouterr().err.split())
     assert "it lists reverser, matrix_product, widener and 2 more." in said
     report = load_report(tmp_path / "report.json")
-    assert {one.model for one in report.target.models.values()} == {
-        "matrix_product",
-        "widener",
-        "m1",
-    }
+    tested = {one.model for one in report.target.models.values()}
+    assert tested == {"matrix_product", "widener", "m1"}
     assert list(report.target.absent) == ["model/reverser"]
 
 
-@pytest.mark.parametrize("behaviour", [WithoutAnyList, WithoutInputs])
 def test_without_any_model_it_says_how_to_go_on(
-    behaviour: type[Behaviour],
-    start: Start,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = start(behaviour)
+    server = start(WithoutAnyList)
     assert call(server.url, directory=tmp_path) == 4
     shown, said = (" ".join(text.split()) for text in capsys.readouterr())
     assert shown.startswith("Nothing was tested: ")
@@ -184,12 +136,3 @@ def test_without_any_model_it_says_how_to_go_on(
     assert "Why it is not" not in page
     assert "nothing tested" in (tmp_path / "badge.json").read_text()
     assert load_report(tmp_path / "report.json").verdict.standing == "nothing tested"
-
-
-def test_expected_failures_are_those_of_the_contract_s_models_alone(
-    start: Start, tmp_path: Path
-) -> None:
-    expected = tmp_path / "expected.yaml"
-    expected.write_text("expected: []\n")
-    url = start(WithoutTheContract).url
-    assert call(url, "--expect", str(expected), directory=tmp_path / "out") == 4

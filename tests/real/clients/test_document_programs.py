@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.document_models import JsonObject, body_of, bytes_of, described
+from support.document_models import JsonObject, bytes_of, described
 from support.responses import v2
 from support.servers import answering, serving
 from v2_conformance.protocol.datatypes import from_json
@@ -62,12 +62,6 @@ def test_the_program_sends_the_example_and_reads_the_response(program: str, pyth
     assert read == [
         bytes_of(tensor) for tensor in described(f"{ANSWERS[program]}.response")["tensors"]
     ]
-
-
-def test_bytes_that_need_no_float_are_equal_to_the_last(python: str) -> None:
-    """orjson and the example write the same members in the same order, without white space."""
-    request, _ = run(python, "program_mixed", {"model_name": "TestModel"})
-    assert request.partition(b"\r\n\r\n")[2] == body_of("kserve-program-mixed.request")
 
 
 @pytest.mark.parametrize("program", list(ANSWERS))

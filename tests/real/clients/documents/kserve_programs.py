@@ -29,57 +29,51 @@ MODEL = "TestModel"
 DATATYPES = {"float16": "FP16", "float32": "FP32", "float64": "FP64"}
 
 
-async def two_blobs_and_json(url: str) -> Sequence[Any]:
+def given(name: str, datatype: str, values: Any, binary: bool) -> InferInput:
+    """An input with these values."""
+    made = InferInput(name=name, datatype=datatype, shape=list(values.shape))
+    made.set_data_from_numpy(values, binary_data=binary)
+    return made
+
+
+def two_blobs_and_json() -> InferRequest:
     """Client Implementation; in the older page, Sending and Receiving Binary Data."""
     halves = np.array([[1.1, 2.22], [3.345, 4.34343]], np.float16)
-    numbers = np.array([[1, 2], [3, 4]], np.uint32)
-    flags = np.array([True, False, True], np.bool_)
-
-    first = InferInput(name="input_0", datatype="FP16", shape=[2, 2])
-    first.set_data_from_numpy(halves, binary_data=True)
-    second = InferInput(name="input_1", datatype="UINT32", shape=[2, 2])
-    second.set_data_from_numpy(numbers, binary_data=False)
-    third = InferInput(name="input_2", datatype="BOOL", shape=[3])
-    third.set_data_from_numpy(flags, binary_data=True)
-
-    return await sent(
-        url,
-        InferRequest(
-            model_name=MODEL,
-            request_id=REQUEST_ID,
-            infer_inputs=[first, second, third],
-            request_outputs=[
-                RequestedOutput("output_0", parameters={"binary_data": True}),
-                RequestedOutput("output_1", parameters={"binary_data": False}),
-            ],
-        ),
+    return InferRequest(
+        model_name=MODEL,
+        request_id=REQUEST_ID,
+        infer_inputs=[
+            given("input_0", "FP16", halves, binary=True),
+            given("input_1", "UINT32", np.array([[1, 2], [3, 4]], np.uint32), binary=False),
+            given("input_2", "BOOL", np.array([True, False, True], np.bool_), binary=True),
+        ],
+        request_outputs=[
+            RequestedOutput("output_0", parameters={"binary_data": True}),
+            RequestedOutput("output_1", parameters={"binary_data": False}),
+        ],
     )
 
 
-async def all_outputs_binary(url: str) -> Sequence[Any]:
+def all_outputs_binary() -> InferRequest:
     """In the older page, Requesting All The Outputs To Be In Binary Format."""
-    only = InferInput(name="input_0", datatype="FP32", shape=[1, 2])
-    only.set_data_from_numpy(np.array([[32.045, 399.043]], np.float32), binary_data=False)
-    return await sent(
-        url,
-        InferRequest(
-            model_name=MODEL,
-            request_id=REQUEST_ID,
-            infer_inputs=[only],
-            parameters={"binary_data_output": True},
-        ),
+    values = np.array([[32.045, 399.043]], np.float32)
+    return InferRequest(
+        model_name=MODEL,
+        request_id=REQUEST_ID,
+        infer_inputs=[given("input_0", "FP32", values, binary=False)],
+        parameters={"binary_data_output": True},
     )
+
+
+PROGRAMS = {"program_mixed": two_blobs_and_json, "program_all_binary": all_outputs_binary}
 
 
 async def sent(url: str, request: InferRequest) -> Sequence[Any]:
     """The outputs that the client gives its user."""
     async with InferenceRESTClient(config=RESTConfig(verbose=True, protocol="v2")) as client:
+        headers = {"Host": "test-server.com"}
         response = await client.infer(
-            url,
-            model_name=MODEL,
-            data=request,
-            headers={"Host": "test-server.com"},
-            timeout=2,
+            url, model_name=MODEL, data=request, headers=headers, timeout=2
         )
     found: Sequence[Any] = response.outputs
     return found
@@ -98,12 +92,11 @@ def as_said(output: Any) -> dict[str, Any]:
 
 def line_for(scenario: str, url: str) -> dict[str, Any]:
     """What the program of a scenario has to say."""
-    programs = {"program_mixed": two_blobs_and_json, "program_all_binary": all_outputs_binary}
-    program = programs.get(scenario.rpartition("[")[2].rstrip("]"))
+    program = PROGRAMS.get(scenario.rpartition("[")[2].rstrip("]"))
     if program is None:
         return {"unsupported": "the pages have no program for this"}
     try:
-        outputs = asyncio.run(program(url))
+        outputs = asyncio.run(sent(url, program()))
         return {"outputs": [as_said(output) for output in outputs]}
     except Exception as error:  # whatever the client raises is what its user gets
         return {"error": f"{type(error).__name__}: {error}", "status": None}
