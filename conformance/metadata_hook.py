@@ -42,9 +42,9 @@ def whole_links(text: str, repository: str, tag: str) -> str:
     page = f"https://github.com/{repository}/blob/{tag}/"
     raw = f"https://raw.githubusercontent.com/{repository}/{tag}/"
 
-    def linked(found: re.Match[str]) -> str:
-        sign, words, path = found.groups()
+    def linked(match: re.Match[str]) -> str:
+        sign, words, path = match.groups()
         return f"{sign}[{words}]({raw if sign else page}{path})"
 
-    text = _LINKED_IMAGE.sub(lambda found: f"[{found[1]}]({page}{found[2]})", text)
+    text = _LINKED_IMAGE.sub(lambda match: f"[{match[1]}]({page}{match[2]})", text)
     return _LINK.sub(linked, text)

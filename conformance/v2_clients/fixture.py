@@ -28,7 +28,7 @@ from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ConformanceError, UsageError
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing import select
-from v2_conformance.suite.client_lines import Line, Said, SaidTensor
+from v2_conformance.suite.client_lines import ClientResult, Line, ReportedTensor
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 
@@ -59,14 +59,16 @@ class Bench:
         `data` is base64, or bytes. Raises UsageError for what is no such line.
         """
         try:
-            said = checked_line(msgspec.convert(line, Line))
+            checked = checked_line(msgspec.convert(line, Line))
         except (msgspec.ValidationError, ValueError, TypeError) as error:
             raise UsageError(f"v2_bench.say: not a line of a client: {error}") from error
-        self._lines.append(said)
+        self._lines.append(checked)
 
     def say_outputs(self, outputs: Mapping[str, tuple[str, Sequence[int], bytes]]) -> None:
         """Say that the user got these tensors: name to datatype, shape and raw bytes."""
-        tensors = (SaidTensor(name, d, tuple(s), data) for name, (d, s, data) in outputs.items())
+        tensors = (
+            ReportedTensor(name, d, tuple(s), data) for name, (d, s, data) in outputs.items()
+        )
         self.say(Line(outputs=tuple(tensors)))
 
     def say_error(self, error: BaseException | str, status: int | None = None) -> None:
@@ -81,9 +83,9 @@ class Bench:
         """Return what the scenario comes to so far; nothing is judged of readings if nothing was
         said."""
         spoken = tuple(self._lines)
-        said = Said(lines=spoken, exit=0) if spoken else Said(ended="unsaid")
+        reported = ClientResult(lines=spoken, exit=0) if spoken else ClientResult(ended="unsaid")
         self._listener.settle()
-        return judged(self._case, self._stage.exchanges(), said)
+        return judged(self._case, self._stage.exchanges(), reported)
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:

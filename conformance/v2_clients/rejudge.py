@@ -42,10 +42,10 @@ def judge_scenario(
     skip = skipped_scenario(case, known.claims.profiles, () if client is None else client.lacks)
     exchanges = recorded.exchanges
     try:
-        said = recorded.reported
+        reported = recorded.reported_in_full
     except ReportFileError as error:
         raise RecordedError(str(error)) from error
-    if said is None:
+    if reported is None:
         if exchanges:
             raise RecordedError("exchanges are recorded, but nothing of what the client said")
         return None if skip is None else (skip, (), False)
@@ -61,7 +61,7 @@ def judge_scenario(
             check_whole(exchange)
             _check_answer(_expected(case, asked, turns, exchange), exchange, known)
         own = [bytes(one.request) for one in exchanges if one.purpose is not Purpose.DISCOVERY]
-        verdict = judge_client(case, own, said)
+        verdict = judge_client(case, own, reported)
     except CaseFileError as error:
         verdict = Verdict(Outcome.ERROR, InvalidCase(str(error)))
     return verdict, observe_client(case, (bytes(one.request) for one in exchanges)), hidden

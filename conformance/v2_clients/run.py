@@ -145,8 +145,8 @@ class Patience:
 
     def count(self, result: Result) -> None:
         """Count a result, which counts if the client ran."""
-        if result.said is not None:
-            self._hung = self._hung + 1 if result.said.ended == "timeout" else 0
+        if result.reported is not None:
+            self._hung = self._hung + 1 if result.reported.ended == "timeout" else 0
 
 
 def _results(
@@ -187,15 +187,15 @@ def check_client(plan: Plan, client: Client, *, timeout_s: float) -> None:
 
 def _unusable(result: Result) -> str:
     """Return why nothing that a client said of a scenario can be judged, "" if something can."""
-    said = result.said
-    if said is None or said.ended != "exit" or said.lines:
+    reported = result.reported
+    if reported is None or reported.ended != "exit" or reported.lines:
         return ""
     if isinstance(result.cause, ClientGarbage | ClientSaidLess):
         return result.message
-    if not said.exit or result.exchanges or said.garbage is not None:
+    if not reported.exit or result.exchanges or reported.garbage is not None:
         return ""
-    how = f"exit code {said.exit}" if said.exit > 0 else f"signal {-said.exit}"
-    printed = printable(said.stderr.strip(), 2 * _SHOWN)[-_SHOWN:] or "nothing"
+    how = f"exit code {reported.exit}" if reported.exit > 0 else f"signal {-reported.exit}"
+    printed = printable(reported.stderr.strip(), 2 * _SHOWN)[-_SHOWN:] or "nothing"
     return f"it sent no request, said nothing and ended with {how}; it printed: {printed}"
 
 

@@ -19,7 +19,7 @@ from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.kinds import InvalidCase, SuiteError
-from v2_conformance.suite.client_lines import Said
+from v2_conformance.suite.client_lines import ClientResult
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.exchange import Exchange
 
@@ -49,10 +49,10 @@ def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_T
                 listener.settle()
                 return stage.began
 
-            said = client.run(task, began)
+            reported = client.run(task, began)
             if stage.silent_since is not None:
-                said = replace(said, waited_s=time.monotonic() - stage.silent_since)
-        result = judged(case, stage.exchanges(), said)
+                reported = replace(reported, waited_s=time.monotonic() - stage.silent_since)
+        result = judged(case, stage.exchanges(), reported)
     except CaseFileError as error:
         result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
     except ConformanceError:
@@ -65,8 +65,8 @@ def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_T
     return replace(result, duration_s=time.monotonic() - started)
 
 
-def judged(case: ClientCase, exchanges: tuple[Exchange, ...], said: Said) -> Result:
+def judged(case: ClientCase, exchanges: tuple[Exchange, ...], reported: ClientResult) -> Result:
     """Return the result of a scenario that received all this. Raises CaseFileError."""
     received = [bytes(e.request) for e in exchanges if e.purpose is not Purpose.DISCOVERY]
-    verdict = judge_client(case, received, said)
-    return ScenarioResult(case, verdict, exchanges=exchanges, said=said)
+    verdict = judge_client(case, received, reported)
+    return ScenarioResult(case, verdict, exchanges=exchanges, reported=reported)

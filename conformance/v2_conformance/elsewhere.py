@@ -32,5 +32,5 @@ def elsewhere(thing: str) -> Any:
 def loaded(place: str) -> Any:
     """Return the module `module`, or what it calls `name`: `module:name`."""
     module, _, name = place.partition(":")
-    found = import_module(module)
-    return getattr(found, name) if name else found
+    imported = import_module(module)
+    return getattr(imported, name) if name else imported

@@ -40,5 +40,5 @@ def own_names() -> tuple[str, ...]:
 @cache
 def _compiled() -> dict[str, Any] | None:
     path = folder("cases") / COMPILED
-    found: dict[str, Any] | None = json.loads(path.read_bytes()) if path.is_file() else None
-    return found
+    documents: dict[str, Any] | None = json.loads(path.read_bytes()) if path.is_file() else None
+    return documents

@@ -222,9 +222,9 @@ def check_yaml(
     nothing in a `private` member, which may be a secret, nor, if there are any, a key that is like
     no member.
     """
-    found = misfit(name, file.document, unnamed, private)
-    if found is not None:
-        where, words = found
+    problem = misfit(name, file.document, unnamed, private)
+    if problem is not None:
+        where, words = problem
         raise error(f"{file.name}:{file.line(where)}: {words}")
 
 
@@ -234,8 +234,8 @@ def misfit(
     """Return what does not fit schemas/NAME.schema.json, and why in words, None if all fits."""
     if fits(name, document):
         return None
-    found = islice(schema(name).iter_errors(document), _MOST_ERRORS)
-    errors = sorted(found, key=lambda e: len(e.absolute_path))
+    problem = islice(schema(name).iter_errors(document), _MOST_ERRORS)
+    errors = sorted(problem, key=lambda e: len(e.absolute_path))
     if not errors:
         return None
     wrong = errors[0]

@@ -114,8 +114,8 @@ class Deviation(Generic[R, P]):
     def __call__(self, what: Change[R, P], /) -> Change[R, P]: ...
     @overload
     def __call__(self, text: str, what: Change[R, P], /) -> Change[R, P]: ...
-    def __call__(self, *said: Any) -> Any:
-        *text, what = said
+    def __call__(self, *arguments: Any) -> Any:
+        *text, what = arguments
         self.add(text[0] if text else _sentence(what), what)
         return what
 

@@ -27,7 +27,7 @@ _END = (1, 0, "")
 
 
 @dataclass(frozen=True)
-class CaseFound:
+class CaseFinding:
     """The result of a case; `content` is the digest of what it sends and expects."""
 
     requirement: str
@@ -42,7 +42,7 @@ class Findings:
 
     version: str
     profiles: tuple[str, ...]
-    cases: Mapping[str, CaseFound]
+    cases: Mapping[str, CaseFinding]
     titles: Mapping[str, str]
     what: str
     name: str
@@ -108,7 +108,7 @@ def findings(report: Report) -> Findings:
         version=report.target.server.version,
         profiles=report.target.profiles,
         cases={
-            case.id: CaseFound(case.requirement, case.level, case.outcome, case.content)
+            case.id: CaseFinding(case.requirement, case.level, case.outcome, case.content)
             for case in report.cases
         },
         titles={row.id: short(row.title, _TITLE) for row in report.requirements},
@@ -117,10 +117,10 @@ def findings(report: Report) -> Findings:
     )
 
 
-def tallies(found: Findings) -> list[LevelTally]:
+def tallies(findings: Findings) -> list[LevelTally]:
     """Return how many requirements pass and fail at each level that has any."""
     outcomes: dict[Level, dict[str, set[Outcome]]] = {}
-    for case in found.cases.values():
+    for case in findings.cases.values():
         if case.outcome is Outcome.PASS or case.outcome in FAILED | _NOT_SHOWN:
             of_level = outcomes.setdefault(case.level, {})
             of_level.setdefault(case.requirement, set()).add(case.outcome)
@@ -155,8 +155,8 @@ def _part_order(part: str, *, early: bool) -> tuple[int, int, str]:
 
 
 def _step(before: Findings, after: Findings) -> Step:
-    better: dict[str, list[CaseFound]] = {}
-    worse: dict[str, list[CaseFound]] = {}
+    better: dict[str, list[CaseFinding]] = {}
+    worse: dict[str, list[CaseFinding]] = {}
     compared: dict[str, int] = {}
     other = 0
     for case_id, now in after.cases.items():
@@ -173,7 +173,7 @@ def _step(before: Findings, after: Findings) -> Step:
         elif kind is ChangeKind.BROKEN:
             worse.setdefault(now.requirement, []).append(now)
 
-    def listed(changed: Mapping[str, list[CaseFound]]) -> tuple[RequirementTrend, ...]:
+    def listed(changed: Mapping[str, list[CaseFinding]]) -> tuple[RequirementTrend, ...]:
         return tuple(
             _sorted(_trend(after, name, compared[name], changed[name]) for name in changed)
         )
@@ -189,7 +189,7 @@ def _step(before: Findings, after: Findings) -> Step:
 
 
 def _trend(
-    after: Findings, requirement: str, compared: int, cases: Sequence[CaseFound]
+    after: Findings, requirement: str, compared: int, cases: Sequence[CaseFinding]
 ) -> RequirementTrend:
     level = min((case.level for case in cases), key=LEVELS.index)
     title = after.titles.get(requirement, "")

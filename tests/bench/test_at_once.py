@@ -117,7 +117,9 @@ def test_what_a_task_of_one_process_printed_is_kept_with_it(tmp_path: Path) -> N
         "for task in tasks: print('of', task['scenario'], file=sys.stderr, flush=True); say(task)"
     )
     report = run(tmp_path, once(code), 1, ("K3/mixed-order*",))
-    printed = [(case.said.stderr, case.id) for case in report.cases if case.said is not None]
+    printed = [
+        (case.reported.stderr, case.id) for case in report.cases if case.reported is not None
+    ]
     assert [(stderr, id_) for stderr, id_ in printed if stderr != f"of {id_}\\n"] == []
     assert len(printed) == len(report.cases) > 0
 

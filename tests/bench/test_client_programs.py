@@ -21,7 +21,7 @@ from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.kinds import SuiteError
-from v2_conformance.suite.client_lines import Line, Said
+from v2_conformance.suite.client_lines import ClientResult, Line
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 
@@ -48,8 +48,8 @@ def test_a_command_gets_the_task_in_its_arguments_without_a_shell(tmp_path: Path
     words = ("{url}", "{scenario}", "x{task}x", f"; touch {mark}", f"$(touch {mark})")
     result = run_once(made, program(SAYS_WHAT_IT_GOT, *words))
     assert result.outcome is Outcome.PASS, result.message
-    assert result.said is not None
-    (line,) = result.said.lines
+    assert result.reported is not None
+    (line,) = result.reported.lines
     arguments, url, name = json.loads(line.error or "")
     assert arguments[:2] == [url, name] == [url, "K2/made"]
     assert url.startswith("http://127.0.0.1:")
@@ -69,8 +69,8 @@ line = {"error": " ".join(n for n in sorted(os.environ) if "proxy" in n.lower())
 print(json.dumps({"scenario": "K2/made", "lines": [line]}))
 """
     result = run_once(scenario(tmp_path, expect={"reading": "refused"}), program(code))
-    assert result.said is not None
-    assert result.said.lines[0].error == "PROXY_OF_MINE"
+    assert result.reported is not None
+    assert result.reported.lines[0].error == "PROXY_OF_MINE"
 
 
 @pytest.mark.parametrize("form", ["\ufeff{}", " \t{} \r", "{}"])
@@ -161,7 +161,7 @@ def test_what_a_client_prints_is_kept_without_secrets(before: int, tmp_path: Pat
         f"print('{{\"error' + '-' * 60 + '{secret}')"
     )
     client = CommandClient((sys.executable, "-c", code), mask=Mask((secret,)))
-    said = run_once(scenario(tmp_path), client).said
+    said = run_once(scenario(tmp_path), client).reported
     assert said is not None
     assert said.garbage is not None
     assert "t0ken" not in said.stderr + said.garbage
@@ -223,7 +223,7 @@ def test_an_error_comes_within_the_callers_time(
         answer={"sends": 0, "then": "waits"},
         expect={"reading": "error", "in_time": True},
     )
-    said = Said(lines=(Line(error="timed out"),), exit=0, seconds=21.0, waited_s=waited_s)
+    said = ClientResult(lines=(Line(error="timed out"),), exit=0, seconds=21.0, waited_s=waited_s)
     entry = b'{"inputs":[{"name":"INPUT0","datatype":"INT32","shape":[4],"data":[0,1,2,3]}]}'
     model = asked_of(case)[0].request.model
     head = f"POST /v2/models/{model}/infer HTTP/1.1\r\nHost: h\r\nContent-Length: {len(entry)}"

@@ -20,11 +20,11 @@ from v2_clients.bench.tasks import asked_of
 from v2_clients.bench.turns import MOST_EXCHANGES
 from v2_clients.scenarios import judged, run_scenario
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.client_lines import Line, Said
+from v2_conformance.suite.client_lines import ClientResult, Line
 from v2_conformance.suite.outcomes import Outcome
 
 POST = b"POST /v2/models/identity_int32/infer HTTP/1.1\r\nHost: x\r\n"
-NO = Said(lines=(Line(error="no"),), exit=0)
+NO = ClientResult(lines=(Line(error="no"),), exit=0)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from v2_clients.judging.requests import CHECKS
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.causes import WrongReading, WrongRequest
-from v2_conformance.suite.client_lines import Line, Said, SaidTensor
+from v2_conformance.suite.client_lines import ClientResult, Line, ReportedTensor
 from v2_conformance.suite.outcomes import Outcome
 
 TWO: dict[str, Any] = {
@@ -49,7 +49,7 @@ DOCUMENT: dict[str, Any] = {
 }
 BLOBS = struct.pack("<ii", 1, 2) + b"\x01\0\0\0x"
 PRIORITY = b'"parameters": {"priority": 1}'
-SILENT = Said(lines=(Line(error="no"),), exit=0)
+SILENT = ClientResult(lines=(Line(error="no"),), exit=0)
 
 
 def request(
@@ -163,7 +163,7 @@ def after(
     after one for TWO."""
     plain = asked or {key: TWO[key] for key in ("model", "inputs")}
     made = scenario(folder, requests=[{**TWO, **first}, plain], expect={"request": [check]})
-    said = Said(lines=(Line(error="no"),) * 2, exit=0)
+    said = ClientResult(lines=(Line(error="no"),) * 2, exit=0)
     found = judge_client(made, [request(), second], said)
     if found.outcome is Outcome.PASS:
         return None
@@ -261,11 +261,11 @@ def reading(
     text: dict[str, Any] = {"name": "A", "datatype": datatype, "shape": [2]}
     text["parameters"] = {"binary_data_size": len(tensor.blob)}
     sent = request({"inputs": [text]}, bytes(tensor.blob), path="/v2/models/one/infer")
-    return judge_client(made, [sent], Said(lines=(line,), exit=0))
+    return judge_client(made, [sent], ClientResult(lines=(line,), exit=0))
 
 
 def outputs(data: bytes, datatype: str = "FP32", shape: tuple[int, ...] = (2,)) -> Line:
-    return Line(outputs=(SaidTensor("OUTPUT0", datatype, shape, data),))
+    return Line(outputs=(ReportedTensor("OUTPUT0", datatype, shape, data),))
 
 
 @pytest.mark.parametrize(

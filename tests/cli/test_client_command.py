@@ -87,8 +87,8 @@ def test_secrets_are_in_no_file_and_in_no_line(
     report = load_report(tmp_path / "report.json")
     (case,) = (case for case in report.cases if case.id == K3)
     assert case.outcome is Outcome.FAIL
-    assert case.said is not None
-    assert case.said.lines[0].error == "no " + "*" * len(SECRET)
+    assert case.reported is not None
+    assert case.reported.lines[0].error == "no " + "*" * len(SECRET)
     assert case.exchanges
     assert SECRET.encode() not in bytes(case.exchanges[0].request)
 

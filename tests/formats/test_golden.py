@@ -39,7 +39,7 @@ from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import DidNotSurvive, NotKept
 from v2_conformance.suite.causes.kinds import DatatypesUnsupported, RoleAbsent
-from v2_conformance.suite.client_lines import Line, Said
+from v2_conformance.suite.client_lines import ClientResult, Line
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.response import Ending
 from v2_publishing.matrix.columns import column_of
@@ -120,7 +120,11 @@ REPORTS = {
     "partial": few(*GOOD, *failing("H7", CRASHED), left_out=["P3"]),
     "by relations": of_relations(few(*GOOD, models={"identity/INT32": Model("mine", (), ())})),
     "of a client": few(
-        case("K1/x", "fail", said=Said(lines=(Line(error="no", status=503),), ended="timeout")),
+        case(
+            "K1/x",
+            "fail",
+            reported=ClientResult(lines=(Line(error="no", status=503),), ended="timeout"),
+        ),
         *(case("K4/x"), case("K26/x", "fail"), case("K34/x", "unsupported")),
         profiles=("client",),
         client=ClientInfo(("client", "{url}"), 10.0),
@@ -208,11 +212,17 @@ SHOWN = {
     "allowed": case("V2/x", "pass", "", exchange(REQUEST, STRAY, "note"), cite=(PAPER,)),
     "not run": case("D1/z", "not_run", "needs what D1/y killed"),
     "client": REPORTS["of a client"].cases[0],
-    "client that died": case("K1/y", "fail", said=Said(exit=-9, stderr="no", garbage="x: no JSON")),
-    "client that failed": case("K1/z", "fail", said=Said(lines=(Line(outputs=()),), exit=3)),
-    "silent client": case("K2/x", "fail", said=Said(ended="unsaid")),
-    "loud client": case("K2/y", "fail", said=Said(ended="flood")),
-    "client that cannot": case("K2/z", "pass", said=Said(lines=(Line(unsupported="raw"),), exit=0)),
+    "client that died": case(
+        "K1/y", "fail", reported=ClientResult(exit=-9, stderr="no", garbage="x: no JSON")
+    ),
+    "client that failed": case(
+        "K1/z", "fail", reported=ClientResult(lines=(Line(outputs=()),), exit=3)
+    ),
+    "silent client": case("K2/x", "fail", reported=ClientResult(ended="unsaid")),
+    "loud client": case("K2/y", "fail", reported=ClientResult(ended="flood")),
+    "client that cannot": case(
+        "K2/z", "pass", reported=ClientResult(lines=(Line(unsupported="raw"),), exit=0)
+    ),
 }
 
 

@@ -149,7 +149,7 @@ def is_allowed(result: Result, differs: Differs) -> bool:
     case = result.case
     read = case.id.startswith(differs.reads) and not case.id.startswith(differs.warns)
     if read and result.outcome is Outcome.FAIL:
-        return result.cause is not None and result.cause.found.lenient
+        return result.cause is not None and result.cause.root.lenient
     return result.outcome in allowed(case, differs)
 
 

@@ -39,7 +39,7 @@ from v2_conformance.report.recorder import Record, shortened
 from v2_conformance.resources import schema
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.client_lines import Line, Said, SaidTensor
+from v2_conformance.suite.client_lines import ClientResult, Line, ReportedTensor
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Body, Exchange
 
@@ -197,9 +197,9 @@ def test_a_record_with_streams_out_of_order_is_one_line(tmp_path: Path) -> None:
 LONG = bytes(range(256)) * 100
 
 
-def said(*data: bytes) -> Said:
-    tensors = tuple(SaidTensor("A", "UINT8", (len(one),), one) for one in data)
-    return Said(lines=(Line(error="no"), Line(outputs=tensors)), exit=0)
+def said(*data: bytes) -> ClientResult:
+    tensors = tuple(ReportedTensor("A", "UINT8", (len(one),), one) for one in data)
+    return ClientResult(lines=(Line(error="no"), Line(outputs=tensors)), exit=0)
 
 
 @pytest.mark.parametrize("data", [(), (b"",), (b"short",), (LONG,), (b"", LONG, b"x", LONG)])
@@ -208,14 +208,14 @@ def test_what_is_long_comes_back(data: tuple[bytes, ...]) -> None:
     short, long = shortened(whole)
     assert len(long) == data.count(LONG)
     assert all(len(o.data) <= SHORT for line in short.lines for o in line.outputs or ())
-    assert case("K1/x", said=short, said_long=long).reported == whole
+    assert case("K1/x", reported=short, reported_long=long).reported_in_full == whole
 
 
 @pytest.mark.parametrize("place", [(5, 0), (0, 0), (1, 1), (1, 2)])
 def test_what_is_damaged_is_an_error(place: tuple[int, int]) -> None:
     long = LongTensor(*place, Body(LONG))
     with pytest.raises(ReportFileError):
-        print(case("K1/x", said=said(b"", b"taken"), said_long=(long,)).reported)
+        print(case("K1/x", reported=said(b"", b"taken"), reported_long=(long,)).reported_in_full)
 
 
 def test_a_tensor_of_16_mib_takes_little_room_and_is_verified(tmp_path: Path) -> None:

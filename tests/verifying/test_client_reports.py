@@ -106,9 +106,9 @@ def lines(change: Callable[[tuple[Line, ...]], tuple[Line, ...]]) -> Change:
     """A client said other lines."""
 
     def changed(case: CaseResult) -> CaseResult:
-        assert case.said is not None
-        said = msgspec.structs.replace(case.said, lines=change(case.said.lines))
-        return msgspec.structs.replace(case, said=said)
+        assert case.reported is not None
+        said = msgspec.structs.replace(case.reported, lines=change(case.reported.lines))
+        return msgspec.structs.replace(case, reported=said)
 
     return changed
 
@@ -129,9 +129,9 @@ def other_words(lines: tuple[Line, ...]) -> tuple[Line, ...]:
         ("K3/", lines(other_words)),
         ("K3/", lines(lambda said: said * 2)),
         ("K3/", case(outcome=Outcome.UNSUPPORTED)),
-        ("K5/", case(said=None)),
+        ("K5/", case(reported=None)),
         ("K3/", case(exchanges=())),
-        ("K3/", case(said=None, exchanges=())),
+        ("K3/", case(reported=None, exchanges=())),
         ("K33/", case(outcome=Outcome.FAIL)),
         ("K3/", case(level="MAY")),
     ],

@@ -57,7 +57,7 @@ class Published:
     troubles: Mapping[str, Sequence[Mapping[str, Any]]]
     sentences: Mapping[str, str]
 
-    def said(self, requirement: str) -> str:
+    def reported(self, requirement: str) -> str:
         """Return the outcome of a requirement in words, with its sign first."""
         outcome = self.outcomes.get(requirement)
         if outcome is None:

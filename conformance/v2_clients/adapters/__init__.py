@@ -39,8 +39,8 @@ def files() -> Iterator[tuple[str, bytes]]:
 
 def _source(name: str) -> Path:
     """The file to copy: codecs of a checkout are in vectors/runners."""
-    found = ADAPTERS / name
-    return found if found.exists() else next(_RUNNERS.glob(f"*/{name}"))
+    path = ADAPTERS / name
+    return path if path.exists() else next(_RUNNERS.glob(f"*/{name}"))
 
 
 KIT = Kit(Path(__file__).parent / "files", files, "v2-conformance client -- python plain.py")

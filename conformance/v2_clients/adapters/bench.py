@@ -76,10 +76,10 @@ def requests_of(task):
         yield request, callers.setdefault(repr(request["headers"]), dict(request["headers"]))
 
 
-def line_of(client, version, headers, said):
+def line_of(client, version, headers, members):
     """Return a whole line: what came of a request, beside the headers as they are now."""
     seen = {name: str(value) for name, value in headers.items()}
-    return {**said, "headers": seen, "client": {"name": client, "version": version}}
+    return {**members, "headers": seen, "client": {"name": client, "version": version}}
 
 
 def serve(lines):

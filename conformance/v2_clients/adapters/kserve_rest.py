@@ -73,13 +73,13 @@ async def line(client, url, request, headers):
         sent = {**headers, "Accept-Encoding": coding}
     try:
         response = await client.infer(url, request_of(request), request["model"], sent or None)
-        said = {"outputs": [read(output) for output in response.outputs]}
-        said |= bench.members_of(vars(response))
+        members = {"outputs": [read(output) for output in response.outputs]}
+        members |= bench.members_of(vars(response))
     except httpx.HTTPStatusError as error:
-        said = {"error": str(error), "status": error.response.status_code}
+        members = {"error": str(error), "status": error.response.status_code}
     except Exception as error:  # whatever the client raises is what its user gets
-        said = bench.failed(error)
-    return bench.line_of("kserve.InferenceRESTClient", version("kserve"), headers, said)
+        members = bench.failed(error)
+    return bench.line_of("kserve.InferenceRESTClient", version("kserve"), headers, members)
 
 
 async def lines(task):

@@ -120,11 +120,11 @@ def line(client, request, headers):
     how = {"version": request["version"], "accepted": request["response_compression"]}
     try:
         outputs, response = client.infer(request["model"], encoded(request), headers, **how)
-        said = {"outputs": [bench.output_of(name, *tensor) for name, tensor in outputs.items()]}
-        said |= bench.members_of(response)
+        members = {"outputs": [bench.output_of(name, *tensor) for name, tensor in outputs.items()]}
+        members |= bench.members_of(response)
     except (codec.Rejected, ValueError, OSError, urllib3.exceptions.HTTPError) as error:
-        said = bench.failed(error, getattr(error, "status", None))
-    return bench.line_of("plain (requests)", requests.__version__, headers, said)
+        members = bench.failed(error, getattr(error, "status", None))
+    return bench.line_of("plain (requests)", requests.__version__, headers, members)
 
 
 def lines(task):

@@ -46,8 +46,8 @@ class Adapter:
         if output["parameters"]:
             raise self.lacks("InferRequestedOutput has no parameters of the caller")
         form = output["form"]
-        said = {} if form is None else {"binary_data": form == "binary"}
-        return self.http.InferRequestedOutput(output["name"], **said)
+        members = {} if form is None else {"binary_data": form == "binary"}
+        return self.http.InferRequestedOutput(output["name"], **members)
 
     def arguments_of(self, request, headers):
         """Return the arguments of InferenceServerClient.infer() for a request of the task."""
@@ -92,22 +92,22 @@ class Adapter:
         status = error.status() or ""
         return {"error": words, "status": int(status) if status.isdigit() else None}
 
-    def line_of(self, headers, said):
+    def line_of(self, headers, members):
         """Return a whole line."""
-        return bench.line_of(self.name, version(self.name.partition(".")[0]), headers, said)
+        return bench.line_of(self.name, version(self.name.partition(".")[0]), headers, members)
 
     def line(self, infer, request, headers):
         """Make a request with infer(), and return its line."""
         try:
-            said = self.read(infer(**self.arguments_of(request, headers)))
+            members = self.read(infer(**self.arguments_of(request, headers)))
         except Exception as error:  # whatever the client raises is what its user gets
-            said = self.failed(error)
-        return self.line_of(headers, said)
+            members = self.failed(error)
+        return self.line_of(headers, members)
 
     async def awaited(self, infer, request, headers):
         """Do the same with an infer() that is a coroutine."""
         try:
-            said = self.read(await infer(**self.arguments_of(request, headers)))
+            members = self.read(await infer(**self.arguments_of(request, headers)))
         except Exception as error:
-            said = self.failed(error)
-        return self.line_of(headers, said)
+            members = self.failed(error)
+        return self.line_of(headers, members)

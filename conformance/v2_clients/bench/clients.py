@@ -32,7 +32,7 @@ from v2_clients.bench.tasks import MOST_OUTPUT
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.client_lines import Line, Said
+from v2_conformance.suite.client_lines import ClientResult, Line
 
 STARTUP_S = 20.0
 """Seconds that a command has besides the time limits of its requests, to start and to end."""
@@ -52,7 +52,7 @@ _PLACES = ("{url}", "{scenario}", "{task}")
 class Client(Protocol):
     """A client that is tested."""
 
-    def run(self, task: Task, began: Callable[[], bool]) -> Said:
+    def run(self, task: Task, began: Callable[[], bool]) -> ClientResult:
         """Do the task, and return its result. `began` is True once a request of it has come. Never
         raises for what the client does.
         """
@@ -95,7 +95,7 @@ class CommandClient:
             self._closed = True
             self._end()
 
-    def run(self, task: Task, began: Callable[[], bool]) -> Said:
+    def run(self, task: Task, began: Callable[[], bool]) -> ClientResult:
         """See Client. Raises UsageError if the command cannot be started at all."""
         limit = self._startup_s + task.timeout_s * len(task.requests)
         with tempfile.TemporaryDirectory(prefix="v2-bench-") as folder:
@@ -106,15 +106,21 @@ class CommandClient:
                 kept = False
                 try:
                     line = msgspec.json.encode(task) + b"\n" if self._reads else b""
-                    said = process.said(task, line, limit)
+                    reported = process.reported(task, line, limit)
                     kept = self._reads and process.answered
                 finally:
                     if not kept:
                         with self._lock:
                             self._end()
                 # One that had answered an earlier task may have ended before it read this one.
-                if is_new or process.answered or said.ended != "exit" or said.garbage or began():
-                    return said
+                if (
+                    is_new
+                    or process.answered
+                    or reported.ended != "exit"
+                    or reported.garbage
+                    or began()
+                ):
+                    return reported
 
     def _start(self, task: Task, path: Path) -> _Process:
         arguments = list(self.command)
@@ -168,7 +174,7 @@ class _Process:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def said(self, task: Task, line: bytes, limit_s: float) -> Said:
+    def reported(self, task: Task, line: bytes, limit_s: float) -> ClientResult:
         """Give it a task, and return what it says of it within `limit_s` seconds."""
         self._task, self._answer, self._garbage, self._printed = task, None, None, 0
         self.answered = False
@@ -179,7 +185,7 @@ class _Process:
             lines, garbage = self._answer.checked(len(task.requests))
             self.answered = True
         code = self._process.poll() if how == "exit" and not lines and garbage is None else None
-        return Said(
+        return ClientResult(
             lines=lines,
             garbage=None if garbage is None else printable(self._shown(garbage.encode())),
             ended=how,
@@ -296,7 +302,7 @@ class InProcessClient:
     def close(self) -> None:
         """See Client: a thread cannot be ended."""
 
-    def run(self, task: Task, began: Callable[[], bool]) -> Said:
+    def run(self, task: Task, began: Callable[[], bool]) -> ClientResult:
         """See Client."""
         lines: list[Line] = []
         problems: list[tuple[int, str]] = []
@@ -314,6 +320,6 @@ class InProcessClient:
         thread.start()
         thread.join(limit)
         if thread.is_alive():
-            return Said(lines=tuple(lines), ended="timeout", seconds=limit)
+            return ClientResult(lines=tuple(lines), ended="timeout", seconds=limit)
         code, stderr = problems[0] if problems else (0, "")
-        return Said(lines=tuple(lines), exit=code, stderr=stderr, seconds=limit)
+        return ClientResult(lines=tuple(lines), exit=code, stderr=stderr, seconds=limit)

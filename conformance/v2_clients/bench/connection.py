@@ -109,8 +109,8 @@ class Connection:
             received = self._data
             if ending is Ending.COMPLETE and not request.whole:
                 request, received = self._rest(request, answer.then)
-            came = self._recorded(received[: request.end], bytes(sent), began, ending, detail)
-            self._stage.keep(number, turn, came, infers=model_asked(request) is not None)
+            exchange = self._recorded(received[: request.end], bytes(sent), began, ending, detail)
+            self._stage.keep(number, turn, exchange, infers=model_asked(request) is not None)
         self._data = received[request.end :]
         if ending is not Ending.COMPLETE:
             return False
@@ -180,8 +180,8 @@ class Connection:
             with contextlib.suppress(OSError):
                 number, turn = self._stage.begin(request)
         if number is not None:
-            came = self._recorded(self._data, given, began, Ending.CLOSED, why)
-            self._stage.keep(number, turn, came, infers=request is None)
+            exchange = self._recorded(self._data, given, began, Ending.CLOSED, why)
+            self._stage.keep(number, turn, exchange, infers=request is None)
 
     def _refuse(self, number: int | None, why: str, began: float) -> None:
         """Answer bytes that are not a request, and keep them."""
@@ -192,8 +192,8 @@ class Connection:
         head += b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body)
         with contextlib.suppress(OSError):
             self._sock.sendall(head + body)
-        came = self._recorded(self._data, head + body, began, Ending.MALFORMED, why)
-        self._stage.keep(number, None, came, infers=True)
+        exchange = self._recorded(self._data, head + body, began, Ending.MALFORMED, why)
+        self._stage.keep(number, None, exchange, infers=True)
         self._linger()
 
     def _recorded(

@@ -35,7 +35,7 @@ class Turns:
         self._shapes = [
             sorted((list(tensor.shape) for tensor in one.inputs), key=repr) for one in asked
         ]
-        self._came = [0] * len(asked)
+        self._times = [0] * len(asked)
 
     def needs_all(self, request: ClientRequest) -> bool:
         """Return True if only the whole request shows which one it is."""
@@ -56,9 +56,9 @@ class Turns:
         if len(same) > 1:
             shapes = _shapes(request)
             same = [number for number in same if self._shapes[number] == shapes] or same
-        number = next((n for n in same if not self._came[n]), same[-1])
-        self._came[number] += 1
-        return number, self._came[number] - 1
+        number = next((n for n in same if not self._times[n]), same[-1])
+        self._times[number] += 1
+        return number, self._times[number] - 1
 
 
 def _shapes(request: ClientRequest) -> list[Any]:

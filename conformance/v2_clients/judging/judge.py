@@ -55,7 +55,7 @@ from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause, WrongReading, WrongRequest
 from v2_conformance.suite.causes.kinds import InvalidTensor, ProfileNotClaimed, WrongDatatype
-from v2_conformance.suite.client_lines import Line, Said, SaidTensor
+from v2_conformance.suite.client_lines import ClientResult, Line, ReportedTensor
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.inputs import declared_part
 
@@ -66,7 +66,7 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True)
-class Came:
+class Step:
     """Everything received for one request of a task: each try, and the answer scripted for it.
 
     `label` is its number in the task, None if it is the only one. `expect` and `script` are what
@@ -95,12 +95,12 @@ class Arrived:
     inference request to a model that the task does not have.
     """
 
-    of: tuple[Came, ...]
+    of: tuple[Step, ...]
     unreadable: str | None
     elsewhere: str | None
 
 
-def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Verdict:
+def judge_client(case: ClientCase, received: Sequence[bytes], reported: ClientResult) -> Verdict:
     """Return the verdict on a scenario in which these requests came, each as its raw bytes, in
     order.
 
@@ -108,31 +108,31 @@ def judge_client(case: ClientCase, received: Sequence[bytes], said: Said) -> Ver
     """
     arrived = arrange(case, asked_of(case), received)
     try:
-        _check_process(said, len(arrived.of))
+        _check_process(reported, len(arrived.of))
     except Finding as finding:
         return Verdict(Outcome.FAIL, finding.cause)
-    if said.ended == "unsaid":
+    if reported.ended == "unsaid":
         return _of_requests(arrived.of)
-    told: Cause | None = None
-    for came, line in zip(arrived.of, said.lines, strict=True):
+    cause: Cause | None = None
+    for step, line in zip(arrived.of, reported.lines, strict=True):
         if line.unsupported is not None:
             # Messages for later requests were taken for this one, which was never sent.
             what = printable(line.unsupported, _SHOWN)
-            return Verdict(Outcome.UNSUPPORTED, ClientLacks(what, basic=_is_basic(came.asked)))
+            return Verdict(Outcome.UNSUPPORTED, ClientLacks(what, basic=_is_basic(step.asked)))
         try:
-            _check_sent(came, arrived, line)
+            _check_sent(step, arrived, line)
         except Finding as finding:
-            return Verdict(Outcome.FAIL, WrongRequest(came.label, finding.cause))
+            return Verdict(Outcome.FAIL, WrongRequest(step.label, finding.cause))
         try:
-            _check_reading(came, line)
+            _check_reading(step, line)
         except Finding as finding:
-            return Verdict(Outcome.FAIL, WrongReading(came.label, finding.cause))
-        if line.error is not None and came.expect.get("reading") in ("error", "refused"):
-            told = ReportedError(printable(line.error, _SHOWN), _status(line))
-        waited, limit = said.waited_s or 0.0, case.timeout_s or math.inf
-        if came.expect.get("in_time") and waited > limit + LATE_S:
+            return Verdict(Outcome.FAIL, WrongReading(step.label, finding.cause))
+        if line.error is not None and step.expect.get("reading") in ("error", "refused"):
+            cause = ReportedError(printable(line.error, _SHOWN), _status(line))
+        waited, limit = reported.waited_s or 0.0, case.timeout_s or math.inf
+        if step.expect.get("in_time") and waited > limit + LATE_S:
             return Verdict(Outcome.FAIL, ClientLate(round(waited, 1), limit))
-    return Verdict(Outcome.PASS, told)
+    return Verdict(Outcome.PASS, cause)
 
 
 def _is_basic(asked: Asked) -> bool:
@@ -153,14 +153,14 @@ def _is_basic(asked: Asked) -> bool:
     )
 
 
-def _of_requests(of: Sequence[Came]) -> Verdict:
+def _of_requests(of: Sequence[Step]) -> Verdict:
     """Return the verdict on a scenario of which only the requests are known."""
-    for came in of:
-        for sent in came.tries:
+    for step in of:
+        for sent in step.tries:
             try:
-                check_request(sent, came.checks)
+                check_request(sent, step.checks)
             except Finding as finding:
-                return Verdict(Outcome.FAIL, WrongRequest(came.label, finding.cause))
+                return Verdict(Outcome.FAIL, WrongRequest(step.label, finding.cause))
     return Verdict(Outcome.INCONCLUSIVE, ClientSaidLess(len(of), 0, ""))
 
 
@@ -214,55 +214,55 @@ def arrange(case: ClientCase, asked: Sequence[Asked], received: Sequence[bytes])
         sent = tuple(Sent(one, request, before, earlier, script) for request in tries[number])
         label = number + 1 if len(asked) > 1 else None
         expect = case.expected(number)
-        of.append(Came(label, one, expect, script, sent, tuple(answers[number])))
+        of.append(Step(label, one, expect, script, sent, tuple(answers[number])))
     return Arrived(tuple(of), unreadable, elsewhere)
 
 
-def _check_process(said: Said, requests: int) -> None:
+def _check_process(reported: ClientResult, requests: int) -> None:
     """Raise Finding for a client that hung, died or printed unreadable output."""
-    if said.ended == "timeout":
-        raise Finding(ClientTimedOut(said.seconds))
-    if said.ended == "flood":
+    if reported.ended == "timeout":
+        raise Finding(ClientTimedOut(reported.seconds))
+    if reported.ended == "flood":
         raise Finding(ClientFlooded(MOST_OUTPUT))
-    tail = printable(said.stderr[-_SHOWN:], _SHOWN)
-    if said.exit:
-        raise Finding(ClientDied(said.exit, tail))
-    if said.garbage is not None:
-        raise Finding(ClientGarbage(printable(said.garbage, 2 * _SHOWN)))
-    if len(said.lines) > requests:  # functions and forgers say what no output is read for
+    tail = printable(reported.stderr[-_SHOWN:], _SHOWN)
+    if reported.exit:
+        raise Finding(ClientDied(reported.exit, tail))
+    if reported.garbage is not None:
+        raise Finding(ClientGarbage(printable(reported.garbage, 2 * _SHOWN)))
+    if len(reported.lines) > requests:  # functions and forgers say what no output is read for
         raise Finding(ClientGarbage(more_lines_than(requests)))
-    if len(said.lines) < requests and said.ended != "unsaid":
-        raise Finding(ClientSaidLess(requests, len(said.lines), tail))
+    if len(reported.lines) < requests and reported.ended != "unsaid":
+        raise Finding(ClientSaidLess(requests, len(reported.lines), tail))
 
 
-def _check_sent(came: Came, arrived: Arrived, line: Line) -> None:
+def _check_sent(step: Step, arrived: Arrived, line: Line) -> None:
     """Raise Finding unless what came is what the caller wants sent."""
-    expect = came.expect
+    expect = step.expect
     if expect.get("reading") == "refused":
         # The same tensors in another form are no less than an error.
-        if not all(sent.request.whole and is_exact(sent) for sent in came.tries):
+        if not all(sent.request.whole and is_exact(sent) for sent in step.tries):
             raise Finding(RequestSent())
         return
-    if not came.tries:
+    if not step.tries:
         if arrived.unreadable is not None:
             raise Finding(UnreadableRequest(arrived.unreadable))
         if expect.get("reading") == "error_or_exact" and line.error is not None:
             return
         if arrived.elsewhere is not None:
-            path = f"POST {infer_path(came.asked.request)}"
+            path = f"POST {infer_path(step.asked.request)}"
             raise Finding(WrongTarget(path, arrived.elsewhere))
         raise Finding(NoRequest(None if line.error is None else printable(line.error, _SHOWN)))
-    for sent in came.tries:
-        early = came.answers[0].when == "head" or came.answers[0].status >= 400
+    for sent in step.tries:
+        early = step.answers[0].when == "head" or step.answers[0].status >= 400
         if sent.request.whole:
-            check_request(sent, came.checks)
+            check_request(sent, step.checks)
         elif not early:
             raise Finding(IncompleteRequest(sent.request.end))
     most = expect.get("most_requests", math.inf)
-    if len(came.tries) > most:
-        raise Finding(TooManyRequests(int(most), len(came.tries)))
-    if "unchanged_headers" in came.checks and line.headers is not None:
-        _check_own_headers(came.asked.request.headers, line.headers)
+    if len(step.tries) > most:
+        raise Finding(TooManyRequests(int(most), len(step.tries)))
+    if "unchanged_headers" in step.checks and line.headers is not None:
+        _check_own_headers(step.asked.request.headers, line.headers)
 
 
 def _check_own_headers(before: Mapping[str, str], after: Mapping[str, str]) -> None:
@@ -273,9 +273,9 @@ def _check_own_headers(before: Mapping[str, str], after: Mapping[str, str]) -> N
             raise Finding(ChangedHeaders(printable(name, 60), old, shown))
 
 
-def _check_reading(came: Came, line: Line) -> None:
+def _check_reading(step: Step, line: Line) -> None:
     """Raise Finding unless the user got what the scenario expects of the answer."""
-    expect = came.expect
+    expect = step.expect
     reading = expect.get("reading", "any")
     if line.error is not None:
         if reading == "exact":
@@ -283,8 +283,8 @@ def _check_reading(came: Came, line: Line) -> None:
         _check_error(expect.get("error", {}), line)
         return
     outputs = line.outputs or ()
-    answer = came.answers[-1] if came.answers else make_answer(came.asked, came.script)
-    if reading == "error" or (reading == "refused" and not came.tries):
+    answer = step.answers[-1] if step.answers else make_answer(step.asked, step.script)
+    if reading == "error" or (reading == "refused" and not step.tries):
         names = shown(o.name for o in outputs)
         exact = "exact" in expect and _are_exact(answer, outputs)
         raise Finding(ExactForError(names) if exact else NumbersForError(names))
@@ -303,7 +303,7 @@ def _check_error(expect: Mapping[str, Any], line: Line) -> None:
         raise Finding(ErrorLacks(f"the status {code}", *shown))
 
 
-def _are_exact(answer: Answer, outputs: Sequence[SaidTensor]) -> bool:
+def _are_exact(answer: Answer, outputs: Sequence[ReportedTensor]) -> bool:
     declared = tuple(part for part in map(declared_part, answer.outputs) if part is not None)
     if len(declared) < len(answer.outputs):
         return False
@@ -314,7 +314,7 @@ def _are_exact(answer: Answer, outputs: Sequence[SaidTensor]) -> bool:
     return True
 
 
-def _check_outputs(answer: Answer, outputs: Sequence[SaidTensor], *, strictly: bool) -> None:
+def _check_outputs(answer: Answer, outputs: Sequence[ReportedTensor], *, strictly: bool) -> None:
     expected = {tensor.name: tensor for tensor in answer.outputs}
     got = {output.name: output for output in outputs}
     if strictly and (set(expected) != set(got) or len(got) != len(outputs)):
@@ -324,7 +324,7 @@ def _check_outputs(answer: Answer, outputs: Sequence[SaidTensor], *, strictly: b
             _check_tensor(tensor, got[name], strictly=strictly)
 
 
-def _check_tensor(expected: Tensor, got: SaidTensor, *, strictly: bool) -> None:
+def _check_tensor(expected: Tensor, got: ReportedTensor, *, strictly: bool) -> None:
     label = printable(got.name, 60)
     datatype, data = got.datatype, got.data
     if datatype == "FP32" and expected.datatype in HALVES and len(data) % 4 == 0:

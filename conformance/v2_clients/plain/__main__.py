@@ -22,11 +22,11 @@ def main() -> int:
         parser.error(str(error))
     for text in sys.stdin:
         task = json.loads(text)
-        said = {
+        members = {
             "scenario": task["scenario"],
             "lines": list(run_task(task, task["url"], client)),
         }
-        print(json.dumps(said), flush=True)
+        print(json.dumps(members), flush=True)
     return 0
 
 

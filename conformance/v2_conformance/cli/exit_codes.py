@@ -25,12 +25,12 @@ OF_A_RUN = {
 def of_report(report: Report, gate: Gate) -> int:
     """Return the exit code for the verdict of a report."""
     # Imported here because it is slow to import.
-    from v2_conformance.report.verdict.standing import found_no_model, is_decided
+    from v2_conformance.report.verdict.standing import has_no_model, is_decided
 
     outcomes = {case.outcome for case in report.cases}
     if Outcome.ERROR in outcomes or not (report.complete or is_decided(report)):
         return UnreachableError.exit_code
-    if found_no_model(report) or not outcomes - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}:
+    if has_no_model(report) or not outcomes - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}:
         return NothingRanError.exit_code
     return int(not gate.is_open_for(report))
 

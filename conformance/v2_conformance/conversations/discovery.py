@@ -22,7 +22,7 @@ SERVER = "/v2"
 
 
 @dataclass(frozen=True)
-class Found:
+class Discovery:
     """The server, the models in the roles that are present, and why the others are absent."""
 
     server: ServerName
@@ -30,7 +30,7 @@ class Found:
     absent: Mapping[str, str]
 
 
-def discovery(wanted: Iterable[DeployedModel]) -> Generator[str, Response, Found]:
+def discovery(wanted: Iterable[DeployedModel]) -> Generator[str, Response, Discovery]:
     """Ask for the server's metadata, then for that of each model that is wanted, by what the target
     calls it and its tensors: yield the path of each GET.
 
@@ -46,7 +46,7 @@ def discovery(wanted: Iterable[DeployedModel]) -> Generator[str, Response, Found
             absent[binding.role] = result
         else:
             present[binding.role] = result
-    return Found(server, present, absent)
+    return Discovery(server, present, absent)
 
 
 class FirstAnswer(msgspec.Struct, frozen=True):

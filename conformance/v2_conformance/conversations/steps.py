@@ -19,7 +19,7 @@ from v2_conformance.judging.survival import Claims
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.client_lines import Said
+from v2_conformance.suite.client_lines import ClientResult
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import Prepared
@@ -144,13 +144,13 @@ class Calibrated(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """Result of one case; of a scenario, also what the client `said`."""
+    """Result of one case; of a scenario, also what the client `reported`."""
 
     case: Case
     verdict: Verdict
     duration_s: float = 0.0
     exchanges: tuple[Exchange, ...] = ()
-    said: Said | None = None
+    reported: ClientResult | None = None
 
     def seen(self) -> tuple[Observation, ...]:
         """Return what its exchanges show about rules that every exchange must follow."""

@@ -24,7 +24,7 @@ from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import unsurvived
-from v2_conformance.suite.client_lines import Line, Said
+from v2_conformance.suite.client_lines import ClientResult, Line
 from v2_conformance.suite.outcomes import FAILED, Outcome, Purpose
 from v2_conformance.terminal_safe_text import is_visible, on_one_line, plain, short, visible
 from v2_conformance.wire.exchange import Exchange
@@ -244,7 +244,7 @@ def _survival(case: CaseResult) -> str:
 
 def client_lines(case: CaseResult) -> list[str]:
     """A line for each request of a scenario, and how the client ended; none for other cases."""
-    message = case.reported
+    message = case.reported_in_full
     if message is None:
         return []
     several = len(message.lines) > 1
@@ -270,7 +270,7 @@ def _client_line(line: Line) -> Iterator[str]:
         yield "no outputs"
 
 
-def _client_end(message: Said) -> Iterator[str]:
+def _client_end(message: ClientResult) -> Iterator[str]:
     if message.garbage is not None:
         yield f"then an invalid line: {message.garbage}"
     if message.ended == "timeout":
@@ -287,7 +287,7 @@ def _client_end(message: Said) -> Iterator[str]:
 
 
 def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExchange:
-    of_client = case.said is not None
+    of_client = case.reported is not None
     marked = exchange.purpose.own and case.outcome in FAILED and not of_client
     notes = []
     if exchange.sent < exchange.request.size:

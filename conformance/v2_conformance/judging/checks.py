@@ -161,12 +161,12 @@ def _binary_type(_: Prepared, response: Response, message: ReadMessage | None) -
         raise _unless_empty(message, finding) from finding
 
 
-def _unless_empty(message: ReadMessage | None, found: Finding) -> Finding:
-    """Return what was `found` of a response, about which nothing is said if it has no blobs (E3):
+def _unless_empty(message: ReadMessage | None, finding: Finding) -> Finding:
+    """Return what was `finding` of a response, about which nothing is said if it has no blobs (E3):
     every output may be empty, such as the boxes of a detector that finds nothing."""
     if message is None or any(len(output.tensor.blob) for output in message.outputs):
-        return found
-    return Untested(found.cause)
+        return finding
+    return Untested(finding.cause)
 
 
 def _no_blob_announced(_: Prepared, response: Response, __: ReadMessage | None) -> None:

@@ -224,7 +224,7 @@ def is_of_path(cause: Cause | None) -> bool:
         own = None if right else cause.case
         parts = (cause.same_connection, cause.fresh_connection, own)
         return all(map(is_of_path, filter(None, parts)))
-    return cause is not None and cause.found.of_path
+    return cause is not None and cause.root.of_path
 
 
 def needs_canary(case: Case, outcome: Outcome) -> bool:

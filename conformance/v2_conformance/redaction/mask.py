@@ -148,11 +148,11 @@ class Mask:
     def _hidden(self, data: bytes) -> bytes:
         if self._pattern is None:
             return data
-        return self._pattern.sub(lambda found: b"*" * len(found[0]), data)
+        return self._pattern.sub(lambda match: b"*" * len(match[0]), data)
 
-    def _heads(self, data: bytes, found: Iterable[MessageSpans]) -> bytes:
+    def _heads(self, data: bytes, match: Iterable[MessageSpans]) -> bytes:
         masked = bytearray(data)
-        for start, end in (span for message in found for span in message.heads):
+        for start, end in (span for message in match for span in message.heads):
             masked[start:end] = self._field.sub(_starred_value, data[start:end])
         return bytes(masked)
 

@@ -23,7 +23,7 @@ from datetime import datetime, timezone
 from functools import cached_property
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 from msgspec.structs import force_setattr, replace
 
 from v2_conformance.errors import ReportFileError
@@ -41,7 +41,7 @@ from v2_conformance.report.tested import (
 )
 from v2_conformance.suite.causes.base import Count, FirstDifference
 from v2_conformance.suite.causes.causes import Cause, died, difference_in
-from v2_conformance.suite.client_lines import Said
+from v2_conformance.suite.client_lines import ClientResult
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import (
     Basis,
@@ -217,27 +217,28 @@ class CaseResult(Graded, frozen=True, kw_only=True):
     duration_ms: Milliseconds
     expected: ExpectedFailure | None = None
     exchanges: tuple[Exchange, ...]
-    said: Annotated[
-        Said | None, Meta(description="What the client said of a scenario, and how it ended.")
-    ] = None
-    said_long: Annotated[
+    reported: Annotated[
+        ClientResult | None,
+        Meta(description="What the client reported of a scenario, and how it ended."),
+    ] = field(default=None, name="said")
+    reported_long: Annotated[
         tuple[LongTensor, ...], Meta(description="The data of long tensors, which `said` lacks.")
-    ] = ()
+    ] = field(default=(), name="said_long")
 
     @property
-    def reported(self) -> Said | None:
+    def reported_in_full(self) -> ClientResult | None:
         """What the client reported, whole. Raises ReportFileError for data without a place."""
-        if self.said is None:
+        if self.reported is None:
             return None
-        lines, room = list(self.said.lines), _LONGEST_REPORTED
-        for one in self.said_long:
+        lines, room = list(self.reported.lines), _LONGEST_REPORTED
+        for one in self.reported_long:
             outputs = list(lines[one.line].outputs or ()) if one.line < len(lines) else []
             room -= len(one.data)
             if one.output >= len(outputs) or outputs[one.output].data or room < 0:
                 raise ReportFileError("a tensor that a client said is damaged: it has no place")
             outputs[one.output] = replace(outputs[one.output], data=bytes(one.data))
             lines[one.line] = replace(lines[one.line], outputs=tuple(outputs))
-        return replace(self.said, lines=tuple(lines))
+        return replace(self.reported, lines=tuple(lines))
 
     @property
     def difference(self) -> FirstDifference | None:
@@ -377,7 +378,7 @@ def with_client_name(target: TargetInfo, cases: Iterable[CaseResult]) -> TargetI
     """Return `target` with the name and the version that a client gives, the first time it does."""
     if target.client is None:
         return target
-    lines = (line for case in cases if case.said is not None for line in case.said.lines)
+    lines = (line for case in cases if case.reported is not None for line in case.reported.lines)
     named = next((line.client for line in lines if line.client is not None), None)
     if named is None:
         return target

@@ -55,7 +55,7 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.kinds import SuiteError, WrongBytesElement
-from v2_conformance.suite.client_lines import Said
+from v2_conformance.suite.client_lines import ClientResult
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Body, Exchange
 from v2_conformance.wire.response import Limits
@@ -214,7 +214,9 @@ def _tested(target: Target, server: Server, client: ClientInfo | None) -> Target
 def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResult:
     """One case as report.json has it."""
     facts = result.case.facts(profiles, result.cause)
-    said, long = (None, ()) if result.said is None else shortened(masked(result.said, mask))
+    reported, long = (
+        (None, ()) if result.reported is None else shortened(masked(result.reported, mask))
+    )
     exchanges = tuple(
         recorded_exchange(exchange, mask, of_client=isinstance(result.case, ClientCase))
         for exchange in result.exchanges
@@ -232,16 +234,16 @@ def case_result(result: Result, profiles: Sequence[str], mask: Mask) -> CaseResu
         message=mask.text(replace(result.verdict, cause=cause).message),
         duration_ms=round(result.duration_s * 1000, 3),
         exchanges=exchanges,
-        said=said,
-        said_long=long,
+        reported=reported,
+        reported_long=long,
     )
 
 
-def shortened(said: Said) -> tuple[Said, tuple[LongTensor, ...]]:
-    """Return `said` without the data of its long tensors, and these: in base64 among the lines they
-    would take more room than all the rest of a report."""
+def shortened(reported: ClientResult) -> tuple[ClientResult, tuple[LongTensor, ...]]:
+    """Return `reported` without the data of its long tensors, and these: in base64 among the lines
+    they would take more room than all the rest of a report."""
     long: list[LongTensor] = []
-    lines = list(said.lines)
+    lines = list(reported.lines)
     for number, line in enumerate(lines):
         outputs = list(line.outputs or ())
         for place, output in enumerate(outputs):
@@ -250,7 +252,7 @@ def shortened(said: Said) -> tuple[Said, tuple[LongTensor, ...]]:
                 outputs[place] = replace(output, data=b"")
         if line.outputs is not None:
             lines[number] = replace(line, outputs=tuple(outputs))
-    return replace(said, lines=tuple(lines)), tuple(long)
+    return replace(reported, lines=tuple(lines)), tuple(long)
 
 
 def masked(value: Any, mask: Mask) -> Any:

@@ -164,7 +164,7 @@ class _Grouping(Generic[Case]):
         self._pointed: dict[_Key, list[Case]] = {}
         elsewhere = caused_elsewhere(cases)
         for case in sorted(cases, key=lambda case: case.id in elsewhere):
-            shown = case.cause.found.shows if of_any_model and case.cause is not None else None
+            shown = case.cause.root.shows if of_any_model and case.cause is not None else None
             finding = finding_of(case.cause)
             if shown is not None:
                 self._pointed.setdefault(_Key(shown, f"{_POINTED}{finding}"), []).append(case)
@@ -411,7 +411,7 @@ def _gravest(cases: Iterable[JudgedCase]) -> int:
 
 
 def _finding(case: JudgedCase) -> Cause | None:
-    return None if case.cause is None else case.cause.found
+    return None if case.cause is None else case.cause.root
 
 
 def unhandled_error(cause: Cause | None) -> WrongStatus | None:

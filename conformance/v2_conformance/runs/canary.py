@@ -147,7 +147,7 @@ class Canary:
         if limit_s is not None:
             request = replace(request, limit_s=limit_s)
         exchange = connection.exchange(request)
-        return self._heard(role, form, exchange, Purpose.CANARY_SAME)
+        return self._judged(role, form, exchange, Purpose.CANARY_SAME)
 
     def send_patiently(self, role: str, connection: Connection) -> CanaryAnswer:
         """Send the canary on a fresh connection, again while the server is unavailable."""
@@ -159,8 +159,8 @@ class Canary:
             unasked=True,
             at_loss=lambda: alive.append(liveness(connection, self._target.address)),
         )
-        heard = self._heard(role, "binary", exchange, Purpose.CANARY_FRESH)
-        return replace(heard, liveness=alive[0] if alive else None)
+        answer = self._judged(role, "binary", exchange, Purpose.CANARY_FRESH)
+        return replace(answer, liveness=alive[0] if alive else None)
 
     def repeats(self, role: str, special: int | None, connection: Connection) -> bool:
         """Return True if an arbitrary model answers the requests that it was learned from with the
@@ -176,7 +176,7 @@ class Canary:
         """Return the answer that the canary must get again, None for the exact one."""
         return self._known[role, form].expected
 
-    def _heard(self, role: str, form: Form, exchange: Exchange, purpose: Purpose) -> CanaryAnswer:
+    def _judged(self, role: str, form: Form, exchange: Exchange, purpose: Purpose) -> CanaryAnswer:
         problem = self._problem(role, form, exchange)
         return CanaryAnswer(
             exchange.for_purpose(purpose, expected=self.expected(role, form)), problem

@@ -80,13 +80,15 @@ def run_generated(
     return msgspec.structs.replace(result, duration_s=time.perf_counter() - started)
 
 
-def _of_drawn(case: GeneratedCase, found: Failure, seed: int) -> Result:
+def _of_drawn(case: GeneratedCase, failure: Failure, seed: int) -> Result:
     """Return what the failure of a drawn request comes to."""
-    result = play(generated(case, [AskApart(found.case, found.entry)]), lambda _: found.result)
+    result = play(
+        generated(case, [AskApart(failure.case, failure.entry)]), lambda _: failure.result
+    )
     cause = result.verdict.cause
     if isinstance(cause, GeneratedFailure):
         cause = msgspec.structs.replace(
-            cause, number=found.number, seed=seed, hypothesis=found.hypothesis
+            cause, number=failure.number, seed=seed, hypothesis=failure.hypothesis
         )
     verdict = msgspec.structs.replace(result.verdict, cause=cause)
     return msgspec.structs.replace(result, verdict=verdict)
@@ -124,7 +126,7 @@ def first_failure(
 
     from v2_conformance.suite.values.generated import requests
 
-    found: Failure | None = None
+    failure: Failure | None = None
     sent = 0
     deadline = 0.0
     if not roles:
@@ -144,25 +146,25 @@ def first_failure(
     )
     @hypothesis.given(requests(roles))
     def answered_exactly(drawn: dict[str, Any]) -> None:
-        nonlocal found, sent, deadline
-        if found is not None and time.monotonic() > deadline:
+        nonlocal failure, sent, deadline
+        if failure is not None and time.monotonic() > deadline:
             raise _Enough
         entry = generated_entry(drawn)
         case = make_case(entry)
         assert isinstance(case, RequestCase)
         result = run(case)
         answered = result.case is case and result.outcome in ANSWERED
-        if not answered and (found is not None or not result.exchanges):
+        if not answered and (failure is not None or not result.exchanges):
             raise _Enough  # the server is dead or away, or the time is spent
         sent += 1
         if result.outcome.harmless:
             return
-        if found is None:
+        if failure is None:
             deadline = time.monotonic() + shrink_s
-            found = Failure(sent, hypothesis.__version__, entry, case, result)
+            failure = Failure(sent, hypothesis.__version__, entry, case, result)
         # Of two with equal size the later one is simpler: Hypothesis only ever simplifies.
-        elif len(json.dumps(entry)) <= len(json.dumps(found.entry)):
-            found = replace(found, entry=entry, case=case, result=result)
+        elif len(json.dumps(entry)) <= len(json.dumps(failure.entry)):
+            failure = replace(failure, entry=entry, case=case, result=result)
         if result.outcome is not Outcome.FAIL:
             raise _Enough
         raise _Wrong
@@ -172,7 +174,7 @@ def first_failure(
         contextlib.suppress(_Wrong, _Enough, hypothesis.errors.Flaky),
     ):
         answered_exactly()
-    return found
+    return failure
 
 
 @contextlib.contextmanager

@@ -195,7 +195,7 @@ class _One:
         if step.fresh:
             self._connection.close()
             return self._live.canary.send_patiently(step.role, self._connection)
-        return self._heard_on_kept(step)
+        return self._sent_on_kept(step)
 
     def _asked(self, step: Ask) -> Exchange:
         request = self._live.in_time(self._case, step, again=self._again)
@@ -220,9 +220,9 @@ class _One:
         self._connection.close()
         return exchange.for_purpose(step.purpose)
 
-    def _heard_on_kept(self, step: KnownGood) -> CanaryAnswer | None:
+    def _sent_on_kept(self, step: KnownGood) -> CanaryAnswer | None:
         if not self._connection.open:
             return None
         form = self._live.form(step)
-        heard = self._live.canary.send(step.role, self._connection, form=form)
-        return None if stale(heard.exchange) else heard
+        answer = self._live.canary.send(step.role, self._connection, form=form)
+        return None if stale(answer.exchange) else answer

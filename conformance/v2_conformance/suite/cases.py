@@ -112,7 +112,7 @@ class CaseBase:
         requirement = catalogue()[self.requirement]
         own = self.level == requirement.level
         level = requirement.level_for(profiles) if own else self.level
-        if cause is not None and cause.found.lenient:
+        if cause is not None and cause.root.lenient:
             level = max(level, "SHOULD", key=LEVELS.index)
         blocks = self._blocked(level)
         rare = isinstance(cause, NotKept) and cause.only_rare

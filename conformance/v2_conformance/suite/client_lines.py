@@ -26,7 +26,7 @@ class ClientName(_Strict, frozen=True):
     version: str = ""
 
 
-class SaidTensor(_Strict, frozen=True):
+class ReportedTensor(_Strict, frozen=True):
     """A tensor that the user of the client got, with the datatype of what the user holds."""
 
     name: str
@@ -40,7 +40,7 @@ class Line(
 ):
     """The result of one request: exactly one of `outputs`, `error` and `unsupported`."""
 
-    outputs: tuple[SaidTensor, ...] | None = None
+    outputs: tuple[ReportedTensor, ...] | None = None
     model_name: str | None = None
     model_version: str | None = None
     id: str | None = None
@@ -58,7 +58,7 @@ class Line(
     client: ClientName | None = None
 
 
-class Said(
+class ClientResult(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
 ):
     """Everything that a client said of a scenario, and how it ended.

@@ -61,21 +61,21 @@ def discovery_edits(setting: Setting) -> Iterator[str]:
         return response
 
     try:
-        found = play(discovery(_wanted(setting, record)), answer)
+        discovered = play(discovery(_wanted(setting, record)), answer)
         record.end()
     except (Finding, MessageError, RecordedError) as error:
         yield f"the record of discovery: {printable(str(error), 300)}"
         return
     for name in ("name", "version", "extensions"):
-        if getattr(target.server, name) != getattr(found.server, name):
+        if getattr(target.server, name) != getattr(discovered.server, name):
             yield f"the server's {name} is not that of its recorded answer to GET /v2"
     stated = {role: setting.claims.present.get(role) for role in target.models}
     other = [
         role
-        for role in sorted({*stated, *found.present, *target.absent, *found.absent})
-        if stated.get(role) != found.present.get(role)
-        or (role in target.models) != (role in found.present)
-        or (role in target.absent) != (role in found.absent)
+        for role in sorted({*stated, *discovered.present, *target.absent, *discovered.absent})
+        if stated.get(role) != discovered.present.get(role)
+        or (role in target.models) != (role in discovered.present)
+        or (role in target.absent) != (role in discovered.absent)
     ]
     if other and setting.report.relations is None:
         names = ", ".join(printable(role, 40) for role in other[:5])
@@ -165,15 +165,15 @@ def _learned(asked: AskedModel, relations: Relations, setting: Setting) -> Deplo
     response = ask(metadata, Purpose.DISCOVERY).response
     if response is None:
         raise RecordedError("nothing was answered")
-    said = described(response, model.model)
-    if said.inputs and said.inputs != model.inputs:
+    described_model = described(response, model.model)
+    if described_model.inputs and described_model.inputs != model.inputs:
         raise RecordedError("its inputs are not those of its recorded metadata")
-    model = replace(model, outputs=said.outputs)
+    model = replace(model, outputs=described_model.outputs)
     free = {one.name for one in asked.inputs if not one.chosen}
     if model.special != special_sets(replace(model, special=()), free):
         raise RecordedError("its special values are not those of the suite's cases")
     given = tolerance_of(relations)
-    learned = play(learn(model, said.version, setting.address, given), ask)
+    learned = play(learn(model, described_model.version, setting.address, given), ask)
     record.end()
     compared = json_rtol(learned, given)
     if asked.json_rtol != compared:

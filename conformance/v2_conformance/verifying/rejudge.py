@@ -92,7 +92,7 @@ def _shown(case: Case, recorded: CaseResult, setting: Setting, others: Sequence[
     if isinstance(case, ClientCase):
         judge_scenario = elsewhere("judge of clients").judge_scenario
         return judge_scenario(case, recorded, setting) or (_unsent(recorded, setting), (), False)
-    if recorded.said is not None:
+    if recorded.reported is not None:
         raise RecordedError("a client's words are recorded for a case that is not a scenario")
     skip = skipped(case, setting.claims)
     if recorded.exchanges and (skip is not None or isinstance(case, ObservedCase)):

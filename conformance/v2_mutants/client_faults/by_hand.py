@@ -234,7 +234,7 @@ def _is_delimited(response: requests.Response) -> bool:
     return _in_chunks(response) or "Content-Length" in response.headers
 
 
-def _what_came(response: requests.Response) -> bytes:
+def _received_body(response: requests.Response) -> bytes:
     """The body as far as it came."""
     pieces = []
     with contextlib.suppress(urllib3.exceptions.HTTPError, OSError):
@@ -249,7 +249,7 @@ client_fault("one-read-for-all", "K7", PlainClient.received)(
 )
 client_fault("truncated-body-read-on", "K26", PlainClient.received)(
     "A body that ends before its Content-Length or last chunk is taken as it is.",
-    lambda right, response: _what_came(response),
+    lambda right, response: _received_body(response),
 )
 client_fault("no-time-limit", "K32", PlainClient.time_limit)(
     "The client waits for a silent server without a limit.",
@@ -370,7 +370,7 @@ client_fault("idle-connection-trusted", "K36", ByHand.is_over, base=ByHand)(
 )
 client_fault("truncated-chunks-read-on", "K26", PlainClient.received)(
     "A body in chunks that ends before its last chunk is taken as it is.",
-    lambda right, response: _what_came(response) if _in_chunks(response) else right(),
+    lambda right, response: _received_body(response) if _in_chunks(response) else right(),
 )
 client_fault("field-beyond-ascii-refused", "K34", ReadByHand.field, base=ReadByHand)(
     "A field whose value is not ASCII is an error.",

@@ -231,10 +231,10 @@ def _stays(member: str, of: Callable[[Call], object] = lambda call: None) -> Wha
     """A client that sends what an earlier caller said if this one says nothing, for each `of`."""
 
     def what(right: Right[Inference], call: Call) -> Inference:
-        said = getattr(call, member)
-        if said not in (None, {}):
-            right.state[of(call)] = said
-        return right(replace(call, **{member: right.state.get(of(call), said)}))
+        reported = getattr(call, member)
+        if reported not in (None, {}):
+            right.state[of(call)] = reported
+        return right(replace(call, **{member: right.state.get(of(call), reported)}))
 
     return what
 

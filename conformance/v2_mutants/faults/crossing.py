@@ -135,9 +135,9 @@ class Meets(Behaviour):
     ) -> InferenceRequest:
         return self.read(super().read_request(model, request, length))
 
-    def read(self, found: InferenceRequest) -> InferenceRequest:
-        """Return what the server reads instead of what was `found`."""
-        return found
+    def read(self, root: InferenceRequest) -> InferenceRequest:
+        """Return what the server reads instead of what was `root`."""
+        return root
 
     def _look(self, model: ModelContract, request: Request, after: str) -> Seen:
         decoded = self.decode_request(request)
@@ -164,30 +164,30 @@ class Meets(Behaviour):
 class Refuses(Meets):
     """The request is refused."""
 
-    def read(self, found: InferenceRequest) -> InferenceRequest:
+    def read(self, root: InferenceRequest) -> InferenceRequest:
         if self.wrong:
             raise Rejected("this combination is not implemented")
-        return found
+        return root
 
 
 class Blanks(Meets):
     """The last tensor of the request has zeros, or elements without bytes."""
 
-    def read(self, found: InferenceRequest) -> InferenceRequest:
+    def read(self, root: InferenceRequest) -> InferenceRequest:
         if not self.wrong:
-            return found
-        wanted = {output.name.replace("OUTPUT", "INPUT") for output in found.outputs}
-        last = [name for name in found.inputs if name in wanted][-1]
-        return replace(found, inputs={**found.inputs, last: _blank(found.inputs[last])})
+            return root
+        wanted = {output.name.replace("OUTPUT", "INPUT") for output in root.outputs}
+        last = [name for name in root.inputs if name in wanted][-1]
+        return replace(root, inputs={**root.inputs, last: _blank(root.inputs[last])})
 
 
 class OtherForm(Meets):
     """Every output that is not of a 16-bit float comes in the other form."""
 
-    def read(self, found: InferenceRequest) -> InferenceRequest:
+    def read(self, root: InferenceRequest) -> InferenceRequest:
         if not self.wrong:
-            return found
-        return replace(found, outputs=tuple(replace(o, binary=not o.binary) for o in found.outputs))
+            return root
+        return replace(root, outputs=tuple(replace(o, binary=not o.binary) for o in root.outputs))
 
 
 class ShapeReversed(Meets):

@@ -218,8 +218,8 @@ fault("long-lists-cut", "D11", Behaviour.output_data)(
 _POINT = re.compile(rb"(?<=[\[,])(-?)([0-9]+)[.]([0-9]+)(?=[,\]])")
 
 
-def _over_a_power(found: re.Match[bytes]) -> bytes:
-    sign, whole, fraction = found.groups()
+def _over_a_power(root: re.Match[bytes]) -> bytes:
+    sign, whole, fraction = root.groups()
     return sign + repr(float(int(whole + fraction)) / 10.0 ** len(fraction)).encode()
 
 

@@ -239,7 +239,7 @@ fault("trailers-merged-into-head", "V2", Behaviour.infer)(
 fault("trailers-left-on-connection", "V2", Behaviour.left_on_connection)(
     "Fields behind a body are read as the beginning of the connection's next request.",
     lambda right, request, response: (
-        found[1] if (found := _TRAILERS.search(request.framing)) else right()
+        root[1] if (root := _TRAILERS.search(request.framing)) else right()
     ),
 )
 fault("late-trailers-merged-into-head", "V2", Behaviour.infer)(

@@ -68,7 +68,7 @@ def _observed_entries() -> frozenset[str]:
 
 def read_exactly(results: Iterable[Result]) -> tuple[str, ...]:
     """The ids of the cases whose malformed message was read without making anything up."""
-    return tuple(r.case.id for r in results if r.cause is not None and r.cause.found.lenient)
+    return tuple(r.case.id for r in results if r.cause is not None and r.cause.root.lenient)
 
 
 def template_of(case_id: str) -> str:

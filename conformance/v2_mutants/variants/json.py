@@ -228,11 +228,11 @@ def floats(change: Callable[[float], float], *datatypes: str) -> What[Any]:
 
 variant("numbers-with-fraction", "RFC 8259, section 6", Behaviour.dump_document)(
     "Integers in JSON data have a fraction, whole floats have none.",
-    respelled(lambda found: found[0].removesuffix(".0") if found[1] else f"{found[0]}.0"),
+    respelled(lambda match: match[0].removesuffix(".0") if match[1] else f"{match[0]}.0"),
 )
 variant("numbers-with-exponent", "RFC 8259, section 6", Behaviour.dump_document)(
     "Numbers in JSON data have an exponent, as in 1.5E+2 for 150.",
-    respelled(lambda found: f"{Decimal(found[0]):E}"),
+    respelled(lambda match: f"{Decimal(match[0]):E}"),
 )
 variant("shortest-floats", _DIGITS, Behaviour.output_data)(
     "An FP32 in JSON has the fewest digits that make the same FP32.",

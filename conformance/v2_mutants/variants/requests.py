@@ -160,7 +160,9 @@ variant("space-around-json-refused", "docs/disputes.md, P11", Behaviour.parse_do
 variant("request-model-name-refused", "docs/disputes.md, V1", Behaviour.parse_document)(
     "A request with the member `model_name` is rejected.",
     then(
-        lambda found, text: refuse("model_name is in the URL") if "model_name" in found else found
+        lambda document, text: (
+            refuse("model_name is in the URL") if "model_name" in document else document
+        )
     ),
 )
 
@@ -179,9 +181,9 @@ def _objects(document: JsonObject) -> list[JsonObject]:
 variant("other-members-refused", "docs/disputes.md, V1", Behaviour.parse_document)(
     "Members that the protocol does not define are rejected in requests.",
     then(
-        lambda found, text: (
-            found
-            if all(_MEMBERS.issuperset(item) for item in _objects(found))
+        lambda document, text: (
+            document
+            if all(_MEMBERS.issuperset(item) for item in _objects(document))
             else refuse("an unknown member")
         )
     ),
@@ -204,7 +206,7 @@ def _in_lower_case(value: Any) -> Any:
 
 variant("member-names-in-any-case", "docs/disputes.md, V1", Behaviour.parse_document)(
     "Names of members are compared without their case, and the last of two counts, as in Go.",
-    then(lambda found, text: _in_lower_case(found)),
+    then(lambda document, text: _in_lower_case(document)),
 )
 variant(
     "integers-of-64-bits", "RFC 8259, section 6, and docs/disputes.md, D11", Behaviour.json_blob

@@ -92,7 +92,7 @@ def render(placed: Sequence[tuple[str, Column]], *, kind: str = "", other: str =
 
     `kind` is what the columns are, "" to find out, and `other` the URL of another such page.
     """
-    columns = _told_apart(placed)
+    columns = _distinct(placed)
     catalogues = Counter(column.catalogue for column in columns)
     usual = next((name for name, _ in catalogues.most_common(1)), "")
     columns = [replace(c, other_catalogue=c.catalogue != usual) for c in columns]
@@ -123,7 +123,7 @@ def render(placed: Sequence[tuple[str, Column]], *, kind: str = "", other: str =
     )
 
 
-def _told_apart(placed: Sequence[tuple[str, Column]]) -> list[Column]:
+def _distinct(placed: Sequence[tuple[str, Column]]) -> list[Column]:
     """Label servers of one name also by their files, and those of the same file by a number."""
     names = Counter(column.name for _, column in placed)
     seen: Counter[str] = Counter()

@@ -90,22 +90,24 @@ def _problem_with_start(started: str) -> str:
     return "the run is said to have started in the future" if future else ""
 
 
-def _what_is_wrong(found: Verification) -> str:
-    differing = [(case.id, case.problem) for case in found.cases if case.problem is not None]
-    wrong = [*found.edits, *(f"{name}: {problem}" for name, problem in differing)]
+def _what_is_wrong(verification: Verification) -> str:
+    differing = [(case.id, case.problem) for case in verification.cases if case.problem is not None]
+    wrong = [*verification.edits, *(f"{name}: {problem}" for name, problem in differing)]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
     return f"it does not hold: {short(printable(wrong[0]), _LONGEST_REASON)}{more}"
 
 
-def _what_is_open(found: Verification) -> str:
-    unjudged = [f"{case.id}: {case.unjudged}" for case in found.cases if case.unjudged is not None]
-    left = [*found.unconfirmed, *unjudged]
+def _what_is_open(verification: Verification) -> str:
+    unjudged = [
+        f"{case.id}: {case.unjudged}" for case in verification.cases if case.unjudged is not None
+    ]
+    left = [*verification.unconfirmed, *unjudged]
     more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
     return f"it cannot be confirmed: {short(printable(left[0]), _LONGEST_REASON)}{more}"
 
 
-def _other_suite(found: Verification) -> str:
-    suite = found.report.suite
+def _other_suite(verification: Verification) -> str:
+    suite = verification.report.suite
     return (
         f"it is about catalogue {printable(suite.of_catalogue, 40)}; this one, "
         f"{this_suite().of_catalogue}, asks or expects something else: run the suite again, or "

@@ -235,17 +235,17 @@ def problem(codec, vector, models):
     kind = next(one for one in KINDS if one.__name__ == vector["kind"])
     steps = kind(codec, vector, models)
     try:
-        said = next(steps)
-        rejected = said is not None
+        reported = next(steps)
+        rejected = reported is not None
     except codec.Rejected as error:
-        rejected, said = True, str(error)
+        rejected, reported = True, str(error)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     if rejected:
         if vector["result"] == "valid":
-            return f"rejected: {said}"
-        if vector.get("says") and vector["says"] not in said:
-            return f"the error lacks the server's words: {said}"
+            return f"rejected: {reported}"
+        if vector.get("says") and vector["says"] not in reported:
+            return f"the error lacks the server's words: {reported}"
         return None
     if vector["result"] == "invalid":
         return "accepted"

@@ -21,7 +21,7 @@ from v2_conformance.formats.registry import JUNIT, write_formats
 from v2_conformance.protocol.names import OPT_IN_PROFILES
 from v2_conformance.report.document import Report
 from v2_conformance.report.recorder import sole_run
-from v2_conformance.report.verdict.standing import found_no_model
+from v2_conformance.report.verdict.standing import has_no_model
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RelationCase
@@ -70,7 +70,7 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
     if options.junit_xml is not None:
         junit = replace(JUNIT, file_name=options.junit_xml.name)
         write_formats(options.junit_xml.parent, report, [junit])
-    if found_no_model(report):
+    if has_no_model(report):
         for line in any_model.what_next(report, target):
             print(mask.text(line))
     return reporting.exit_code(report, started.plan.planned)

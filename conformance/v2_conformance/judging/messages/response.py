@@ -325,8 +325,8 @@ def _sign(
         if word is None:
             return None, ""
         text = _as_text(word)
-        said = f"; the bytes of this length are the text {text!a}" if text else ""
-        return "prefixes", f"{said}: is each element preceded by its length?" if said else ""
+        hint = f"; the bytes of this length are the text {text!a}" if text else ""
+        return "prefixes", f"{hint}: is each element preceded by its length?" if hint else ""
     other = size // count if count and not size % count else 0
     if other in (1, 2, 4, 8):
         return "element_size", ""

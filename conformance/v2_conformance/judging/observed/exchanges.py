@@ -148,12 +148,12 @@ def _error_bodies(look: Look) -> bool:
         return True
     if isinstance(problem, kinds.ReadsNoDeeper):
         return False
-    if _found_below(look, response.status):
+    if _from_below(look, response.status):
         return False
     raise Finding(problem)
 
 
-def _found_below(look: Look, status: int) -> bool:
+def _from_below(look: Look, status: int) -> bool:
     """Return True if the HTTP layer, its router or its decoder may have found the error in the
     request.
     """

@@ -65,7 +65,7 @@ def standing(report: Report) -> Standing:
     return Standing(words, *TONES[words], sum(missing(report).values()))
 
 
-def found_no_model(report: Report) -> bool:
+def has_no_model(report: Report) -> bool:
     """Return True if the suite ran without one model of the server, so that nothing was tested."""
     return report.own and not report.target.models and report.target.client is None
 
@@ -73,7 +73,7 @@ def found_no_model(report: Report) -> bool:
 def tested_nothing(report: Report) -> bool:
     """Return True if there is no verdict since a server that may have the extension has no model
     for it."""
-    return found_no_model(report) and bool(report.target.absent) and report.verdict.implemented
+    return has_no_model(report) and bool(report.target.absent) and report.verdict.implemented
 
 
 def is_whole(report: Report) -> bool:

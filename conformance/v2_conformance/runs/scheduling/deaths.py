@@ -109,8 +109,8 @@ class Deaths:
             if self.killer_of(role) is not None:
                 continue
             connection.close()
-            heard = self._canary.send_patiently(role, connection)
-            if heard.problem is None or isinstance(heard.problem, Unavailable):
+            answer = self._canary.send_patiently(role, connection)
+            if answer.problem is None or isinstance(answer.problem, Unavailable):
                 continue
             if self._lives(role, connection) or self._recovered(role, connection):
                 continue  # one request was lost, or it could be brought back
@@ -120,7 +120,7 @@ class Deaths:
             first = next(silent, suspects[0])
             self.killers.setdefault(dead, first.case.id)
             others = tuple(r.case.id for r in suspects if r is not first)
-            blamed[first.case.id] = _killed(first, heard, others)
+            blamed[first.case.id] = _killed(first, answer, others)
         return blamed
 
     def _dead(self, role: str, connection: Connection) -> str | None:
@@ -134,10 +134,10 @@ class Deaths:
         other = next((one for one in living if one != role), None)
         if other is None:
             return role
-        heard = self._heard(other, connection).exchange
-        return None if heard.ending is Ending.TIMEOUT or unavailable(heard) else role
+        answer = self._sent(other, connection).exchange
+        return None if answer.ending is Ending.TIMEOUT or unavailable(answer) else role
 
-    def _heard(self, role: str, connection: Connection) -> CanaryAnswer:
+    def _sent(self, role: str, connection: Connection) -> CanaryAnswer:
         """Return what a canary gets now, on a fresh connection. One that had all of its time was
         lost already, so this one has less. It may be lost, too, and is sent again then."""
         needed = time_needed_s(0, 0.0, self._canary.slowest_s)
@@ -153,7 +153,7 @@ class Deaths:
         return answers[-1]
 
     def _lives(self, role: str, connection: Connection) -> bool:
-        return self._heard(role, connection).problem is None
+        return self._sent(role, connection).problem is None
 
     def _recovered(self, role: str, connection: Connection) -> bool:
         within_s = min(self._recovery.within_s, self._budget.left_s)
@@ -213,19 +213,19 @@ def _is_whole(own: Exchange | None) -> bool:
     return own is not None and own.ending is Ending.COMPLETE
 
 
-def _killed(first: Result, heard: CanaryAnswer, others: tuple[str, ...]) -> Result:
+def _killed(first: Result, answer: CanaryAnswer, others: tuple[str, ...]) -> Result:
     """Return `first` as the result of a case that killed something, alone or as one of `others`."""
     before = first.cause if isinstance(first.cause, DidNotSurvive) else None
     if before is not None and before.fresh_connection is not None:
         cause, exchanges = before, first.exchanges
     else:
-        result = survived(first.verdict, None, heard.problem, heard.liveness).cause
+        result = survived(first.verdict, None, answer.problem, answer.liveness).cause
         assert isinstance(result, DidNotSurvive)
         cause = result
         if before is not None:
             cause = replace(before, fresh_connection=result.fresh_connection)
-        alive = () if heard.liveness is None else (heard.liveness.for_purpose(Purpose.LIVENESS),)
+        alive = () if answer.liveness is None else (answer.liveness.for_purpose(Purpose.LIVENESS),)
         kept = (e for e in first.exchanges if not e.purpose.after or e.purpose is _SAME)
-        exchanges = (*kept, *alive, heard.exchange)
+        exchanges = (*kept, *alive, answer.exchange)
     verdict = replace(first.verdict, outcome=Outcome.FAIL, cause=replace(cause, beside=others))
     return replace(first, verdict=verdict, exchanges=exchanges)

@@ -103,9 +103,9 @@ class CauseBase(
         return str(self.__struct_config__.tag)
 
     @property
-    def found(self) -> CauseBase:
+    def root(self) -> CauseBase:
         """What was found, without the causes that are about it."""
-        result: CauseBase = self if self.about is None else getattr(self, self.about).found
+        result: CauseBase = self if self.about is None else getattr(self, self.about).root
         return result
 
     @property

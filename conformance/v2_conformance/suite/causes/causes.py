@@ -173,7 +173,7 @@ def finding_of(cause: Cause | None) -> str:
     """
     if cause is None:
         return ""
-    result = cause.found
+    result = cause.root
     if isinstance(result, DidNotSurvive) and result.fresh_connection is None:
         return _ON_SAME_CONNECTION
     if isinstance(result, WrongStatus) and result.expected != "200" and result.got >= 400:
@@ -187,7 +187,7 @@ def harm_by(cause: Cause, harm: Harm | None) -> Harm | None:
     Only what misleads costs wrong numbers: a rejection gives none, nor does an answer that is
     missing or unreadable. And what misled somebody did not die.
     """
-    result = cause.found
+    result = cause.root
     if isinstance(result, DidNotSurvive):
         if result.fresh_connection is not None:
             return "dies"
@@ -204,7 +204,7 @@ def difference_in(cause: Cause | None) -> FirstDifference | None:
     if isinstance(cause, GeneratedFailure):
         return difference_in(cause.request)
     if isinstance(cause, SeveralWrong | WrongRequest | WrongReading):
-        return difference_in(cause.found)
+        return difference_in(cause.root)
     return cause.difference if isinstance(cause, WrongElements) else None
 
 
@@ -216,7 +216,7 @@ def wrong_output(cause: Cause | None) -> str | None:
         outputs = [wrong_output(one) for one in wrong]
         return outputs[0] if outputs and None not in outputs else None
     if isinstance(cause, SeveralWrong | SecondAnswerWrong):
-        return wrong_output(cause.found)
+        return wrong_output(cause.root)
     if isinstance(cause, WrongElements):
         return cause.difference.output
     return cause.output if isinstance(cause, WrongShape | WrongElementCount) else None
