@@ -37,7 +37,7 @@ TREES = {
     "v2_publishing": (CORE.parent / "v2_publishing", 2_000),
     "v2_mutants": (CORE.parent / "v2_mutants", 10_500),
     "tools": (ROOT / "tools", 2_500),
-    "tests": (ROOT / "tests", 44_000),
+    "tests": (ROOT / "tests", 28_000),
 }
 
 
