@@ -98,10 +98,8 @@ def run(
         yield load_report(path), proxy
 
 
-_CASES = (
-    *("P2/", "P3/", "P5/", "H1/", "H6/", "S1/", "S2/", "D1/", "D2/", "D3/", "D4/", "B4/", "M1/"),
-    *("O1/", "O2/", "C1/", "R3/survives"),
-)
+# Mostly correct requests, as in a whole run.
+_CASES = ("P2/", "P3/", "P5/", "H6/", "S2/size", "D", "B4/", "M1/", "O", "C1/", "R3/survives")
 
 
 def wrong(report: Report) -> list[str]:
@@ -111,10 +109,9 @@ def wrong(report: Report) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("workers", [1, 8])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("seed", "workers"), [(0, 1), (1, 1), (2, 1), (3, 8), (4, 8)])
 def test_a_right_server_fails_nothing(seed: int, workers: int, tmp_path: Path) -> None:
-    with run(tmp_path, seed, 0.04, _CASES, workers=workers) as (report, proxy):
+    with run(tmp_path, seed, 0.012, _CASES, workers=workers) as (report, proxy):
         assert proxy.errors
     assert wrong(report) == []
     assert [one for one in report.verdict.reasons if "MUST" in one] == []
