@@ -6,6 +6,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from msgspec.structs import replace
+
 from v2_conformance.conversations.case import conversation
 from v2_conformance.conversations.steps import (
     Answer,
@@ -67,11 +69,16 @@ class Live:
         """Return a request of the case with the time limit that this server has for it; one that
         goes before the case's own may have to be refused."""
         if again:
-            return self.hangs.confirming(step.prepared.request, self.canary.slowest_s)
+            request = step.prepared.request
+            return replace(request, limit_s=self.confirming_s(request.size))
         if isinstance(case, GetCase):
             return step.prepared.request
         negative = case.negative or step.purpose is Purpose.BEFORE
         return self.hangs.hurried(negative, step.prepared.request, self.canary.slowest_s)
+
+    def confirming_s(self, size: int = 0) -> float:
+        """Return the time limit of a request of a case that is sent again."""
+        return self.hangs.confirming_s(size, self.canary.slowest_s)
 
     def connection(self) -> Connection:
         """Return this thread's connection."""
@@ -224,5 +231,10 @@ class _One:
         if not self._connection.open:
             return None
         form = self._live.form(step)
-        answer = self._live.canary.send(step.role, self._connection, form=form)
+        answer = self._live.canary.send(
+            step.role,
+            self._connection,
+            form=form,
+            limit_s=self._live.confirming_s() if self._again else None,
+        )
         return None if stale(answer.exchange) else answer

@@ -165,7 +165,7 @@ _MOST = 3.0
 _EARLY = 0.2  # a missing answer in a shorter time-out
 _FADE = 0.01  # with each case that gets an answer
 _FLOOR_S = 0.25
-_CONFIRMING_S = 5.0
+_CONFIRMING_S = 1.0
 _HASTE = 5  # the slowest known-good answer of a busy machine is no measure of the others
 
 
@@ -194,10 +194,11 @@ class Hangs:
             return request
         return replace(request, limit_s=limit)
 
-    def confirming(self, request: Request, known_good_s: float) -> Request:
-        """Return `request`, which got no answer in all of its time, with that for another try."""
-        needed = max(_CONFIRMING_S, time_needed_s(request.size, 0.0, known_good_s))
-        return replace(request, limit_s=min(needed, self._limits.exchange_s))
+    def confirming_s(self, size: int, known_good_s: float) -> float:
+        """Return the time limit for another try of a request of `size` bytes that got no answer in
+        all of its time."""
+        needed = max(_CONFIRMING_S, time_needed_s(size, 0.0, known_good_s))
+        return min(needed, self._limits.exchange_s)
 
     def note(self, case: RequestCase, verdict: Verdict, exchanges: Iterable[Exchange] = ()) -> None:
         """Count the result of a case that was sent, and its `exchanges`."""

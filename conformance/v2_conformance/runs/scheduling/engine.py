@@ -46,7 +46,7 @@ from v2_conformance.wire.encode.inputs import stood_in
 from v2_conformance.wire.transport import Transport
 
 _TRIES = 3
-_SURE = 20
+_SURE = 3
 
 
 class Engine:
