@@ -85,7 +85,7 @@ def _bar(total: int) -> Progress:
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=Console(stderr=True, highlight=False),
+        console=Console(file=getattr(sys.stderr, "unescaped", sys.stderr), highlight=False),
         transient=True,
     )
     bar.add_task("testing", total=total)

@@ -117,7 +117,7 @@ class PatientOutput:
     """
 
     def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+        self._stream = self.unescaped = stream  # for a progress bar, which moves the cursor
 
     def __getattr__(self, name: str) -> Any:
         if name == "buffer":  # Click would write UTF-8 to it, past this, if the encoding is ASCII.

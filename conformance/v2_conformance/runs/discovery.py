@@ -135,9 +135,7 @@ class MetadataClient:
 
     def exchange(self, request: Request) -> Response:
         """Exchange any request as `get` does."""
-        exchange = self._connection.exchange(request)
-        if exchange.response is None and exchange.ending is not Ending.TIMEOUT:
-            exchange = answered(lambda: self._connection.exchange(request, fresh=True))
+        exchange = answered(lambda: self._connection.exchange(request))
         if _unclear(exchange) or unavailable(exchange):
             exchange, _ = self._patience.exchange(
                 self._connection, request, fresh=True, unasked=True

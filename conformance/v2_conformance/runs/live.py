@@ -70,7 +70,8 @@ class Live:
         goes before the case's own may have to be refused."""
         if again:
             request = step.prepared.request
-            return replace(request, limit_s=self.confirming_s(request.size))
+            pauses_s = request.pause_s * len(request.http1)
+            return replace(request, limit_s=self.confirming_s(request.size) + pauses_s)
         if isinstance(case, GetCase):
             return step.prepared.request
         negative = case.negative or step.purpose is Purpose.BEFORE

@@ -45,6 +45,7 @@ from v2_conformance.wire.transport import Connection, Request
 # A gateway may hold several connections that the server has closed, each good for one 502.
 _AT_ONCE = 3
 _TRIES = 3
+_LOST = (Ending.CLOSED, Ending.RESET, Ending.REFUSED)
 _SHORTEST_S = 0.05
 _LONGEST_UNASKED_S = 1.0
 # After this many failures in a row, the run no longer waits for the server.
@@ -135,12 +136,12 @@ def _asks(exchange: Exchange) -> bool:
 
 
 def answered(send: Callable[[], Exchange]) -> Exchange:
-    """Return what a known-good request gets. If no whole answer comes, and not for lack of time,
-    the path may have lost it, so it is sent again, up to three times.
+    """Return what a known-good request gets. If the connection ends before a whole answer, the path
+    may have lost it, so it is sent again, up to three times.
     """
     for _ in range(_TRIES):
         exchange = send()
-        if exchange.response is not None or exchange.ending is Ending.TIMEOUT:
+        if exchange.ending not in _LOST:
             return exchange
     return send()
 
