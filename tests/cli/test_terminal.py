@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -38,3 +40,14 @@ def test_a_closed_stream_changes_no_exit_code(closed: str, shown: str, tmp_path:
     done = subprocess.run(["sh", "-c", f"{call} {closed}"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert shown in done.stderr
+
+
+def test_a_progress_bar_may_move_the_cursor(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    call = [sys.executable, "-m", "v2_conformance", "run", "--case", "P5", "--report-dir"]
+    with open(ours, "rb", buffering=0) as terminal:
+        subprocess.run([*call, str(tmp_path)], stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        shown = terminal.read(1 << 16)
+    assert b"\x1b[?25l" in shown
+    assert b"\\x1b" not in shown

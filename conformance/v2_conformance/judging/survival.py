@@ -207,15 +207,6 @@ def passed_again(verdict: Verdict, first: Verdict) -> Verdict:
     return replace(verdict, outcome=Outcome.FLAKY, cause=FailedAtFirst(first.cause, verdict.cause))
 
 
-def answered_alone(verdict: Verdict, beside: Verdict) -> Verdict:
-    """Return the verdict on a case that got no whole answer `beside` others. That is no fault of a
-    server that serves few connections, but shows if the path to it loses answers."""
-    cause = verdict.cause
-    if beside.cause is None or not verdict.outcome.harmless or isinstance(cause, FailedAtFirst):
-        return verdict
-    return replace(verdict, cause=FailedAtFirst(beside.cause, cause))
-
-
 def is_of_path(cause: Cause | None) -> bool:
     """Return True if the only evidence is that answers did not come whole: what is between the
     server and the suite may have lost them."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import cast
 
+import msgspec
 import pytest
 
 from support.cases import REJECT, make_case, make_get
@@ -14,7 +15,7 @@ from support.responses import exchange_of, http
 from support.runs import CASES
 from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.judging.observed.exchanges import Observation, Observations
-from v2_conformance.judging.survival import answered_alone
+from v2_conformance.judging.survival import passed_again
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.repeating import Repeats
@@ -168,7 +169,11 @@ def test_what_is_not_right_runs_again_alone_and_only_that_counts(
     assert engine.alone == [*wrong, NEGATIVE.id]  # in the plan's order
     verdicts = {event.result.case.id: event.result.verdict for event in found}
     right = dict.fromkeys([case.id for case in (*PLAIN, NEGATIVE)], PASS)
-    counts = alone if beside is FAIL else answered_alone(alone, beside)
+    counts = (
+        alone
+        if beside is FAIL
+        else msgspec.structs.replace(passed_again(alone, beside), outcome=alone.outcome)
+    )
     assert verdicts == right | dict.fromkeys(wrong, counts)
 
 
