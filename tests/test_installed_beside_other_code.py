@@ -67,13 +67,6 @@ def _python(installed: Path, folder: Path, *arguments: str) -> subprocess.Comple
 
 
 @pytest.mark.long
-def test_without_a_url_the_vendors_own_tests_run_as_ever(installed: Path, repository: Path) -> None:
-    done = _python(installed, repository, "-m", "pytest", "-p", "no:cacheprovider")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 passed" in done.stdout
-
-
-@pytest.mark.long
 def test_with_a_url_the_cases_run_beside_them(installed: Path, repository: Path) -> None:
     with ReferenceServer() as server:
         done = _python(

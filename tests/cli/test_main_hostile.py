@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -18,33 +17,6 @@ from support.servers import Start
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.files import load_report
-
-
-def test_nothing_hostile_reaches_the_terminal_and_no_line_is_too_wide(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
-) -> None:
-    nasty = "\x1b[31mred\x1b]0;title\x07 \r\n\u202e\u4f60\ud800" + "long " * 60 + "x" * 200
-
-    class Hostile(Behaviour):
-        def server_metadata(self, request: Request) -> Response:
-            fields = {"name": nasty, "version": nasty, "extensions": [nasty]}
-            return self.json_response(json.loads(json.dumps(fields)))
-
-        def json_response(self, document: object) -> Response:
-            return Response(200, (), (json.dumps(document).encode(),))
-
-        def handle(self, request: Request) -> Response:
-            if request.target.endswith("identity_int32/infer"):
-                return Response(500, (), (nasty.encode("utf-8", "replace"),))
-            return super().handle(request)
-
-    monkeypatch.chdir(tmp_path)
-    cases = ["--case", "R3", "--case", "P2", "--case", "P1", "--case", "O6"]
-    printed = cli("run", start(Hostile).url, *cases, code=1)
-    for line in printed.out.splitlines() + printed.err.splitlines():
-        assert line.isprintable(), line
-        assert len(line) <= 80, line
-    assert printed.out.replace("…", "").isascii()
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import date
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
+from support.behaviours import Hostile
 from support.commands import Cli
 from support.pages import Page, rows_of
 from support.reports import case, exchange, expectation, passes, report_of
@@ -24,8 +24,6 @@ from v2_conformance.formats.junit import render as render_junit
 from v2_conformance.formats.text.case import lines
 from v2_conformance.formats.text.diff import as_markdown, as_text
 from v2_conformance.formats.text.terminal import expectation_lines, summary_lines
-from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.diff import diff_reports
 from v2_conformance.report.document import CitedDocument, OverallVerdict, Report
 from v2_conformance.report.expectations import Expectations, judge_expectations
@@ -231,22 +229,6 @@ def test_text_is_defused_in_ci_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     assert plain(text) == r":\x3aerror:\x3ax " + rest.format(r"a:\x3a:b")
-
-
-class Hostile(Behaviour):
-    """It tries to give the runner commands."""
-
-    def server_metadata(self, request: Request) -> Response:
-        return self.json_response({"name": HOSTILE, "version": HOSTILE, "extensions": []})
-
-    def json_response(self, document: object) -> Response:
-        return Response(200, (), (json.dumps(document).encode(),))
-
-    def handle(self, request: Request) -> Response:
-        if request.target.endswith("identity_int32/infer"):
-            body = "::set-env name=PATH::x " * 20 + HOSTILE
-            return Response(500, (), (body.encode(),))
-        return super().handle(request)
 
 
 def test_a_run_prints_its_own_commands_and_no_others(

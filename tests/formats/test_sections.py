@@ -19,7 +19,6 @@ from v2_conformance.formats.shown import (
     WHOLE,
     Limits,
     Part,
-    ShownExchange,
     hexdump,
     shown,
 )
@@ -29,7 +28,6 @@ from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.kinds import WrongStatus, WrongValue
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.exchange import Exchange
 
 BLOB = bytes(range(16))
 
@@ -213,10 +211,6 @@ WRONG = WrongStatus("200", 500, "no")
 SAME = exchange(REQUEST, b"", "canary", Purpose.CANARY_SAME)
 FRESH = exchange(REQUEST, b"", "canary", Purpose.CANARY_FRESH)
 HOSTILE = "a\nb\x1b\u202e\ud800" + "x" * 10_000
-
-
-def first_exchange(own: Exchange, limits: Limits = FULL, outcome: str = "fail") -> ShownExchange:
-    return shown(case("D1/x", outcome, "m", own), limits).exchanges[0]
 
 
 def blob_of(found: CaseResult, limits: Limits = FULL) -> Part:

@@ -32,14 +32,6 @@ def test_the_file_is_what_its_rows_amount_to() -> None:
     assert text == page(committed())
 
 
-def test_rows_made_from_nothing_cover_every_pair_in_no_more_rows() -> None:
-    rows = extended([])
-    assert all(is_legal(row) for row in rows)
-    assert len(rows) <= len(committed())
-    for levels in stages():
-        assert not list(uncovered(within(rows, levels), levels))
-
-
 def test_labels_stay_when_a_factor_and_a_level_are_added(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = committed()
     before = [label(row) for row in rows]

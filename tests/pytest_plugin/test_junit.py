@@ -12,12 +12,11 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from support.behaviours import Hostile
 from support.reports import case, differing, exchange, report_of
 from support.responses import HOSTILE
 from support.servers import Start
 from v2_conformance.pytest_plugin.html import verdict_html, wire_log
-from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.document import OverallVerdict
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.library import digest
@@ -25,26 +24,6 @@ from v2_conformance.suite.outcomes import Outcome
 
 # Passes, fails (MUST and SHOULD) and is not claimed, in a second.
 SOME = "P1 or P2 or P4 or P12 or W1"
-
-
-@pytest.fixture
-def hostile(start: Start) -> str:
-    """The URL of a server that answers with markup, control characters and forged commands."""
-
-    class Hostile(Behaviour):
-        def server_metadata(self, request: Request) -> Response:
-            fields = {"name": HOSTILE, "version": HOSTILE, "extensions": [HOSTILE]}
-            return self.json_response(fields)
-
-        def json_response(self, document: object) -> Response:
-            return Response(200, (), (json.dumps(document).encode(),))
-
-        def handle(self, request: Request) -> Response:
-            if request.target.endswith("identity_int32/infer"):
-                return Response(500, (), (HOSTILE.encode(),))
-            return super().handle(request)
-
-    return start(Hostile).url
 
 
 def properties(node: ElementTree.Element) -> dict[str, str]:
@@ -91,7 +70,7 @@ def check_rows(page: Path) -> None:
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "xdist"])
 def test_test_cases_and_suite_carry_their_properties_and_rows_their_columns(
-    workers: list[str], pytester: pytest.Pytester, hostile: str
+    workers: list[str], pytester: pytest.Pytester, start: Start
 ) -> None:
     pytester.makepyfile("import pytest\n@pytest.mark.P1\ndef test_own():\n    assert False\n")
     pytester.makeconftest(
@@ -100,7 +79,7 @@ def test_test_cases_and_suite_carry_their_properties_and_rows_their_columns(
         "        item.user_properties.append(('team', 'inference'))\n"
     )
     page = ("--html=page.html", "--self-contained-html")
-    common = ("-p", "no:hypothesispytest", "--v2-url", hostile, "-m", SOME, *workers)
+    common = ("-p", "no:hypothesispytest", "--v2-url", start(Hostile).url, "-m", SOME, *workers)
     pytester.runpytest(*common, "--junitxml=x.xml", "--v2-report-dir=out", *page)
     check_rows(pytester.path / "page.html")
     text = (pytester.path / "x.xml").read_text()

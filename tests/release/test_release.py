@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -44,16 +45,6 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def written(path: Path) -> Any:
-    """What a copy of public_address.py says."""
-    spec = importlib.util.spec_from_file_location("copied_address", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def changelog(root: Path, text: str) -> None:
     (root / "CHANGELOG.md").write_text(f"# Changelog\n\n{text}", "utf-8")
 
@@ -71,10 +62,11 @@ def test_a_placeholder_keeps_a_release_back_until_one_command_has_replaced_it(
         assert ".github/ISSUE_TEMPLATE/config.yml" in named
     release.write_address(checkout, "someone/v2")
     assert release.problems(checkout, TAG) == []
-    module = written(checkout / "conformance/v2_conformance/public_address.py")
-    assert (module.REPOSITORY, module.SITE) == ("someone/v2", "https://someone.github.io/v2/")
-    assert module.is_known()
-    assert module.requirement_page("H6") == "https://someone.github.io/v2/standard/H6.html"
+    written = checkout / "conformance/v2_conformance/public_address.py"
+    address = SimpleNamespace(**runpy.run_path(str(written)))
+    assert (address.REPOSITORY, address.SITE) == ("someone/v2", "https://someone.github.io/v2/")
+    assert address.is_known()
+    assert address.requirement_page("H6") == "https://someone.github.io/v2/standard/H6.html"
     readme = (checkout / "README.md").read_text("utf-8")
     assert "\n[The documentation](https://someone.github.io/v2/) has a page for each" in readme
     workflow = (checkout / "ci" / "github-workflow.yml").read_text("utf-8")

@@ -131,12 +131,6 @@ def _iris(given: Arrays) -> Arrays:
     return {"predict": scores.argmax(axis=1)}
 
 
-def _probabilities(given: Arrays) -> Arrays:
-    scores = np.exp(given["X"] @ _WEIGHTS[:4, :3])
-    each = scores / scores.sum(axis=1, keepdims=True)
-    return {"label": each.argmax(axis=1), "probabilities": each}
-
-
 def _strict(refused: Callable[[Array], Array], why: str) -> Compute:
     def compute(given: Arrays) -> Arrays:
         x = given["x"]
@@ -168,18 +162,6 @@ def _tokens(given: Arrays) -> Arrays:
     return {"tokens": np.frombuffer(joined, "u1").astype("<i4")[None]}
 
 
-def _generate(given: Arrays) -> Arrays:
-    """Numbers in, one text out."""
-    words = [b"word%d" % token for token in given["tokens"].ravel()]
-    return {"text": _texts([b" ".join(words)])}
-
-
-def _embed(given: Arrays) -> Arrays:
-    tokens = given["tokens"]
-    _need(((tokens >= 0) & (tokens <= 10)).all(), "a token is not in the vocabulary")
-    return {"vectors": _TABLE[tokens]}
-
-
 def _bert(given: Arrays) -> Arrays:
     ids, mask = given["input_ids"], given["attention_mask"]
     _need(ids.shape == mask.shape, "input_ids and attention_mask differ in shape")
@@ -199,15 +181,6 @@ def _of_pixels(given: Arrays) -> Arrays:
     return {"mean": image.mean(axis=(1, 2)), "negative": (255 - given["pixels"])}
 
 
-def _segment(given: Arrays) -> Arrays:
-    image = given["image"]
-    return {"mask": (image.sum(axis=1, keepdims=True) > 1)}
-
-
-def _upscale(given: Arrays) -> Arrays:
-    return {"large": given["image"].repeat(2, axis=2).repeat(2, axis=3)}
-
-
 def _nothing_found(given: Arrays) -> Arrays:
     none = np.zeros((0,))
     return {"boxes": np.zeros((0, 4)), "scores": none, "classes": none}
@@ -220,44 +193,19 @@ def _boxes(given: Arrays) -> Arrays:
     return {"boxes": np.concatenate([places, places + 1], axis=1), "scores": scores}
 
 
-def _sequence(given: Arrays) -> Arrays:
-    series = given["series"]
-    return {"forecast": np.cumsum(series, axis=1)[:, -1:].repeat(5, axis=1)}
-
-
 def _same_length(given: Arrays) -> Arrays:
     a, b = given["a"], given["b"]
     _need(a.shape == b.shape, "a and b differ in shape")
     return {"distance": np.sqrt(((a - b) ** 2).sum(axis=-1))}
 
 
-def _half(given: Arrays) -> Arrays:
-    return {"y": given["x"] * np.float16(0.5), "norm": (given["x"] ** 2).sum(axis=1)}
-
-
 def _clipped(given: Arrays) -> Arrays:
     return {"y16": np.minimum(given["x16"], 1), "y32": np.minimum(given["x32"], 1)}
-
-
-def _brain(given: Arrays) -> Arrays:
-    return {"y": given["x"].sum(axis=1, keepdims=True)}
-
-
-def _anomaly(given: Arrays) -> Arrays:
-    return {"is_anomaly": given["x"].sum(axis=1) > 1.5}
 
 
 def _counter(given: Arrays) -> Arrays:
     values, counts = np.unique(given["n"], return_counts=True)
     return {"values": values, "counts": counts}
-
-
-def _logarithm(given: Arrays) -> Arrays:
-    return {"y": np.log(given["x"])}
-
-
-def _ranker(given: Arrays) -> Arrays:
-    return {"order": np.argsort(-given["scores"], axis=-1, kind="stable")}
 
 
 def _dates(given: Arrays) -> Arrays:
@@ -298,17 +246,6 @@ def _slow(given: Arrays) -> Arrays:
     return {"y": given["x"] @ _WEIGHTS[:4, :2]}
 
 
-def _multi_text(given: Arrays) -> Arrays:
-    question, context = given["question"], given["context"]
-    _need(question.shape == context.shape, "question and context differ in shape")
-    pairs = zip(question.ravel(), context.ravel(), strict=True)
-    answers = [a[:3] + b[:3] for a, b in pairs]
-    return {
-        "answer": _texts(answers).reshape(question.shape),
-        "score": np.vectorize(len, otypes=["<f4"])(question),
-    }
-
-
 def _two_tables(given: Arrays) -> Arrays:
     x, y = given["numbers"], given["codes"]
     _need(len(x) == len(y), "numbers and codes have another number of rows")
@@ -326,21 +263,9 @@ HALVES = "halves-and-floats"
 RIGHT_MODELS: dict[str, RightModel] = {
     "column": RightModel({"x": ("FP32", 3, 1)}, {"y": ("FP32", 1)}, lambda g: {"y": g["x"].sum(0)}),
     "row": RightModel({"x": ("INT32", 1, 3)}, {"y": ("FP32", 1, 1)}, _linear("x", "y")),
-    "deep-row": RightModel({"x": ("FP64", 1, 1, 5)}, {"y": ("FP32", 1, 1, 1)}, _linear("x", "y")),
     "iris": RightModel({"input-0": ("FP64", -1, 4)}, {"predict": ("INT64", -1)}, _iris),
-    "probabilities": RightModel(
-        {"X": ("FP32", -1, 4)},
-        {"label": ("INT64", -1), "probabilities": ("FP32", -1, 3)},
-        _probabilities,
-    ),
     "batched-table": RightModel(
         {"x": ("FP32", -1, 3)}, {"y": ("FP32", -1, 2)}, _linear("x", "y", 2), batching=True
-    ),
-    "batched-bytes-of-one": RightModel(
-        {"pixels": ("UINT8", -1, 4, 4)},
-        {"mean": ("FP32", -1), "negative": ("UINT8", -1, 4, 4)},
-        _of_pixels,
-        batching=True,
     ),
     "twelve-inputs": RightModel(_TWELVE, {"price": ("FP32", -1, 1)}, _of_twelve),
     "sentiment": RightModel({"text": ("BYTES", -1)}, {"score": ("FP32", -1, 2)}, _sentiment),
@@ -348,15 +273,6 @@ RIGHT_MODELS: dict[str, RightModel] = {
         {"text": ("BYTES", -1, 1)}, {"upper": ("BYTES", -1, 1)}, _upper, batching=True
     ),
     "tokenizer": RightModel({"text": ("BYTES", 1)}, {"tokens": ("INT32", 1, -1)}, _tokens),
-    "generator": RightModel({"tokens": ("INT32", 1, -1)}, {"text": ("BYTES", 1)}, _generate),
-    "question": RightModel(
-        {"question": ("BYTES", -1), "context": ("BYTES", -1)},
-        {"answer": ("BYTES", -1), "score": ("FP32", -1)},
-        _multi_text,
-    ),
-    "embedding": RightModel(
-        {"tokens": ("INT64", -1, -1)}, {"vectors": ("FP32", -1, -1, 5)}, _embed
-    ),
     "bert": RightModel(
         {"input_ids": ("INT64", -1, -1), "attention_mask": ("INT64", -1, -1)},
         {"last_hidden_state": ("FP32", -1, -1, 5), "pooler_output": ("FP32", -1, 5)},
@@ -368,12 +284,6 @@ RIGHT_MODELS: dict[str, RightModel] = {
         {"mean": ("FP32", -1, 3), "negative": ("UINT8", -1, 32, 32, 3)},
         _of_pixels,
     ),
-    "segmenter": RightModel(
-        {"image": ("FP32", 1, 3, -1, -1)}, {"mask": ("BOOL", 1, 1, -1, -1)}, _segment
-    ),
-    "upscaler": RightModel(
-        {"image": ("FP32", -1, 1, 8, 8)}, {"large": ("FP32", -1, 1, 16, 16)}, _upscale
-    ),
     "finds-nothing": RightModel(
         {"image": ("FP32", 1, 3, 8, 8)},
         {"boxes": ("FP32", -1, 4), "scores": ("FP32", -1), "classes": ("INT64", -1)},
@@ -382,28 +292,28 @@ RIGHT_MODELS: dict[str, RightModel] = {
     "detector": RightModel(
         {"image": ("FP32", 1, 1, 6, 6)}, {"boxes": ("INT64", -1, 4), "scores": ("FP32", -1)}, _boxes
     ),
-    "forecast": RightModel({"series": ("FP32", -1, -1)}, {"forecast": ("FP32", -1, 5)}, _sequence),
     "distance": RightModel(
         {"a": ("FP32", -1, 3), "b": ("FP32", -1, 3)}, {"distance": ("FP32", -1)}, _same_length
-    ),
-    "halves": RightModel(
-        {"x": ("FP16", -1, 4)}, {"y": ("FP16", -1, 4), "norm": ("FP16", -1)}, _half
     ),
     HALVES: RightModel(
         {"x16": ("FP16", -1, -1), "x32": ("FP32", -1, -1)},
         {"y16": ("FP16", -1, -1), "y32": ("FP32", -1, -1)},
         _clipped,
     ),
-    "brain-floats": RightModel({"x": ("BF16", 2, 4)}, {"y": ("BF16", 2, 1)}, _brain),
-    "anomaly": RightModel({"x": ("FP32", -1, 3)}, {"is_anomaly": ("BOOL", -1)}, _anomaly),
+    "brain-floats": RightModel(
+        {"x": ("BF16", 2, 4)},
+        {"y": ("BF16", 2, 1)},
+        lambda g: {"y": g["x"].sum(axis=1, keepdims=True)},
+    ),
     "counter": RightModel(
         {"n": ("INT32", -1)}, {"values": ("INT32", -1), "counts": ("INT64", -1)}, _counter
     ),
     "batches-requests": RightModel(
         {"x": ("FP32", -1, 4)}, {"y": ("FP32", -1, 3)}, _Batching(), batching=True
     ),
-    "logarithm": RightModel({"x": ("FP64", 2, 3)}, {"y": ("FP64", 2, 3)}, _logarithm),
-    "ranker": RightModel({"scores": ("FP32", 1, -1)}, {"order": ("UINT32", 1, -1)}, _ranker),
+    "logarithm": RightModel(
+        {"x": ("FP64", 2, 3)}, {"y": ("FP64", 2, 3)}, lambda g: {"y": np.log(g["x"])}
+    ),
     "dates": RightModel(
         {"day": ("UINT64", -1)}, {"weekday": ("UINT64", -1), "later": ("UINT64", -1)}, _dates
     ),
@@ -430,9 +340,6 @@ RIGHT_MODELS: dict[str, RightModel] = {
         {"y": ("FP32", -1, 1)},
         _strict(lambda x: x == 0, "a number is zero"),
         choice=Choice(ranges={"x": (1, 2)}),
-    ),
-    "refuses-negatives": RightModel(
-        {"x": ("INT64", -1, 4)}, {"y": ("INT64", -1, 1)}, _strict(lambda x: x < 0, "negative")
     ),
     "refuses-nan": RightModel(
         {"x": ("FP32", -1, 4)},

@@ -5,21 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from support.axe import violations
 from support.browser import Browser, choose, opened, shown
-from support.reports import case, report_of
+from support.reports import report_of
 from support.responses import HOSTILE
-from v2_conformance.formats.badge import svg
+from support.sites import report_on
+from v2_conformance.cli.main import main
 from v2_conformance.report.document import Report
 from v2_conformance.suite.requirements import catalogue
 from v2_publishing.matrix.columns import column_of
 from v2_publishing.matrix.page import render as render_matrix
-from v2_publishing.matrix.product import ProductVersion, render_product
-from v2_publishing.site_index import SiteReport
 
 
 def written(reports: Mapping[str, Report], folder: Path) -> str:
@@ -120,51 +118,23 @@ def test_a_number_of_the_heat_map_leads_to_its_rows(browser: Browser, flooded: s
     assert browser.evaluate("location.search") == "?fails=2&level=MUST&family=D"
 
 
-def _site_report(report: Report) -> SiteReport:
-    version = report.target.server.version
-    names: dict[str, Any] = dict.fromkeys(("id", "version", "report", "badge", "endpoint"), version)
-    names |= {"kind": "server", "name": "Server", "verdict": "incomplete run", "claim": "binary"}
-    names |= {"page": "x.html", "started": report.started, "suite": "1", "catalogue": "0"}
-    names |= dict.fromkeys(("conformant", "robust", "complete"), False)
-    more: dict[str, Any] = {
-        "levels": {},
-        "requirements": {},
-        "consistent": None,
-        "digest": "0" * 64,
-    }
-    return SiteReport(**names, **more, profiles=("binary",), confirmed=version != "1")
-
-
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with both pages, of three versions of a server."""
-    folder = tmp_path_factory.mktemp("pages")
-    names = ["P12", "P2", "P3", "P5", "P6", "P8", "P13", "H6", "H12", "S2", "D1", "D4", "R4"]
-    failing = {"1": names[6:9], "2": ["D4"], "10": names[:6]}
-    reports = [
-        report_of(
-            [
-                *(case(f"{n}/x", "fail" if n in bad else "pass") for n in names),
-                case("O6/x", "disputed"),
-            ],
-            server=("Server", version),
-        )
-        for version, bad in failing.items()
-    ]
-    written({f"{n}.html": report for n, report in enumerate(reports)}, folder)
-    made = [ProductVersion(column_of(r, ""), _site_report(r), svg(r)) for r in reports]
-    product = render_product("Server", "server", "index.html", made, "https://h.example/site")
-    (folder / "product.html").write_text(product, "utf-8")
-    return folder
+def product(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of the page of a server of which a site has two versions."""
+    folder = tmp_path_factory.mktemp("product")
+    for version in "12":
+        report_on(folder / version, version=version)
+    assert main(["publish", str(folder / "site"), str(folder)]) == 0
+    return (folder / "site" / "servers" / "server.html").as_uri()
 
 
-@pytest.mark.parametrize("page", ["index", "product"])
+@pytest.mark.parametrize("page", ["flooded", "product"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
 @pytest.mark.long
 def test_axe_finds_nothing(
-    browser: Browser, pages: Path, page: str, scheme: str, width: int
+    browser: Browser, page: str, scheme: str, width: int, request: pytest.FixtureRequest
 ) -> None:
-    opened(browser, (pages / f"{page}.html").as_uri(), width=width, prefers_color_scheme=scheme)
+    opened(browser, request.getfixturevalue(page), width=width, prefers_color_scheme=scheme)
     browser.evaluate(
         "document.querySelectorAll('details').forEach(part => { part.open = true; });"
         "document.querySelector('.fold button')?.click()"

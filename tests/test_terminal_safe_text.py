@@ -1,10 +1,18 @@
-"""What somebody may have meant by a name that does not exist."""
+"""Text of servers in pages and logs, and what somebody may have meant by a name."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from v2_conformance.terminal_safe_text import closest, did_you_mean
+from v2_conformance.terminal_safe_text import (
+    closest,
+    did_you_mean,
+    is_visible,
+    on_one_line,
+    visible,
+)
 
 KNOWN = ("raw", "bf16", "compression", "H6/word[A]")
 
@@ -41,3 +49,21 @@ def test_the_question_goes_before_what_always_helps() -> None:
     both = did_you_mean("rawx", ["raw1", "raw2", "raw3"], "a")
     assert both == "did you mean raw3, raw2 or raw1? (a)"
     assert did_you_mean("zzz", ["raw"], "see it") == "see it"
+
+
+def test_visible_spells_out_what_hides_or_reorders() -> None:
+    assert visible("a\tb\nc é 漢") == "a\tb\nc é 漢"
+    assert (
+        visible("\x00\r\x1b\x9b\u202e\ufeff\ud800") == "\\x00\\x0d\\x1b\\x9b\\u202e\\ufeff\\ud800"
+    )
+
+
+@given(st.text())
+def test_a_text_is_visible_exactly_if_nothing_must_be_spelled_out(text: str) -> None:
+    assert is_visible(text) == (visible(text) == text)
+
+
+@given(st.text())
+def test_one_line_is_one_line(text: str) -> None:
+    assert len(on_one_line(text).splitlines()) <= 1
+    assert "\t" not in on_one_line(text)
