@@ -16,7 +16,7 @@ from support.browser import Browser, browsing
 from support.commands import Cli, caller
 from support.long_tests import chosen, rows
 from support.snapshots import Snapshot, Texts, compare, compare_texts
-from support.tools import tool, what_to_install
+from support.tools import tool
 from v2_conformance.certifying.servers import given_or_fresh
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.server import ReferenceServer
@@ -97,15 +97,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Look for the program that a test says it needs."""
     for marker in item.iter_markers("needs"):
         tool(*marker.args)
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Say last, behind pytest's own summary, what was skipped for lack of a program."""
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is not None:
-        skipped = [one.longrepr for one in reporter.stats.get("skipped", ())]
-        if line := what_to_install(one[2] for one in skipped if isinstance(one, tuple)):
-            reporter.write_line(line, yellow=True)
 
 
 def pytest_collection_finish() -> None:

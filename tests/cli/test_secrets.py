@@ -163,33 +163,3 @@ def test_a_short_or_common_value_leaves_the_report_readable_and_is_warned_of(
     assert any(json in left[name] for name in left if "response" in name)
     assert not any(f"X-Custom: {value}".encode() in data for data in left.values())
     cli("verify", tmp_path / "report.json", code=0)
-
-
-class Guarded(Behaviour):
-    """Wants a token or a password, and a Host."""
-
-    def handle(self, request: Request) -> Response:
-        if request.values("authorization") not in ([f"Bearer {TOKEN}"], [f"Basic {BASIC}"]):
-            return self.error(401, f"not {request.values('authorization')}")
-        if request.values("host") != ["model.example"]:
-            return self.error(404, "no such host")
-        return super().handle(request)
-
-
-@pytest.mark.parametrize(("scheme", "secret"), [("bearer", TOKEN), ("basic", PAIR)])
-@pytest.mark.long
-def test_credentials_in_a_file_get_in_and_stay_secret(
-    scheme: str, secret: str, start: Start, tmp_path: Path, cli: Cli
-) -> None:
-    file, reports = tmp_path / "secret", tmp_path / "reports"
-    file.write_text(f"{secret}\n")
-    target = tmp_path / "target.yaml"
-    target.write_text(f"url: {start(Guarded).url}\nauth: {{{scheme}: {{file: secret}}}}\n")
-    call = ["run", "--target", target, *REJECTED, "--report-dir", reports]
-    assert "--header 'Host: NAME'" in cli(*call, code=3).err
-    printed = cli(*call, "--header", "Host: model.example", code=0)
-    assert cli("verify", reports / "report.json").code == 0
-    for path in reports.iterdir():
-        for part in (secret, *secret.split(":")):
-            assert is_shown(path.read_bytes(), part.encode()) is None, path
-    assert secret not in printed.out + printed.err

@@ -6,10 +6,7 @@ What pages and tables say of them is counted here from the cases and the verdict
 from __future__ import annotations
 
 import gzip
-import html
 import json
-import re
-from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,12 +20,11 @@ from expectation import (
     expectation_files,
     load_expectation,
 )
-from publish import README, REPORTS
+from publish import REPORTS
 from v2_conformance.cli.main import main
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import PACKED_REPORT, load_report
-from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import FAILED
 from v2_conformance.suite.requirements import GRADES
@@ -38,7 +34,6 @@ FILES = (*expectation_files(), *client_expectation_files())
 EXPECTATIONS = [load_expectation(path) for path in FILES]
 # Not all that is in the folder: runs of this machine may have left reports of their own.
 PUBLISHED = {path.parent.name: path for path in sorted(REPORTS.glob(f"*/{PACKED_REPORT}"))}
-_REASON = re.compile(r"MUST \(blocks (conformant|robust)\) (\S+) (failed|was flaky)\b")
 every_report = pytest.mark.parametrize("name", PUBLISHED)
 
 
@@ -81,51 +76,6 @@ def report_of(name: str) -> Report:
 def index() -> dict[str, Any]:
     found = json.loads((REPORTS / "index.json").read_text("utf-8"))
     return {entry["id"]: entry for entry in found["reports"]}
-
-
-def text_of(path: str) -> str:
-    """The words of a page, as a reader sees them."""
-    page = (REPORTS / path).read_text("utf-8").partition("<body")[2]
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
-
-
-def costs(report: Report) -> Counter[str]:
-    """How many MUST requirements fail, by the kind of requests that show it."""
-    if not report.verdict.implemented:
-        return Counter()
-    sent = "requests" if report.target.client is None else "responses"
-    reasons = [match for match in map(_REASON.match, concluded(report).verdict.reasons) if match]
-    conformant, robust = (
-        {match[2] for match in reasons if match[1] == blocks} for blocks in ("conformant", "robust")
-    )
-    found = {f"from correct {sent}": conformant, f"from malformed {sent}": robust - conformant}
-    return Counter({kind: len(names) for kind, names in found.items() if names})
-
-
-def counted_costs(words: str) -> Counter[str]:
-    """The numbers in a verdict's costs, by their part."""
-    parts = re.findall(r"(from \w+ \w+): ([^;|]*)", words)
-    return Counter({part: sum(map(int, re.findall(r"\((\d+)\)", said))) for part, said in parts})
-
-
-@every_report
-def test_every_verdict_counts_every_failed_must(name: str) -> None:
-    wanted = costs(report_of(name))
-    sections = README.read_text("utf-8").split("\n## ")
-    section = next(one for one in sections if f"({name}/report.html)" in one)
-    assert counted_costs(section.splitlines()[0]) == wanted
-    if not index()[name]["confirmed"]:  # pages about it say nothing of what it found
-        wanted = Counter()
-    page = text_of(f"{name}/report.html")
-    told = {
-        "badge.json": json.loads((REPORTS / name / "badge.json").read_text())["message"],
-        "badge.svg": (REPORTS / name / "badge.svg").read_text("utf-8").rpartition("<text")[2],
-    }
-    if page:  # of an older version the repository has the report alone
-        told["report.html"] = page.partition("What it costs:")[2][:400]
-    for where, words in told.items():
-        words = words.partition("; of ")[0].partition(" MUST")[0]
-        assert counted_costs(words) == wanted, where
 
 
 @every_report

@@ -8,7 +8,6 @@ The reports are left in reports/real-SERVER-VERSION/, those of the second run in
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from v2_conformance.cli.main import main
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, load_report
-from v2_conformance.resources import schema
 from v2_conformance.suite.library import every_case
 from v2_conformance.verifying.verification import verify
 
@@ -75,6 +73,7 @@ def test_everything_is_as_committed(expected: Expectation, runs: list[Run]) -> N
             f"{runs[0].folder / PAGE.file_name}:\n" + "\n".join(found),
             pytrace=False,
         )
+    assert {run.code for run in runs} == {0 if expected.conformant else 1}
 
 
 def test_a_second_run_has_the_same_outcomes(runs: list[Run]) -> None:
@@ -87,15 +86,6 @@ def test_a_second_run_has_the_same_outcomes(runs: list[Run]) -> None:
         if first.get(key) != second.get(key)
     ]
     assert not changed, "\n".join(changed)
-
-
-def test_the_reports_are_valid_and_the_exit_code_says_not_conformant(
-    expected: Expectation, runs: list[Run]
-) -> None:
-    for run in runs:
-        schema("report").validate(json.loads((run.folder / REPORT).read_bytes()))
-        assert (run.folder / PAGE.file_name).stat().st_size > 0
-        assert run.code == (0 if expected.conformant else 1)
 
 
 def test_a_matrix_product_is_consistent_but_for_what_is_traced(tmp_path: Path) -> None:

@@ -246,12 +246,6 @@ def _slow(given: Arrays) -> Arrays:
     return {"y": given["x"] @ _WEIGHTS[:4, :2]}
 
 
-def _two_tables(given: Arrays) -> Arrays:
-    x, y = given["numbers"], given["codes"]
-    _need(len(x) == len(y), "numbers and codes have another number of rows")
-    return {"y": x.sum(axis=1) + y.sum(axis=1)}
-
-
 _TWELVE: dict[str, tuple[Any, ...]] = {
     **{f"feature_{n}": ("FP32", -1, 1) for n in range(6)},
     **{f"count_{n}": ("INT64", -1, 1) for n in range(4)},
@@ -331,9 +325,6 @@ RIGHT_MODELS: dict[str, RightModel] = {
         {"upper": ("BYTES", -1)},
         _upper,
         choice=Choice(tensors={"text": Given("BYTES", (0,), b"")}),
-    ),
-    "two-tables": RightModel(
-        {"numbers": ("FP32", -1, 3), "codes": ("INT16", -1, 2)}, {"y": ("FP32", -1)}, _two_tables
     ),
     "refuses-zeros": RightModel(
         {"x": ("FP32", -1, 3)},

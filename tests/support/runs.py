@@ -104,10 +104,17 @@ FEW = chosen(
 SECRET = "s3cret-token-of-the-tests"
 
 
-def made(folder: Path, target: Target, cases: Sequence[Case] = FEW, *, workers: int = 1) -> Path:
-    """The report of a run of `cases`."""
+def made(
+    folder: Path,
+    target: Target,
+    cases: Sequence[Case] = FEW,
+    *,
+    planned: Sequence[Case] | None = None,
+    workers: int = 1,
+) -> Path:
+    """The report of a run of `cases`, out of those of the suite if none are `planned`."""
     server = discover(target)
-    record = Record(folder, target, server, suite_cases())
+    record = Record(folder, target, server, planned or suite_cases())
     engine = Engine(target, server)
     for event in run(engine, cases, workers):
         record.calibrated(engine.calibrations())
@@ -123,10 +130,15 @@ def of_faulty(folder: Path, *faults: str, cases: Sequence[Case] = FEW) -> Path:
         return made(folder, target, cases)
 
 
+def words_of(found: Verification) -> str:
+    """What verifying prints, in one line."""
+    return " ".join(" ".join(verification_lines(found)).split())
+
+
 def said(path: Path) -> tuple[Verification, str]:
     """What verifying finds, and what it prints in one line."""
     found = verify(path, suite_cases())
-    return found, " ".join(" ".join(verification_lines(found)).split())
+    return found, words_of(found)
 
 
 def changed(

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from v2_conformance.report.recorder import Record
-from v2_conformance.report.tested import EVERYTHING, Selection
-from v2_conformance.runs.discovery import discover
-from v2_conformance.runs.scheduling.engine import Engine
-from v2_conformance.runs.scheduling.running import run
+from support.runs import made
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import suite_cases
@@ -39,21 +34,7 @@ SMALL = _small()
 """The suite: its large cases are not, so that runs of them are short."""
 
 
-def small_run(
-    folder: Path,
-    target: Target,
-    selection: Selection = EVERYTHING,
-    *,
-    sent: Sequence[Case] | None = None,
-    complete: bool = True,
-) -> Path:
-    """The report of a run of SMALL, or of those of its cases that are `sent`."""
-    planned = [case for case in SMALL if selection.large or not case.large]
-    server = discover(target)
-    engine = Engine(target, server)
-    record = Record(folder, target, server, planned, selection=selection)
-    for event in run(engine, planned if sent is None else sent):
-        record.calibrated(engine.calibrations())
-        record.add(event.result)
-    record.finish(complete=complete)
-    return folder / "report.json"
+def small_run(folder: Path, target: Target) -> Path:
+    """The report of a run of SMALL without its large cases."""
+    planned = [case for case in SMALL if not case.large]
+    return made(folder, target, planned, planned=planned)

@@ -1,6 +1,6 @@
 """Programs that tests need and a machine may lack: browsers, toolchains.
 
-A test whose program is missing is skipped, and the session's last line says what to install. With
+A test whose program is missing is skipped, with what to install as the reason. With
 V2_REQUIRE_TOOLS=1, as in CI, it is an error.
 """
 
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NoReturn
 
 import pytest
@@ -46,15 +45,3 @@ def missing(name: str, problem: str) -> NoReturn:
     if os.environ.get(REQUIRED) == "1":
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
-
-
-def what_to_install(reasons: Iterable[str]) -> str:
-    """Return one line about the tests that `missing` has skipped for these reasons, "" for none."""
-    counts = Counter(
-        name for reason in reasons for name in PACKAGES if reason.startswith(f"Skipped: {name} ")
-    )
-    if not counts:
-        return ""
-    tests = ", ".join(f"{name} ({number})" for name, number in sorted(counts.items()))
-    packages = " ".join(dict.fromkeys(PACKAGES[name] for name in sorted(counts)))
-    return f"Skipped for lack of a program: {tests}. To run them: apt-get install {packages}"

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from support.reports import Document, case_of, read_document, reconcluded
+from support.runs import words_of
 from support.small_suite import BAD, CUBE, GOOD, MORE, SMALL, small_run
 from v2_conformance.conversations.case import requests_of
 from v2_conformance.conversations.steps import Known
 from v2_conformance.errors import ReportFileError
-from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.report.files import document_digest
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.cases import RequestCase
@@ -66,10 +66,6 @@ def verified(report: Document, folder: Path) -> Verification:
     path = folder / "report.json"
     path.write_text(json.dumps(report))
     return verify(path, SMALL)
-
-
-def words_of(found: Verification) -> str:
-    return " ".join(" ".join(verification_lines(found)).split())
 
 
 def bad(report: Document) -> list[Document]:

@@ -10,11 +10,19 @@ import pytest
 
 from support.long_tests import sample
 from support.reports import Document, case_of, read_document, report_of
-from support.runs import cases_that_differ, changed, chosen, made, of_faulty, said, target_of
+from support.runs import (
+    cases_that_differ,
+    changed,
+    chosen,
+    made,
+    of_faulty,
+    said,
+    target_of,
+    words_of,
+)
 from support.servers import PATIENT, Peer, Start, connected, request_of, serving, steps
 from support.small_suite import SMALL, small_run
 from v2_conformance.cli.main import main
-from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.behaviour import Behaviour
@@ -27,7 +35,7 @@ from v2_conformance.suite.library import every_case, generated_case
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.record import Record, setting_of
-from v2_conformance.verifying.verification import Verification, verify
+from v2_conformance.verifying.verification import verify
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
@@ -49,10 +57,6 @@ LIKE_EDITS = (
 )  # fmt: skip
 WIDE = ("M7", "P2", "R1", "R3", "C6")
 """What meets every fault, besides the requirement that it breaks."""
-
-
-def words_of(found: Verification) -> str:
-    return " ".join(" ".join(verification_lines(found)).split())
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -1,17 +1,18 @@
-"""The suite's own files: each is right, and a wheel has the same documents as a checkout."""
+"""Documents, whatever is in them, and the suite's own: right, and in a wheel as in a checkout."""
 
 from __future__ import annotations
 
 import json
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tools.traceability.statements import sections
 from v2_conformance.errors import CaseFileError
 from v2_conformance.own_files import own_document, own_names
-from v2_conformance.resources import folder
+from v2_conformance.resources import fits, folder, schema
 from v2_conformance.suite.case_files import load_cases, load_scenarios
 from v2_conformance.suite.library import client_cases, generated_case, suite_cases
 from v2_conformance.suite.relations import relations
@@ -48,3 +49,48 @@ def test_names_are_unique() -> None:
     assert len(set(entries)) == len(entries)
     statements = [one.name for section in sections() for one in section.statements]
     assert len(set(statements)) == len(statements)
+
+
+@pytest.mark.parametrize(
+    ("text", "document"),
+    [
+        ("\ufeffa: 1\r\nb: [x]\r\n", {"a": 1, "b": ["x"]}),
+        ("a: &x {b: 1}\nc: {<<: *x, d: 2}\n", {"a": {"b": 1}, "c": {"b": 1, "d": 2}}),
+        ("- &a [x]\n- *a\n- *a\n", [["x"], ["x"], ["x"]]),
+        ("a: 010\nb: 1:30\nc: 0x1f\nd: -7\ne: 1.5e+3\n", {"a": "010", "b": "1:30", "c": "0x1f",
+         "d": -7, "e": 1500.0}),
+        ("a: [no, True, true, .nan, 1_000]", {"a": ["no", "True", True, ".nan", "1_000"]}),
+        ("%YAML 1.1\n---\na: 2024-01-02\n", {"a": "2024-01-02"}),
+        ('{"a": [[[[1]]]], "b": null, "c": true}', {"a": [[[[1]]]], "b": None, "c": True}),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_what_people_write_is_read(text: str, document: object, tmp_path: Path) -> None:
+    path = tmp_path / "file.yaml"
+    path.write_text(text, newline="")
+    assert read_yaml(path, CaseFileError).document == document
+
+
+def _nested(depth: int) -> list[Any]:
+    outermost: list[Any] = []
+    for _ in range(depth):
+        outermost = [outermost]
+    return outermost
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"name": "n", "version": "1", "extensions": [], "\ud800": 1},
+        {"name": "\ud800", "version": "\ud800", "extensions": ["\ud800"]},
+        {"name": "n", "version": "1", "extensions": [], "more": _nested(100_000)},
+        {"name": "n", "version": "1", "extensions": _nested(100_000)},
+        {"name": 10**400, "version": "1", "extensions": []},
+        "\ud800",
+        1e400,
+    ],
+    ids=["key", "text", "deep", "deep-and-wrong", "long-number", "only-text", "infinity"],
+)
+def test_a_hostile_document_is_an_answer_not_an_exception(document: object) -> None:
+    if fits("server_metadata", document):
+        assert schema("server_metadata").is_valid(document)
