@@ -5,18 +5,16 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 from typing import Any, get_args
 
-import pytest
-
 from tools import ROOT
 from tools.release import frozen_requirements, requirement_rows
-from v2_conformance.errors import CaseFileError, UsageError
+from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import folder, schema
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import ClientCase, RequestCase
 from v2_conformance.suite.causes.causes import KINDS
 from v2_conformance.suite.library import client_cases, suite_cases
-from v2_conformance.suite.requirements import LEVELS, Basis, catalogue, check_profile
+from v2_conformance.suite.requirements import LEVELS, Basis, catalogue
 from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.yaml_files import check_yaml, read_yaml
 
@@ -53,12 +51,6 @@ def test_schema_and_code_name_the_same_levels_bases_and_profiles() -> None:
 def test_released_ids_and_what_they_stand_for_are_permanent() -> None:
     frozen = frozen_requirements(ROOT)
     assert [row for row in requirement_rows() if row in frozen] == frozen
-
-
-def test_misspelt_profile_is_refused_with_what_was_meant() -> None:
-    with pytest.raises(UsageError, match="did you mean compression") as refusal:
-        check_profile("compresion")
-    assert all(name in str(refusal.value) for name in PROFILES)
 
 
 NO_EXACT_READING = {

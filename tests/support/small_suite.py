@@ -23,14 +23,11 @@ _USUAL = (GOOD, FLOAT, BAD, MORE, CUBE, RAW, MIXED, "P1/metadata-lists-extension
 _OBSERVED = ("R1/observed", "R2/observed", "R8/observed")
 
 
-def _small() -> tuple[Case, ...]:
-    known = {case.id: case for case in suite_cases()}
-    usual = [known[name] for name in (*_USUAL, "R1/unknown-model", ABSOLUTE, *_OBSERVED)]
-    large = [replace(known[f"P2/blob-follows-json[{name}]"], large=True) for name in _LARGE]
-    return (*usual, *large)
-
-
-SMALL = _small()
+_KNOWN = {case.id: case for case in suite_cases()}
+SMALL: tuple[Case, ...] = (
+    *(_KNOWN[name] for name in (*_USUAL, "R1/unknown-model", ABSOLUTE, *_OBSERVED)),
+    *(replace(_KNOWN[f"P2/blob-follows-json[{name}]"], large=True) for name in _LARGE),
+)
 """The suite: its large cases are not, so that runs of them are short."""
 
 
