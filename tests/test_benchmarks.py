@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 TRITONCLIENT = """
 import numpy
@@ -20,6 +22,7 @@ def deserialize_bytes_tensor(blob):
 """
 
 
+@pytest.mark.long
 def test_every_benchmark_works_with_tiny_sizes(tmp_path: Path) -> None:
     (tmp_path / "tritonclient").mkdir()
     (tmp_path / "tritonclient" / "utils.py").write_text(TRITONCLIENT)

@@ -43,7 +43,7 @@ SAMPLED = {
     "tests/verifying/": 12,
     "tests/verifying/test_forgeries.py": 2,
     "tests/verifying/test_honest_reports.py": 100,
-    "tests/verifying/test_verification.py": 4,
+    "tests/verifying/test_verification.py": 8,
 }
 """Of these modules and folders an ordinary run tries one test of so many: whole runs, browsers and
 long tables."""

@@ -64,9 +64,9 @@ def observe(case: SentCase, exchanges: Iterable[Exchange]) -> tuple[Observation,
     judged: Counter[str] = Counter()
     wrong: dict[str, list[Cause]] = {}
     for look in (Look(case, exchange) for exchange in exchanges):
+        renamed = _BY_HTTP_1_0 if look.request.version == "1.0" else {}
         for rule, check in _CHECKS.items():
-            old_client = look.request.version == "1.0"
-            what = _BY_HTTP_1_0.get(rule, rule) if old_client else rule
+            what = renamed.get(rule, rule)
             try:
                 shown = check(look)
             except Finding as finding:
