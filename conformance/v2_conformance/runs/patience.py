@@ -39,6 +39,7 @@ from v2_conformance.judging.survival import time_needed_s
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.kinds import Hung, TimedOutEarly
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import LIVE, get_request
 from v2_conformance.wire.exchange import Exchange
@@ -223,7 +224,10 @@ class Hangs:
         """Count the result of a case that was sent, and its `exchanges`."""
         cause = verdict.cause
         early = isinstance(cause, TimedOutEarly)
-        hung = isinstance(cause, Hung) or any(kept_waiting(one) for one in exchanges)
+        hung = isinstance(cause, Hung) or any(
+            kept_waiting(one) or (verdict.outcome is Outcome.FAIL and one.ending is Ending.TIMEOUT)
+            for one in exchanges
+        )
         change = _ONE if hung else _EARLY if early else -_FADE
         self._count(case.negative, change)
 
