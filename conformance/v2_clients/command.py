@@ -106,7 +106,13 @@ def client(options: ClientOptions) -> int:
     """
     from v2_clients.bench.clients import CommandClient
     from v2_clients.bench.features import check_features
-    from v2_clients.run import check_client, client_target, make_client_plan, start_client_run
+    from v2_clients.run import (
+        budget_of_run,
+        check_client,
+        client_target,
+        make_client_plan,
+        start_client_run,
+    )
     from v2_conformance.certifying.progress import Reporter
     from v2_conformance.cli.reporting import Reporting
     from v2_conformance.formats.registry import file_names
@@ -122,14 +128,15 @@ def client(options: ClientOptions) -> int:
         tested = CommandClient(options.command, mask=target.mask)
         stack.callback(tested.close)
         stack.enter_context(sole_run(options.report_dir))
-        check_client(plan, tested, timeout_s=options.timeout)
+        budget = budget_of_run(plan, options.timeout, options.max_time)
+        check_client(plan, tested, timeout_s=options.timeout, budget=budget)
         started = start_client_run(
             target,
             plan,
             options.report_dir,
             command=options.command,
             timeout_s=options.timeout,
-            limit_s=options.max_time,
+            budget=budget,
             lacks=options.lacks,
             expectations=reporting.expected,
             outdated=file_names(),
