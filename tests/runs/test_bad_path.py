@@ -100,7 +100,7 @@ def run(
 ) -> Iterator[tuple[Report, Proxy]]:
     """The report of a run over a bad path, and the proxy that made it one."""
     with MutantServer(list(faults)) as server, closing(Proxy(server.url, seed, lost)) as proxy:
-        target = target_of(proxy.url, timeout=5)
+        target = target_of(proxy.url)
         path = made(folder, target, chosen(*cases), workers=workers)
         yield load_report(path), proxy
 
@@ -118,7 +118,7 @@ def wrong(report: Report) -> list[str]:
 
 @pytest.mark.parametrize(("seed", "workers"), [(0, 1), (1, 1), (2, 1), (3, 8), (4, 8)])
 def test_a_right_server_fails_nothing(seed: int, workers: int, tmp_path: Path) -> None:
-    with run(tmp_path, seed, 0.012, _CASES, workers=workers) as (report, proxy):
+    with run(tmp_path, seed, 0.02, _CASES, workers=workers) as (report, proxy):
         assert proxy.errors
     assert wrong(report) == []
     assert [one for one in report.verdict.reasons if "MUST" in one] == []

@@ -106,8 +106,10 @@ def server_name_of(target: Target, response: Response) -> ServerName:
 
 
 def _unclear(exchange: Exchange) -> bool:
-    """Return True if what came on a kept connection may be about an earlier request."""
-    return stale(exchange) or (exchange.reused and exchange.ending is Ending.MALFORMED)
+    """Return True if what came on a kept connection may be about an earlier request, or if the path
+    may have lost what did not come in time."""
+    stalled = exchange.ending is Ending.TIMEOUT and exchange.sent > 0
+    return stalled or stale(exchange) or (exchange.reused and exchange.ending is Ending.MALFORMED)
 
 
 class MetadataClient:
@@ -128,8 +130,9 @@ class MetadataClient:
         none.
 
         A server may close a kept connection at any time, or say that it cannot serve right now;
-        then the request is sent again. So it is, on a fresh connection, if the kept one is out of
-        step, such as after bytes that came behind an answer: that is for cases to judge.
+        then the request is sent again. So it is, on a fresh connection, if no answer came in time,
+        or if the kept one is out of step, such as after bytes that came behind an answer: that is
+        for cases to judge.
         """
         return self.exchange(get_request(self._target.address, path))
 
