@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from v2_conformance.conversations.discovery import SERVER, discovery
 from v2_conformance.conversations.steps import play
@@ -149,6 +151,15 @@ class MetadataClient:
             raise UnreachableError(no_answer(url, exchange, self._target))
         self.asked.append(exchange.for_purpose(Purpose.DISCOVERY))
         return exchange.response
+
+    def document(self, request: Request) -> Any:
+        """Return the JSON of a successful answer, which need be no V2 message, None for any
+        other."""
+        try:
+            response = self.exchange(request)
+            return json.loads(plain_body(response)) if response.status == 200 else None
+        except (UnreachableError, ValueError, RecursionError, Finding):
+            return None
 
     @property
     def address(self) -> Address:

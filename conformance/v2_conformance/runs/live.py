@@ -29,7 +29,7 @@ from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.patience import Hangs, Patience
 from v2_conformance.suite.cases import ROUNDS, GetCase, RequestCase
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode.requests import Prepared, get_request
+from v2_conformance.wire.encode.requests import get_request
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import Connection, Request, Transport
@@ -65,19 +65,6 @@ class Live:
         """
         one = _One(self, case, self.connection(), alone=alone, again=again)
         return play(conversation(case, self._known), one.answer)
-
-    def in_time(
-        self, case: RequestCase | GetCase, request: Request, purpose: Purpose, *, again: bool
-    ) -> Request:
-        """Return a request of the case with the time limit that this server has for it; one that
-        goes before the case's own may have to be refused."""
-        if again:
-            pauses_s = request.pause_s * len(request.http1)
-            return replace(request, limit_s=self.confirming_s(request.size) + pauses_s)
-        if isinstance(case, GetCase):
-            return request
-        negative = case.negative or purpose is Purpose.BEFORE
-        return self.hangs.hurried(negative, request, self.canary.slowest_s)
 
     def confirming_s(self, size: int = 0) -> float:
         """Return the time limit of a request of a case that is sent again."""
@@ -201,18 +188,26 @@ class _One:
             return self._broken_off(step) if step.fresh else self._asked(step)
         if isinstance(step, AskTogether):
             self._connection.close()  # the server may serve just as many as the case needs
-            requests = [self._in_time(one, Purpose.CASE) for one in step.prepared]
+            requests = [self._in_time(one.request, Purpose.CASE) for one in step.prepared]
             return self._live.together(requests, 1 if self._again else step.rounds)
         if step.fresh:
             self._connection.close()
             return self._live.canary.send_patiently(step.role, self._connection)
         return self._sent_on_kept(step)
 
-    def _in_time(self, prepared: Prepared, purpose: Purpose) -> Request:
-        return self._live.in_time(self._case, prepared.request, purpose, again=self._again)
+    def _in_time(self, request: Request, purpose: Purpose) -> Request:
+        """Return a request of the case with the time limit that this server has for it; one that
+        goes before the case's own may have to be refused."""
+        if self._again:
+            pauses_s = request.pause_s * len(request.http1)
+            return replace(request, limit_s=self._live.confirming_s(request.size) + pauses_s)
+        if isinstance(self._case, GetCase):
+            return request
+        negative = self._case.negative or purpose is Purpose.BEFORE
+        return self._live.hangs.hurried(negative, request, self._live.canary.slowest_s)
 
     def _asked(self, step: Ask) -> Exchange:
-        request = self._in_time(step.prepared, step.purpose)
+        request = self._in_time(step.prepared.request, step.purpose)
         exchange, purpose = self._live.exchange(self._connection, request)
         if step.purpose is Purpose.BEFORE and hung(exchange):
             self._live.hangs.note_before()

@@ -171,13 +171,7 @@ def liveness(connection: Connection, address: Address) -> Exchange:
     Asks again while a gateway says that it reached no server, which may be about a connection that
     it kept.
     """
-    request = get_request(address, LIVE)
-    exchange = connection.exchange(request, fresh=True)
-    for _ in range(_AT_ONCE):
-        if not unavailable(exchange) or _asks(exchange):
-            break
-        exchange = connection.exchange(request, fresh=True)
-    return exchange
+    return Patience(0.0).exchange(connection, get_request(address, LIVE), fresh=True)[0]
 
 
 _ONE = 1.0
