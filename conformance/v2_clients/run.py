@@ -105,9 +105,10 @@ class ClientRun:
         observations = Observations()
         total = len(self.plan.chosen)
         patience = Patience()
+        run = partial(run_scenario, timeout_s=timeout_s, budget=self.budget)
         claimed = [case for case in self.scenarios if self.skipped(case) is None]
         try:
-            with closing(_results(claimed, client, timeout_s, jobs, self.budget)) as results:
+            with closing(_results(claimed, client, jobs, run)) as results:
                 for number, case in enumerate(self.scenarios, 1):
                     verdict = self.skipped(case) or patience.not_run
                     result = next(results) if verdict is None else Result(case, verdict)
@@ -120,7 +121,7 @@ class ClientRun:
                 result = Result(rule, self.skipped(rule) or observations.verdict(rule))
                 self.record.add(result)
                 on_case(CaseFinished(result, number, total))
-            complete = patience.not_run is None and not patience.out_of_time
+            complete = patience.not_run is None
         finally:
             report = self.record.finish(complete=complete)
         return report
@@ -129,14 +130,14 @@ class ClientRun:
 class Patience:
     """Decides when a run has had enough of a client, from its results in the plan's order."""
 
-    out_of_time = False
     not_run: Verdict | None = None
     """The verdict on the scenarios that are left, None while they run."""
     _hung = 0  # scenarios in a row
 
     def count(self, result: Result) -> None:
         """Count a result, which counts if the client ran."""
-        self.out_of_time |= isinstance(result.cause, OutOfTime)
+        if isinstance(result.cause, OutOfTime):
+            self.not_run = result.verdict
         if result.reported is not None:
             self._hung = self._hung + 1 if result.reported.ended == "timeout" else 0
         if self._hung >= MOST_HUNG:
@@ -144,10 +145,9 @@ class Patience:
 
 
 def _results(
-    cases: Sequence[ClientCase], client: Client, timeout_s: float, jobs: int, budget: Budget
+    cases: Sequence[ClientCase], client: Client, jobs: int, run: Callable[..., Result]
 ) -> Generator[Result]:
     """Yield the result of each scenario, and close the client."""
-    run = partial(run_scenario, timeout_s=timeout_s, budget=budget)
     if jobs > 1:
         clients = [client, *(client.another() for _ in range(jobs - 1))]
         yield from at_once(cases, clients, run)
