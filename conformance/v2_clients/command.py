@@ -104,32 +104,33 @@ def client(options: ClientOptions) -> int:
     that came and what the client says that it read, writes report.json, report.html and the other
     report files, and prints a summary.
     """
+    from v2_clients import run
     from v2_clients.bench.clients import CommandClient
     from v2_clients.bench.features import check_features
-    from v2_clients.run import check_client, client_target, make_client_plan, start_client_run
     from v2_conformance.certifying.progress import Reporter
     from v2_conformance.cli.reporting import Reporting
     from v2_conformance.formats.registry import file_names
     from v2_conformance.report.recorder import sole_run
     from v2_conformance.runs.targets.access import of_environment
 
-    target = client_target(options.profiles, list(map(of_environment, options.secret_env)))
+    target = run.client_target(options.profiles, list(map(of_environment, options.secret_env)))
     check_features(options.lacks)
-    plan = make_client_plan(options.patterns, options.files)
+    plan = run.make_client_plan(options.patterns, options.files)
     reporting = Reporting(options)
     with ExitStack() as stack:
         stack.enter_context(masked_errors(target.mask))
         tested = CommandClient(options.command, mask=target.mask)
         stack.callback(tested.close)
         stack.enter_context(sole_run(options.report_dir))
-        check_client(plan, tested, timeout_s=options.timeout)
-        started = start_client_run(
+        budget = run.budget_of_run(plan, options.timeout, options.max_time)
+        run.check_client(plan, tested, timeout_s=options.timeout, budget=budget)
+        started = run.start_client_run(
             target,
             plan,
             options.report_dir,
             command=options.command,
             timeout_s=options.timeout,
-            limit_s=options.max_time,
+            budget=budget,
             lacks=options.lacks,
             expectations=reporting.expected,
             outdated=file_names(),

@@ -68,12 +68,12 @@ def make_client_plan(patterns: Sequence[str] = (), files: Path | None = None) ->
 
 @dataclass(frozen=True)
 class ClientRun:
-    """A run whose record is open; `finish` runs its scenarios, for at most `limit_s` seconds."""
+    """A run whose record is open; `finish` runs its scenarios, as long as there is `budget`."""
 
     target: Target
     plan: Plan
     record: Record
-    limit_s: float
+    budget: Budget
     lacks: tuple[str, ...] = ()
 
     @property
@@ -104,10 +104,11 @@ class ClientRun:
         complete = False
         observations = Observations()
         total = len(self.plan.chosen)
-        patience = Patience(Budget(self.limit_s))
+        patience = Patience()
+        run = partial(run_scenario, timeout_s=timeout_s, budget=self.budget)
         claimed = [case for case in self.scenarios if self.skipped(case) is None]
         try:
-            with closing(_results(claimed, client, timeout_s, jobs)) as results:
+            with closing(_results(claimed, client, jobs, run)) as results:
                 for number, case in enumerate(self.scenarios, 1):
                     verdict = self.skipped(case) or patience.not_run
                     result = next(results) if verdict is None else Result(case, verdict)
@@ -129,31 +130,24 @@ class ClientRun:
 class Patience:
     """Decides when a run has had enough of a client, from its results in the plan's order."""
 
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
-        self._hung = 0  # scenarios in a row
-        self._verdict: Verdict | None = None
-
-    @property
-    def not_run(self) -> Verdict | None:
-        """The verdict on the scenarios that are left, None while they run."""
-        if self._verdict is None and self._hung >= MOST_HUNG:
-            self._verdict = Verdict(Outcome.NOT_RUN, ClientKeptHanging(self._hung))
-        if self._verdict is None and self._budget.spent:
-            self._verdict = Verdict(Outcome.NOT_RUN, OutOfTime(self._budget.limit_s))
-        return self._verdict
+    not_run: Verdict | None = None
+    """The verdict on the scenarios that are left, None while they run."""
+    _hung = 0  # scenarios in a row
 
     def count(self, result: Result) -> None:
         """Count a result, which counts if the client ran."""
+        if isinstance(result.cause, OutOfTime):
+            self.not_run = result.verdict
         if result.reported is not None:
             self._hung = self._hung + 1 if result.reported.ended == "timeout" else 0
+        if self._hung >= MOST_HUNG:
+            self.not_run = Verdict(Outcome.NOT_RUN, ClientKeptHanging(self._hung))
 
 
 def _results(
-    cases: Sequence[ClientCase], client: Client, timeout_s: float, jobs: int
+    cases: Sequence[ClientCase], client: Client, jobs: int, run: Callable[..., Result]
 ) -> Generator[Result]:
     """Yield the result of each scenario, and close the client."""
-    run = partial(run_scenario, timeout_s=timeout_s)
     if jobs > 1:
         clients = [client, *(client.another() for _ in range(jobs - 1))]
         yield from at_once(cases, clients, run)
@@ -165,20 +159,31 @@ def _results(
         client.close()
 
 
-def check_client(plan: Plan, client: Client, *, timeout_s: float) -> None:
+def budget_of_run(plan: Plan, timeout_s: float, limit_s: float | None = None) -> Budget:
+    """Return the time that a run has from now on, by default far more than slow clients need.
+    Raises UsageError."""
+    if not 0 < timeout_s <= 600:
+        raise UsageError("the time limit of a client must be from 0 to 600 seconds")
+    if limit_s is None:
+        limit_s = default_limit_s(len(plan.chosen), STARTUP_S + timeout_s)
+    elif not 0 < limit_s <= LONGEST_RUN_S:
+        raise UsageError(f"--max-time must be from 0 to {LONGEST_RUN_S:.0f} seconds")
+    return Budget(limit_s)
+
+
+def check_client(plan: Plan, client: Client, *, timeout_s: float, budget: Budget) -> None:
     """Try `client` with some scenarios of a plan, and raise UsageError if it fails in each of them
     before it does anything: what cannot work at all is no client that could be judged.
 
     With fewer scenarios than would be tried nothing is done: their run says as much.
     """
-    _check_limit(timeout_s)
     scenarios = [case for case in plan.chosen if isinstance(case, ClientCase)]
     if len(scenarios) <= _TRIED:
         return
     how = ""
     for number in range(_TRIED):
         case = scenarios[number * (len(scenarios) - 1) // (_TRIED - 1)]
-        result = run_scenario(case, client, timeout_s=timeout_s)
+        result = run_scenario(case, client, timeout_s=timeout_s, budget=budget)
         how = _unusable(result)
         if not how:
             return
@@ -206,20 +211,16 @@ def start_client_run(
     *,
     command: Sequence[str],
     timeout_s: float,
-    limit_s: float | None = None,
+    budget: Budget | None = None,
     lacks: Sequence[str] = (),
     expectations: Expectations = NO_EXPECTATIONS,
     outdated: Collection[str] = (),
 ) -> ClientRun:
     """Begin the record of a run in `directory`, replacing an older one; see `certifying.start`.
 
-    It may take `limit_s` seconds, by default far more than slow clients need. Raises UsageError.
+    Without a `budget` it has the usual one. Raises UsageError.
     """
-    _check_limit(timeout_s)
-    if limit_s is None:
-        limit_s = default_limit_s(len(plan.chosen), STARTUP_S + timeout_s)
-    elif not 0 < limit_s <= LONGEST_RUN_S:
-        raise UsageError(f"--max-time must be from 0 to {LONGEST_RUN_S:.0f} seconds")
+    budget = budget or budget_of_run(plan, timeout_s)
     record = Record(
         directory,
         target,
@@ -231,9 +232,4 @@ def start_client_run(
         noted=partial(expectations.noted, today=today()),
         client=ClientInfo(tuple(command), timeout_s, lacks=tuple(dict.fromkeys(lacks))),
     )
-    return ClientRun(target, plan, record, limit_s, tuple(lacks))
-
-
-def _check_limit(timeout_s: float) -> None:
-    if not 0 < timeout_s <= 600:
-        raise UsageError("the time limit of a client must be from 0 to 600 seconds")
+    return ClientRun(target, plan, record, budget, tuple(lacks))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 
@@ -17,8 +18,9 @@ from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import CaseFileError, ConformanceError
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.runs.patience import Budget
 from v2_conformance.suite.cases import ClientCase
-from v2_conformance.suite.causes.kinds import InvalidCase, SuiteError
+from v2_conformance.suite.causes.kinds import InvalidCase, OutOfTime, SuiteError
 from v2_conformance.suite.client_lines import ClientResult
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.exchange import Exchange
@@ -33,12 +35,24 @@ class ScenarioResult(Result, frozen=True):
         return observe_client(self.case, (bytes(e.request) for e in self.exchanges))
 
 
-def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_TIMEOUT_S) -> Result:
-    """Run `client` through a scenario and judge it.
+_UNLIMITED = Budget(math.inf)
+
+
+def run_scenario(
+    case: ClientCase,
+    client: Client,
+    *,
+    timeout_s: float = USUAL_TIMEOUT_S,
+    budget: Budget = _UNLIMITED,
+) -> Result:
+    """Run `client` through a scenario and judge it, unless the `budget` of the run is spent before.
 
     Never raises for what the client does; raises UsageError if it cannot be started.
     """
     started = time.monotonic()
+    out_of_time = Result(case, Verdict(Outcome.NOT_RUN, OutOfTime(budget.limit_s)))
+    if budget.spent:
+        return out_of_time
     try:
         asked = asked_of(case)
         stage = ScenarioStage(case, asked)
@@ -49,10 +63,13 @@ def run_scenario(case: ClientCase, client: Client, *, timeout_s: float = USUAL_T
                 listener.settle()
                 return stage.began
 
-            reported = client.run(task, began)
+            reported = client.run(task, began, budget)
             if stage.silent_since is not None:
                 reported = replace(reported, waited_s=time.monotonic() - stage.silent_since)
-        result = judged(case, stage.exchanges(), reported)
+        if reported.ended == "timeout" and budget.spent:
+            result = out_of_time
+        else:
+            result = judged(case, stage.exchanges(), reported)
     except CaseFileError as error:
         result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
     except ConformanceError:

@@ -16,7 +16,13 @@ from support.scenarios import READS_TASKS
 from v2_clients import findings
 from v2_clients.bench.clients import Client, CommandClient
 from v2_clients.bench.tasks import MOST_OUTPUT
-from v2_clients.run import MOST_HUNG, client_target, make_client_plan, start_client_run
+from v2_clients.run import (
+    MOST_HUNG,
+    budget_of_run,
+    client_target,
+    make_client_plan,
+    start_client_run,
+)
 from v2_conformance.cli.main import main
 from v2_conformance.errors import UsageError
 from v2_conformance.report.document import Report
@@ -34,9 +40,7 @@ def run(
     folder: Path, client: Client, jobs: int, patterns: tuple[str, ...], timeout_s: float = 10
 ) -> Report:
     plan = make_client_plan(patterns)
-    begun = start_client_run(
-        client_target(), plan, folder, command=("it",), timeout_s=timeout_s, limit_s=600
-    )
+    begun = start_client_run(client_target(), plan, folder, command=("it",), timeout_s=timeout_s)
     return begun.finish(client, timeout_s=timeout_s, jobs=jobs)
 
 
@@ -140,13 +144,15 @@ def test_a_client_that_hangs_again_and_again_is_not_run_anymore(jobs: int, tmp_p
     assert main(["verify", str(tmp_path / "report.json")]) in (0, 1)
 
 
+@pytest.mark.parametrize(("limit_s", "client"), [(0.001, PLAIN), (0.5, ("sleep", "60"))])
 def test_scenarios_without_time_are_not_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    limit_s: float, client: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["client", "--max-time", "0.001", "--scenario", "K3", "--report-dir", str(tmp_path)]
-    assert main([*words, "--", *PLAIN]) in (1, 3)
+    words = ["client", "--max-time", str(limit_s), "--scenario", "K3"]
+    words += ["--report-dir", str(tmp_path)]
+    assert main([*words, "--", *client]) in (1, 3)
     report = load_report(tmp_path / "report.json")
-    assert {cause for _, cause in list(by_id(report).values())[1:]} == {OutOfTime(0.001)}
+    assert {cause for _, cause in by_id(report).values()} == {OutOfTime(limit_s)}
     assert not report.complete
     capsys.readouterr()
     main(["verify", str(tmp_path / "report.json")])
@@ -154,12 +160,11 @@ def test_scenarios_without_time_are_not_run(
     assert main([*words, "--max-time", "0", "--", *PLAIN]) == 2
 
 
-def test_a_run_without_time_or_end_is_refused_before_it_begins(tmp_path: Path) -> None:
-    plan, target = make_client_plan(("K3/*",)), client_target()
+def test_a_run_without_time_or_end_is_refused_before_it_begins() -> None:
+    plan = make_client_plan(("K3/*",))
     for limit_s in (0, -1, LONGEST_RUN_S + 1, float("inf"), float("nan")):
         with pytest.raises(UsageError, match="--max-time must be"):
-            start_client_run(target, plan, tmp_path, command=(), timeout_s=1, limit_s=limit_s)
-    assert not list(tmp_path.iterdir())
+            budget_of_run(plan, 1, limit_s)
 
 
 @pytest.mark.parametrize("option", ["--jobs=2", "--jobs=1"])

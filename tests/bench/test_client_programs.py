@@ -252,7 +252,7 @@ def test_an_error_for_a_right_answer_fails_only_who_asks_for_the_answer(tmp_path
 
 def test_a_mistake_of_the_suite_is_no_verdict(tmp_path: Path) -> None:
     class Broken:
-        def run(self, task: object, began: object) -> object:
+        def run(self, task: object, began: object, budget: object) -> object:
             raise KeyError("x")
 
         def close(self) -> None:

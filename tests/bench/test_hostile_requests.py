@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import select
 import socket
 import threading
 import time
@@ -119,6 +120,17 @@ def test_requests_on_one_connection_are_recorded_and_bounded(made: ClientCase) -
         reused = [one.reused for one in stage.exchanges()]
     assert reused == [False, *[True] * (MOST_EXCHANGES - 1)]
     assert answers.count(b"HTTP/1.1 200") == MOST_EXCHANGES
+
+
+def test_all_connections_together_have_one_bound(
+    made: ClientCase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("v2_clients.bench.stage._ROOM", 100_000)
+    with contextlib.ExitStack() as stack, listening(made) as (_, address):
+        socks = [stack.enter_context(socket.create_connection(address)) for _ in range(3)]
+        for sock in socks:
+            sock.sendall(POST + b"Content-Length: 90000\r\n\r\n" + bytes(60_000))
+        assert select.select(socks, [], [], 10)[0]  # the bench ends one of them
 
 
 def test_many_connections_that_never_close_do_not_hold_up_the_end(made: ClientCase) -> None:

@@ -14,13 +14,14 @@ from msgspec.structs import replace
 from support.behaviours import Hostile
 from support.commands import Cli
 from support.pages import Page, rows_of
-from support.reports import case, exchange, expectation, passes, report_of
+from support.reports import case, exchange, expectation, passes, report_of, saved
 from support.responses import HOSTILE, message_with, sized, v2
 from support.servers import Start
 from v2_conformance.formats.badge import endpoint, svg
 from v2_conformance.formats.github import MOST_ANNOTATIONS, annotation_lines, markdown
 from v2_conformance.formats.html.page import render
 from v2_conformance.formats.junit import render as render_junit
+from v2_conformance.formats.registry import FORMATS, Format
 from v2_conformance.formats.text.case import lines
 from v2_conformance.formats.text.diff import as_markdown, as_text
 from v2_conformance.formats.text.terminal import expectation_lines, summary_lines
@@ -85,6 +86,27 @@ def test_a_terminal_gets_printable_ascii_in_80_columns() -> None:
         for shown in (difference, summary_lines(report, Path("out"))):
             assert is_calm(shown)
             assert max(map(len, shown)) <= 80
+
+
+@pytest.mark.parametrize(
+    "words", ["verify", "report", "show P5", "diff OLD", "badge B", "expect E"]
+)
+def test_a_command_prints_a_report_in_printable_ascii(
+    words: str, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    old = saved(report_of(), tmp_path / "old.json")
+    path = saved(hostile(TERMINAL), tmp_path / "r.json")
+    command, *more = words.replace("OLD", str(old)).split()
+    printed = cli(command, path, *more)
+    assert is_calm((printed.out + printed.err).splitlines())
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.file_name)
+def test_no_file_has_a_code_of_a_terminal(form: Format) -> None:
+    for text in (HOSTILE, TERMINAL):
+        made = form.render(hostile(text))
+        assert not UNSAFE.search(made if isinstance(made, str) else made.decode())
 
 
 def test_a_terminal_gets_a_case_in_printable_ascii() -> None:

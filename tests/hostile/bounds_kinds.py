@@ -149,6 +149,8 @@ for coding in ("gzip", "deflate"):
     add(f"a bomb in {coding} for metadata",
         answering(bombs(coding, 200, b'{"name":"'), DISCOVERY), code=3,
         says="cannot be read", mib=300, slow=True)  # fmt: skip
+add("a bomb in gzip, in many cases", answering(bombs("gzip"), INFER), outcomes=None,
+    cases=("P*", "D*"), seconds=60, says="far longer than they can need", slow=True)  # fmt: skip
 add("a bomb for a model's metadata", answering(bombs("gzip", 200, b'{"name":"'), MODEL), code=4,
     says="cannot be read", mib=300, slow=True)  # fmt: skip
 add("a bomb for an error", answering(bombs("gzip", 400, b'{"error":"'), INFER),

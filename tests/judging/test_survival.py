@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import replace
 
 import msgspec
@@ -98,6 +99,12 @@ def test_surplus_of_an_answer(request_size: int, response_size: int, expected: i
     done = exchange_of(bytes(response_size), request=bytes(request_size))
     assert surplus(done) == expected
     assert surplus(done, answer=response_size) == 0
+
+
+def test_unpacked_bytes_of_an_answer_are_surplus() -> None:
+    packed = http(gzip.compress(bytes(1 << 20)), 200, ("Content-Encoding", "gzip"))
+    needed = 32_000 + 65_536
+    assert surplus(exchange_of(packed, request=bytes(1000))) == (1 << 20) + len(packed) - needed
 
 
 LATE = http(b'{"error": "no request came"}', 408)

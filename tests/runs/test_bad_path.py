@@ -22,10 +22,14 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
 from v2_mutants.servers import MutantServer
 
+_GATEWAY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
 
 class Proxy:
-    """Forwards connections to a URL, but resets some, cuts some pieces of answers, and refuses some
-    connections: each of them with the probability `lost`."""
+    """Forwards connections to a URL, but refuses some, and cuts, resets or stalls at some pieces of
+    answers or sends a gateway's 503 in place of them: each with the probability `lost`."""
+
+    ways: tuple[str, ...] = ("cut", "reset", "stall", "503")
 
     def __init__(self, url: str, seed: int, lost: float) -> None:
         self._port, self._lost = int(url.rpartition(":")[2]), lost
@@ -75,9 +79,12 @@ class Proxy:
                 server.shutdown(socket.SHUT_WR)
             return bool(data)
         if data and self._is_lost():
-            client.sendall(data[: len(data) // 2])
-            if len(data) % 2:
+            way = self._random.choice(self.ways)
+            client.sendall(_GATEWAY if way == "503" else data[: len(data) // 2])
+            if way == "reset":
                 _reset(client)
+            elif way == "stall":
+                client.recv(1)  # until the client has gone
             return False
         client.sendall(data)
         return bool(data)
@@ -93,7 +100,7 @@ def run(
 ) -> Iterator[tuple[Report, Proxy]]:
     """The report of a run over a bad path, and the proxy that made it one."""
     with MutantServer(list(faults)) as server, closing(Proxy(server.url, seed, lost)) as proxy:
-        target = target_of(proxy.url, timeout=5)
+        target = target_of(proxy.url)
         path = made(folder, target, chosen(*cases), workers=workers)
         yield load_report(path), proxy
 
@@ -111,7 +118,7 @@ def wrong(report: Report) -> list[str]:
 
 @pytest.mark.parametrize(("seed", "workers"), [(0, 1), (1, 1), (2, 1), (3, 8), (4, 8)])
 def test_a_right_server_fails_nothing(seed: int, workers: int, tmp_path: Path) -> None:
-    with run(tmp_path, seed, 0.012, _CASES, workers=workers) as (report, proxy):
+    with run(tmp_path, seed, 0.02, _CASES, workers=workers) as (report, proxy):
         assert proxy.errors
     assert wrong(report) == []
     assert [one for one in report.verdict.reasons if "MUST" in one] == []
@@ -136,7 +143,9 @@ def test_one_answer_that_came_late_makes_flaky(tmp_path: Path) -> None:
 
     def ran(number: int) -> tuple[Report, int]:
         class Once(Proxy):
-            """Loses the piece with this number."""
+            """Cuts the piece with this number."""
+
+            ways = ("cut",)
 
             def _is_lost(self) -> bool:
                 self.errors += 1

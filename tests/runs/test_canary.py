@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -224,6 +226,31 @@ def test_a_server_is_waited_for_as_often_as_it_keeps_its_word() -> None:
     waited, asked = len(server.pauses), len(server.fresh)
     server.ask()
     assert (len(server.pauses), len(server.fresh)) == (waited, asked + 1)
+
+
+def test_no_more_requests_are_sent_at_a_time_than_the_server_went_on_with() -> None:
+    class Narrow(Busy):
+        """Takes two requests at a time, each of which takes a moment; four come at once."""
+
+        refused, running, first, lock = 0, 0, threading.Barrier(4), threading.Lock()
+
+        def exchange(self, request: Request, *, fresh: bool = False) -> Exchange:
+            with self.lock:
+                self.running += 1
+                taken = self.running <= 2
+                self.refused += not taken
+            if not self.requests:
+                self.first.wait()
+            self.requests.append(request)
+            threading.Event().wait(0.002 * taken)
+            with self.lock:
+                self.running -= 1
+            return GOOD if taken else busy("0")
+
+    server = Narrow()
+    with ThreadPoolExecutor(4) as pool:
+        assert {one[0] for one in pool.map(lambda _: server.ask(), range(40))} == {GOOD}
+    assert server.refused == 2
 
 
 @pytest.mark.parametrize(("answer", "told"), [(GATEWAY, [4]), (busy("1"), [])])

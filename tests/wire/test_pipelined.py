@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from support.cases import binding, make_case
 from support.responses import http
@@ -18,7 +19,7 @@ from v2_conformance.suite.case_files import make_case as make_entry
 from v2_conformance.suite.case_files import vary
 from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes.causes import SecondAnswerWrong
-from v2_conformance.suite.causes.kinds import NoResponse, WrongStatus
+from v2_conformance.suite.causes.kinds import NoResponse, TimedOutEarly, WrongStatus
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.wire.exchange import Exchange
@@ -119,6 +120,10 @@ def test_a_second_answer_that_is_lost_cut_off_or_wrong_is_a_failure(right: list[
         with scripted(first, *answers) as server:
             found = verdict(server.url)
         assert (found.outcome, found.cause) == (Outcome.FAIL, SecondAnswerWrong(cause))
+    with scripted(first) as server:
+        prepared, came = asked(server.url)
+    hurried = judge(CASE, prepared, replace(came, shortened_ms=100.0))
+    assert isinstance(hurried.cause, TimedOutEarly)
     with scripted(first, second[:-1], close=True) as server:
         assert isinstance(verdict(server.url).cause, SecondAnswerWrong)
 

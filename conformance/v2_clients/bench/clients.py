@@ -31,6 +31,7 @@ from v2_clients.bench.process_groups import end_group, start_group
 from v2_clients.bench.tasks import MOST_OUTPUT
 from v2_conformance.errors import UsageError
 from v2_conformance.redaction import Mask
+from v2_conformance.runs.patience import Budget
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.client_lines import ClientResult, Line
 
@@ -52,9 +53,9 @@ _PLACES = ("{url}", "{scenario}", "{task}")
 class Client(Protocol):
     """A client that is tested."""
 
-    def run(self, task: Task, began: Callable[[], bool]) -> ClientResult:
-        """Do the task, and return its result. `began` is True once a request of it has come. Never
-        raises for what the client does.
+    def run(self, task: Task, began: Callable[[], bool], budget: Budget) -> ClientResult:
+        """Do the task within the `budget` of the run, and return its result. `began` is True once a
+        request of it has come. Never raises for what the client does.
         """
 
     def another(self) -> Client:
@@ -95,7 +96,7 @@ class CommandClient:
             self._closed = True
             self._end()
 
-    def run(self, task: Task, began: Callable[[], bool]) -> ClientResult:
+    def run(self, task: Task, began: Callable[[], bool], budget: Budget) -> ClientResult:
         """See Client. Raises UsageError if the command cannot be started at all."""
         limit = self._startup_s + task.timeout_s * len(task.requests)
         with tempfile.TemporaryDirectory(prefix="v2-bench-") as folder:
@@ -106,7 +107,7 @@ class CommandClient:
                 kept = False
                 try:
                     line = msgspec.json.encode(task) + b"\n" if self._reads else b""
-                    reported = process.reported(task, line, limit)
+                    reported = process.reported(task, line, min(limit, budget.left_s))
                     kept = self._reads and process.answered
                 finally:
                     if not kept:
@@ -302,7 +303,7 @@ class InProcessClient:
     def close(self) -> None:
         """See Client: a thread cannot be ended."""
 
-    def run(self, task: Task, began: Callable[[], bool]) -> ClientResult:
+    def run(self, task: Task, began: Callable[[], bool], budget: Budget) -> ClientResult:
         """See Client."""
         lines: list[Line] = []
         problems: list[tuple[int, str]] = []
@@ -315,7 +316,7 @@ class InProcessClient:
             except Exception as error:  # catches whatever the client raises
                 problems.append((1, printable(f"{type(error).__name__}: {error}")))
 
-        limit = _IN_PROCESS_S + task.timeout_s * len(task.requests)
+        limit = min(_IN_PROCESS_S + task.timeout_s * len(task.requests), budget.left_s)
         thread = threading.Thread(target=work, name="bench-client", daemon=True)
         thread.start()
         thread.join(limit)

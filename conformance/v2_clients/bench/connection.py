@@ -66,7 +66,7 @@ class Connection:
                         given = CONTINUE
                 if request is not None and request.whole:
                     break
-                more = self._sock.recv(_RECEIVE)
+                more = self._receive()
                 if not more:
                     self._data = bytes(data)
                     self._broken(number, turn, given, began, request)
@@ -83,6 +83,11 @@ class Connection:
             return False
         assert number is not None
         return self._respond(number, turn, request, given, began)
+
+    def _receive(self) -> bytes:
+        data = self._sock.recv(_RECEIVE)
+        self._stage.count(len(data))
+        return data
 
     def _respond(
         self,
@@ -122,7 +127,7 @@ class Connection:
             return request, self._data
         with contextlib.suppress(OSError, UnreadableRequestError):
             while not request.whole:
-                data = self._sock.recv(_RECEIVE)
+                data = self._receive()
                 if not data:
                     break
                 self._data += data

@@ -8,8 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-import msgspec
-
 from v2_clients.bench.answers import Answer, answer_to, outputs_of
 from v2_clients.bench.requests import ClientRequest
 from v2_clients.bench.tasks import Asked
@@ -19,7 +17,7 @@ from v2_conformance.reference.http_messages import Request
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.exchange import Body, Exchange
+from v2_conformance.wire.exchange import Exchange
 
 _ANSWERED_S = 2.0
 _ROOM = 96 * 1024 * 1024
@@ -107,6 +105,13 @@ class ScenarioStage:
                 self._answering -= 1
                 self._lock.notify_all()
 
+    def count(self, size: int) -> None:
+        """Count bytes that came on any connection. Raises OSError if there is no room for them."""
+        with self._lock:
+            self._room -= size
+            if self._room < 0:
+                raise ConnectionAbortedError("the client has sent too much")
+
     def begin(self, request: ClientRequest | None) -> tuple[int, Turn | None]:
         """Return the number of an exchange, and its turn: see Turns. Raises OSError for one too
         many.
@@ -143,20 +148,14 @@ class ScenarioStage:
         return Answer((b"".join(bytes(p) for p in pieces),), response.status, (), {})
 
     def keep(self, number: int, turn: Turn | None, exchange: Exchange, *, infers: bool) -> None:
-        """Keep an exchange, as far as there is room."""
+        """Keep an exchange, whose request is counted already."""
         purpose = Purpose.CASE if turn is not None or infers else Purpose.DISCOVERY
         if turn is not None and turn[1]:
             purpose = Purpose.RETRIED
+        kept = exchange.for_purpose(purpose, NOTES.get(purpose, ""))
         with self._lock:
-            request = exchange.request.start(max(self._room, 0))
-            self._room -= len(request) + len(exchange.received)
-            self._kept[number] = msgspec.structs.replace(
-                exchange,
-                purpose=purpose,
-                note=NOTES.get(purpose, ""),
-                request=Body(request),
-                sent=len(request),
-            )
+            self._room -= len(exchange.received)
+            self._kept[number] = kept
 
     def exchanges(self) -> tuple[Exchange, ...]:
         """Return the kept exchanges, in order.

@@ -240,16 +240,19 @@ def _of_ending(prepared: Prepared, exchange: Exchange) -> Finding:
     received, detail = len(exchange.received), printable(exchange.detail)
     if ending is Ending.REFUSED:
         return Unread(kinds.ConnectionRefused(detail))
+    early = ending is Ending.TIMEOUT and exchange.shortened_ms is not None
+    seconds = round(exchange.duration_ms / 1000, 1)
     if prepared.following is not None and partial is not None and partial.whole:
+        if early:
+            return Unread(kinds.TimedOutEarly(seconds, received))
         return Finding(SecondAnswerWrong(kinds.NoResponse(ending, detail)))
     broke_off = ending in (Ending.TIMEOUT, Ending.CLOSED, Ending.RESET)
     if broke_off and partial is not None and _whole(prepared, partial):
         promised = printable(partial.value("content-length"), 60)
         return Finding(kinds.ContentLengthTooLong(len(partial.body), promised))
+    if early:
+        return Unread(kinds.TimedOutEarly(seconds, received))
     if ending is Ending.TIMEOUT:
-        seconds = round(exchange.duration_ms / 1000, 1)
-        if exchange.shortened_ms is not None:
-            return Unread(kinds.TimedOutEarly(seconds, received))
         return Unread(kinds.TimedOut(seconds, received, detail))
     if ending in (Ending.CLOSED, Ending.RESET):
         return Finding(kinds.ConnectionClosed(received, detail))

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from v2_conformance.judging.availability import down
 from v2_conformance.judging.compare import FLOATS
 from v2_conformance.judging.known_good import answer
+from v2_conformance.judging.messages.response import unpacked_size
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
 from v2_conformance.suite.causes import kinds
@@ -128,13 +129,16 @@ def hang_of(case: RequestCase, own: Exchange, canary: Exchange) -> kinds.Hung | 
 
 
 def surplus(exchange: Exchange, answer: int = 0) -> int:
-    """Return how many of a response's kept bytes no server needs for that request, tensors of
-    `answer` bytes and some words. What was cut off as too large may have had no end.
+    """Return how many of a response's bytes, packed or not, no server needs for that request,
+    tensors of `answer` bytes and some words. What was cut off as too large may have had no end.
     """
     if exchange.ending is Ending.TOO_LARGE:
         return max(len(exchange.received), _WITHOUT_END)
     tensors = tensors_as_json(len(exchange.request) + answer)
-    return max(0, len(exchange.received) - tensors - _MOST_WORDS)
+    response, size = exchange.response, len(exchange.received)
+    if response is not None:
+        size += unpacked_size(response, bytes(exchange.request))
+    return max(0, size - tensors - _MOST_WORDS)
 
 
 def stale(exchange: Exchange) -> bool:

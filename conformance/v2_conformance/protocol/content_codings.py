@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 
 from v2_conformance.protocol.datatypes import Buffer
 
@@ -81,6 +82,17 @@ def decode(coding: str, data: Buffer, limit: int) -> bytes:
             raise CodingError(f"it decodes to more than {limit} bytes")
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def decoded_size(coding: str, data: Buffer, limit: int) -> int:
+    """Return how many bytes `data` decodes to, as far as it does: little more than `limit`."""
+    size = 0
+    with suppress(CodingError):
+        for piece in _decoded(coding, data, limit):
+            size += len(piece)
+            if size > limit:
+                break
+    return size
 
 
 def _decoded(coding: str, data: Buffer, limit: int) -> Iterator[bytes]:

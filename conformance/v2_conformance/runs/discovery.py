@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from v2_conformance.conversations.discovery import SERVER, discovery
 from v2_conformance.conversations.steps import play
@@ -106,8 +108,10 @@ def server_name_of(target: Target, response: Response) -> ServerName:
 
 
 def _unclear(exchange: Exchange) -> bool:
-    """Return True if what came on a kept connection may be about an earlier request."""
-    return stale(exchange) or (exchange.reused and exchange.ending is Ending.MALFORMED)
+    """Return True if what came on a kept connection may be about an earlier request, or if the path
+    may have lost what did not come in time."""
+    stalled = exchange.ending is Ending.TIMEOUT and exchange.sent > 0
+    return stalled or stale(exchange) or (exchange.reused and exchange.ending is Ending.MALFORMED)
 
 
 class MetadataClient:
@@ -128,8 +132,9 @@ class MetadataClient:
         none.
 
         A server may close a kept connection at any time, or say that it cannot serve right now;
-        then the request is sent again. So it is, on a fresh connection, if the kept one is out of
-        step, such as after bytes that came behind an answer: that is for cases to judge.
+        then the request is sent again. So it is, on a fresh connection, if no answer came in time,
+        or if the kept one is out of step, such as after bytes that came behind an answer: that is
+        for cases to judge.
         """
         return self.exchange(get_request(self._target.address, path))
 
@@ -146,6 +151,15 @@ class MetadataClient:
             raise UnreachableError(no_answer(url, exchange, self._target))
         self.asked.append(exchange.for_purpose(Purpose.DISCOVERY))
         return exchange.response
+
+    def document(self, request: Request) -> Any:
+        """Return the JSON of a successful answer, which need be no V2 message, None for any
+        other."""
+        try:
+            response = self.exchange(request)
+            return json.loads(plain_body(response)) if response.status == 200 else None
+        except (UnreachableError, ValueError, RecursionError, Finding):
+            return None
 
     @property
     def address(self) -> Address:

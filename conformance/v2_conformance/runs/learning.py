@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -12,7 +11,7 @@ from itertools import chain
 from v2_conformance.conversations.discovery import SERVER
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
-from v2_conformance.errors import ConformanceError, NothingRanError, UsageError
+from v2_conformance.errors import NothingRanError, UsageError
 from v2_conformance.judging.learning import (
     NAME,
     Described,
@@ -21,8 +20,7 @@ from v2_conformance.judging.learning import (
     described,
     unknown_model,
 )
-from v2_conformance.judging.metadata import ServerName, plain_body
-from v2_conformance.judging.verdict import Finding
+from v2_conformance.judging.metadata import ServerName
 from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.runs.discovery import MetadataClient, Server, server_name_of
 from v2_conformance.runs.patience import Budget, Patience, default_limit_s
@@ -91,10 +89,7 @@ def learn_models(
             if len(learner.made) == most:
                 break
         learned = learner.server(named)
-        listed: list[str] = []
-        if not learned.models:
-            with suppress(ConformanceError):  # what it did not answer before is the news
-                listed = _index(session) or []
+        listed = [] if learned.models else index(session) or []
     if not learned.models:
         failed = learner.failed
         why = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:_NAMED])
@@ -237,7 +232,7 @@ def _as_described(model: ModelContract, metadata: Described) -> list[ModelContra
 def listed_models(target: Target) -> list[str] | None:
     """Return the models that the server lists as ready, None if it lists none."""
     with closing(MetadataClient(target)) as session:
-        return _index(session)
+        return index(session)
 
 
 def _others(listed: Sequence[str], failed: Collection[str]) -> str:
@@ -254,7 +249,7 @@ def _others(listed: Sequence[str], failed: Collection[str]) -> str:
 def _names(session: MetadataClient, names: Sequence[str]) -> list[str]:
     wanted = list(dict.fromkeys(names))
     if ALL in wanted:
-        listed = _index(session)
+        listed = index(session)
         if listed is None:
             raise UsageError(
                 f"the server does not list its models (POST {INDEX}, GET {LIST}), so it cannot say "
@@ -271,19 +266,14 @@ def _names(session: MetadataClient, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(wanted))
 
 
-def _index(session: MetadataClient) -> list[str] | None:
-    """Return the models that are ready, as Triton's index has them, or else KServe's list."""
+def index(session: MetadataClient) -> list[str] | None:
+    """Return the models that are ready, as Triton's index has them, or else KServe's list, None
+    without either."""
     for request in (
         post_request(session.address, INDEX, b"{}"),
         get_request(session.address, LIST),
     ):
-        response = session.exchange(request)
-        if response.status != 200:
-            continue
-        try:
-            document = json.loads(plain_body(response))
-        except (Finding, ValueError, RecursionError):
-            continue
+        document = session.document(request)
         entries = document.get("models") if isinstance(document, dict) else document
         if isinstance(entries, list):
             return list(dict.fromkeys(filter(None, map(_ready, entries[:_MOST_MODELS]))))

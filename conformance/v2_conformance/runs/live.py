@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
@@ -28,7 +29,7 @@ from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.patience import Hangs, Patience
 from v2_conformance.suite.cases import ROUNDS, GetCase, RequestCase
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode.requests import Prepared, get_request
+from v2_conformance.wire.encode.requests import get_request
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import Connection, Request, Transport
@@ -64,18 +65,6 @@ class Live:
         """
         one = _One(self, case, self.connection(), alone=alone, again=again)
         return play(conversation(case, self._known), one.answer)
-
-    def in_time(self, case: RequestCase | GetCase, step: Ask, *, again: bool) -> Request:
-        """Return a request of the case with the time limit that this server has for it; one that
-        goes before the case's own may have to be refused."""
-        if again:
-            request = step.prepared.request
-            pauses_s = request.pause_s * len(request.http1)
-            return replace(request, limit_s=self.confirming_s(request.size) + pauses_s)
-        if isinstance(case, GetCase):
-            return step.prepared.request
-        negative = case.negative or step.purpose is Purpose.BEFORE
-        return self.hangs.hurried(negative, step.prepared.request, self.canary.slowest_s)
 
     def confirming_s(self, size: int = 0) -> float:
         """Return the time limit of a request of a case that is sent again."""
@@ -135,12 +124,12 @@ class Live:
                 connection.close()
         return all(one.ending is Ending.COMPLETE and not unavailable(one) for one in exchanges)
 
-    def together(self, requests: tuple[Prepared, ...], rounds: int) -> list[tuple[int, Exchange]]:
+    def together(self, requests: Sequence[Request], rounds: int) -> list[tuple[int, Exchange]]:
         """Send each request on a connection of its own, all at once, in rounds: fewer than
         asked for if they take long, since a server far away needs a round trip for each."""
         start = threading.Barrier(len(requests))
 
-        def talk(prepared: Prepared) -> list[Exchange]:
+        def talk(request: Request) -> list[Exchange]:
             connection = self._transport.connection()
             connection.connect()  # the time that it takes would spread the requests
             start.wait()
@@ -149,7 +138,7 @@ class Live:
                 for number in range(rounds):
                     if number >= ROUNDS and time.monotonic() - began > _LONG_S:
                         break
-                    exchange = self._patience.exchange(connection, prepared.request, unasked=True)
+                    exchange = self._patience.exchange(connection, request, unasked=True)
                     exchanges.append(exchange[0])
                     if exchanges[-1].ending is Ending.TIMEOUT:
                         break  # one is enough
@@ -199,14 +188,26 @@ class _One:
             return self._broken_off(step) if step.fresh else self._asked(step)
         if isinstance(step, AskTogether):
             self._connection.close()  # the server may serve just as many as the case needs
-            return self._live.together(step.prepared, 1 if self._again else step.rounds)
+            requests = [self._in_time(one.request, Purpose.CASE) for one in step.prepared]
+            return self._live.together(requests, 1 if self._again else step.rounds)
         if step.fresh:
             self._connection.close()
             return self._live.canary.send_patiently(step.role, self._connection)
         return self._sent_on_kept(step)
 
+    def _in_time(self, request: Request, purpose: Purpose) -> Request:
+        """Return a request of the case with the time limit that this server has for it; one that
+        goes before the case's own may have to be refused."""
+        if self._again:
+            pauses_s = request.pause_s * len(request.http1)
+            return replace(request, limit_s=self._live.confirming_s(request.size) + pauses_s)
+        if isinstance(self._case, GetCase):
+            return request
+        negative = self._case.negative or purpose is Purpose.BEFORE
+        return self._live.hangs.hurried(negative, request, self._live.canary.slowest_s)
+
     def _asked(self, step: Ask) -> Exchange:
-        request = self._live.in_time(self._case, step, again=self._again)
+        request = self._in_time(step.prepared.request, step.purpose)
         exchange, purpose = self._live.exchange(self._connection, request)
         if step.purpose is Purpose.BEFORE and hung(exchange):
             self._live.hangs.note_before()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -10,21 +9,19 @@ from typing import Any
 from urllib.parse import quote
 
 from v2_conformance.conversations.discovery import SERVER
-from v2_conformance.errors import ConformanceError, UnreachableError
+from v2_conformance.errors import ConformanceError
 from v2_conformance.judging.judge import canary_problem
 from v2_conformance.judging.known_good import plain_case
-from v2_conformance.judging.metadata import entries_of, plain_body
-from v2_conformance.judging.verdict import Finding
+from v2_conformance.judging.metadata import entries_of
 from v2_conformance.runs.discovery import MetadataClient, server_name_of
+from v2_conformance.runs.learning import index
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, model_path
-from v2_conformance.wire.encode.requests import get_request, post_request, prepare
-from v2_conformance.wire.transport import Connection, Request
+from v2_conformance.wire.encode.requests import get_request, prepare
+from v2_conformance.wire.transport import Connection
 
-_MOST_MODELS = 300
-_LONGEST_NAME = 200
 _MOST_TRIED = 8
 """How many models that look right are asked to echo for one role."""
 
@@ -53,7 +50,7 @@ def match_models(target: Target, names: Sequence[str] = ()) -> Matched:
             server = server_name_of(target, client.get(SERVER))
         except ConformanceError as error:
             raise type(error)(target.mask.text(str(error))) from None
-        listed = _listed(client)
+        listed = index(client) or []
         wanted = dict.fromkeys((*names, *listed, *(m.model for m in contract().values())))
         asked = {name: _metadata(client, name) for name in wanted}
     models = {name: metadata for name, metadata in asked.items() if isinstance(metadata, dict)}
@@ -70,35 +67,10 @@ def match_models(target: Target, names: Sequence[str] = ()) -> Matched:
     return Matched(f"{server.name} {server.version}", present, absent, bool(listed))
 
 
-def _listed(client: MetadataClient) -> list[str]:
-    """Return the names of the models that a server lists, as Triton or as KServe does."""
-    address = client.address
-    index = post_request(address, "/v2/repository/index", b"{}")
-    for request in (index, get_request(address, "/v2/models")):
-        document = _document(client, request)
-        listed = document.get("models") if isinstance(document, dict) else document
-        entries = listed if isinstance(listed, list) else []
-        names = [e.get("name") if isinstance(e, dict) else e for e in entries]
-        good = [n for n in names if isinstance(n, str) and 0 < len(n) <= _LONGEST_NAME]
-        if good:
-            return list(dict.fromkeys(good))[:_MOST_MODELS]
-    return []
-
-
 def _metadata(client: MetadataClient, name: str) -> Any:
     try:
-        return _document(client, get_request(client.address, model_path(name)))
+        return client.document(get_request(client.address, model_path(name)))
     except UnicodeEncodeError:  # a lone surrogate, which no URL can have
-        return None
-
-
-def _document(client: MetadataClient, request: Request) -> Any:
-    """Return the JSON of a successful answer, None for any other."""
-    try:
-        response = client.exchange(request)
-        # An index is an array, which is not a V2 message.
-        return json.loads(plain_body(response)) if response.status == 200 else None
-    except (UnreachableError, ValueError, RecursionError, Finding):
         return None
 
 

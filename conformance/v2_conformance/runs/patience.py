@@ -9,7 +9,9 @@
 # `Patience`: 429, 502, 503 and 504 are no answers to the request. A gateway sends 502 when the
 # server behind it has closed a connection that it kept, a server that limits rates sends 429. So
 # the request is sent again, at once and then as Retry-After says, for no longer than one answer
-# may take. After three times in vain nobody waits any more.
+# may take. After three times in vain nobody waits any more. Who asks to wait while others are under
+# way may limit how many are: as many as it goes on with are sent at a time from then on, until one
+# that is alone is asked to wait, too.
 #
 # `Hangs`: a server that leaves one malformed request without an answer often leaves hundreds. After
 # two, the next of their kind get less time. What is then not answered is no failure, because the
@@ -19,6 +21,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -36,6 +39,7 @@ from v2_conformance.judging.survival import time_needed_s
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.causes.kinds import Hung, TimedOutEarly
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import LIVE, get_request
 from v2_conformance.wire.exchange import Exchange
@@ -74,7 +78,9 @@ class Patience:
         self._pause = pause
         self._clock = clock
         self._fruitless = 0
-        self._lock = threading.Lock()
+        self._running = 0
+        self._most_at_once = math.inf
+        self._turns = threading.Condition()
 
     def exchange(
         self,
@@ -91,7 +97,7 @@ class Patience:
         `at_loss` is called once if an immediate retry does not help. Returns the last exchange, and
         whether there were earlier ones.
         """
-        exchange = connection.exchange(request, fresh=fresh)
+        exchange = self._sent(connection, request, fresh)
         if not unavailable(exchange):
             return exchange, False
         # A gateway that took its time for this did not find a closed connection.
@@ -106,10 +112,23 @@ class Patience:
             if pause:
                 self._pause(pause)
             tries += 1
-            exchange = connection.exchange(request, fresh=True)
-        with self._lock:
+            exchange = self._sent(connection, request, fresh=True)
+        with self._turns:
             self._fruitless = self._fruitless + 1 if unavailable(exchange) else 0
         return exchange, True
+
+    def _sent(self, connection: Connection, request: Request, fresh: bool) -> Exchange:
+        """Exchange when it is this request's turn."""
+        with self._turns:
+            self._turns.wait_for(lambda: self._running < self._most_at_once, self._limit_s)
+            self._running += 1
+        exchange = connection.exchange(request, fresh=fresh)
+        with self._turns:
+            self._running -= 1
+            if _asks(exchange):
+                self._most_at_once = self._running or math.inf
+            self._turns.notify_all()
+        return exchange
 
     def _before_next(
         self, exchange: Exchange, tries: int, started: float, *, unasked: bool
@@ -152,13 +171,7 @@ def liveness(connection: Connection, address: Address) -> Exchange:
     Asks again while a gateway says that it reached no server, which may be about a connection that
     it kept.
     """
-    request = get_request(address, LIVE)
-    exchange = connection.exchange(request, fresh=True)
-    for _ in range(_AT_ONCE):
-        if not unavailable(exchange) or _asks(exchange):
-            break
-        exchange = connection.exchange(request, fresh=True)
-    return exchange
+    return Patience(0.0).exchange(connection, get_request(address, LIVE), fresh=True)[0]
 
 
 _ONE = 1.0
@@ -205,7 +218,10 @@ class Hangs:
         """Count the result of a case that was sent, and its `exchanges`."""
         cause = verdict.cause
         early = isinstance(cause, TimedOutEarly)
-        hung = isinstance(cause, Hung) or any(kept_waiting(one) for one in exchanges)
+        hung = isinstance(cause, Hung) or any(
+            kept_waiting(one) or (verdict.outcome is Outcome.FAIL and one.ending is Ending.TIMEOUT)
+            for one in exchanges
+        )
         change = _ONE if hung else _EARLY if early else -_FADE
         self._count(case.negative, change)
 

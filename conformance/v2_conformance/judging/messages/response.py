@@ -122,10 +122,22 @@ def decode_answer(response: Response, request: Buffer) -> Response:
     """
     if not codings_of(response):
         return decode_body(response)
+    return decode_body(response, limit=_limit_of_answer(request))
+
+
+def unpacked_size(response: Response, request: Buffer) -> int:
+    """Return the size of the decoded body of the answer to a recorded request, 0 if it has no
+    coding."""
+    names = codings_of(response)
+    coding = content_codings.known(names[0]) if len(names) == 1 else None
+    if coding is None:
+        return 0
+    return content_codings.decoded_size(coding, response.body, _limit_of_answer(request))
+
+
+def _limit_of_answer(request: Buffer) -> int:
     coded = read_head(bytes(request[:_LONGEST_HEAD])).values("content-encoding")
-    return decode_body(
-        response, limit=decoded_limit(len(request) * (_CODED_FACTOR if coded else 1))
-    )
+    return decoded_limit(len(request) * (_CODED_FACTOR if coded else 1))
 
 
 def read_header_length(message: HasFields) -> int | None:

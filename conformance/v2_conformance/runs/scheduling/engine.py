@@ -186,14 +186,15 @@ class Engine:
     def _alone(self, case: RequestCase | GetCase) -> Result:
         def once(case: RequestCase | GetCase, *, again: bool = False) -> Result:
             result = self.live.converse(case, again=again)
-            noted = not again and result.exchanges
-            if noted and isinstance(case, RequestCase) and "client" not in case.request:
-                own = (one for one in result.exchanges if one.purpose.own)
-                self._hangs.note(case, result.verdict, own)
             self._died = self.deaths.examine(result, self.live.connection())
             return result
 
-        result = self._confirmed(once(case), partial(once, again=True))
+        first = once(case)
+        result = self._confirmed(first, partial(once, again=True))
+        if first.exchanges and isinstance(case, RequestCase) and "client" not in case.request:
+            lost = result.outcome is Outcome.FLAKY  # on the path, which is no hang of the server
+            own = [one for one in first.exchanges if one.purpose.own and not lost]
+            self._hangs.note(case, result.verdict, own)
         return self.repeats.checked(result, once, self.live.fresh_connection)
 
     def _confirmed(self, first: Result, once: Callable[[Any], Result]) -> Result:
