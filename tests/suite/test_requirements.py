@@ -98,9 +98,7 @@ NO_EXACT_READING = {
         "K25/json-against-shape", "K25/neither-data-nor-size",
     ),
     "no tensor has the shape": ("S8/", "J5/"),
-    "the length of an element is false": (
-        "B6/", "B7/", "K25/bytes-lengths[beyond", "K25/bytes-lengths[far_beyond",
-    ),
+    "a length is false": ("B6/", "B7/", "K25/bytes-lengths[beyond", "K25/bytes-lengths[far"),
     "nothing says what the bytes are": (
         "W5/", "W6/", "W9/not-a-whole-number-", "K25/unknown-datatype",
     ),

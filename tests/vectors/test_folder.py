@@ -99,13 +99,10 @@ def by_requirement() -> dict[str, list[tuple[Any, Any]]]:
 
 def test_the_codec_passes_all_vectors() -> None:
     right = codec()
-    found = [
-        (*judged, vector["id"])
-        for some in by_requirement().values()
-        for vector, models in some
-        if (judged := runner().judge(right, vector, models))
-    ]
-    assert [one for one in found if one[0] != "WARN"] == []
+    for some in by_requirement().values():
+        for vector, models in some:
+            judged = runner().judge(right, vector, models)
+            assert judged is None or judged[0] == "WARN", vector["id"]
 
 
 @pytest.mark.parametrize(("requirement", "right", "wrong"), FAULTS)
