@@ -62,7 +62,7 @@ NO_EXACT_READING = {
         "K25/json-against-shape", "K25/neither-data-nor-size",
     ),
     "no tensor has the shape": ("S8/", "J5/"),
-    "the next element begins behind the wrong one": ("B6/", "B7/"),
+    "a length is false": ("B6/", "B7/", "K25/bytes-lengths[beyond", "K25/bytes-lengths[far"),
     "nothing says what the bytes are": (
         "W5/", "W6/", "W9/not-a-whole-number-", "K25/unknown-datatype",
     ),

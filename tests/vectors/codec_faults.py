@@ -51,7 +51,7 @@ FAULTS = (
     ("J5", 'need(type(size) is int and 0 <= size < 2**63, "a dimension is not a size")', "pass"),
     ("J6", '    need(len(inputs) == len(specs), "an input is missing")\n', ""),
     ("K1", "str(len(text))", "str(len(text.decode()))"),
-    ("K3", "        outputs[name] = (datatype, shape, blob)", '        outputs[list(NUMPY)[0] if False else f"OUTPUT{len(outputs)}"] = (datatype, shape, blob)'),
+    ("K3", "        outputs[name] = (datatype, shape, blob)", '        outputs[[*asked, *[name] * 99][len(outputs)]] = (datatype, shape, blob)'),
     ("K4", "if key.lower() == name.lower()]", "if key in (name, name.lower())]"),
     ("K10", "np.ascontiguousarray(array).astype(NUMPY[datatype]).tobytes()", 'array.astype(NUMPY[datatype], order="K").T.tobytes()'),
     ("K10", "np.ascontiguousarray(array).astype(NUMPY[datatype]).tobytes()", "np.ascontiguousarray(array).tobytes()"),

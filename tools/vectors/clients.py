@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from tools.vectors.made import (
@@ -30,20 +30,16 @@ from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.wire.encode.inputs import declared_part
 
-_HTTP = frozenset({"then", "sends", "claims", "lacks", "when", "again", "interim", "spelling"})
+_HTTP = frozenset({
+    "again", "claims", "cut", "interim", "lacks", "pause_s", "redirects", "sends", "spelling",
+    "then", "when",
+})  # fmt: skip
 """Members of an answer that are about the connection."""
 _LONG = 1 << 22
-_OF_HTTP = frozenset(
-    {
-        "accept_encoding",
-        "caller_headers",
-        "framing",
-        "no_stale_headers",
-        "no_stale_members",
-        "target",
-        "unchanged_headers",
-    }
-)
+_OF_HTTP = frozenset({
+    "accept_encoding", "caller_headers", "credentials", "framing", "no_stale_headers",
+    "no_stale_members", "target", "unchanged_headers",
+})  # fmt: skip
 """Checks of a request that no message shows."""
 
 
@@ -80,11 +76,13 @@ def decode_response(case: ClientCase) -> Iterator[Message]:
     else:
         tensors = list(map(tensor_of, answer.outputs))
         result, should = of_success(case) if reading == "exact" else ("either", None)
-    error: Mapping[str, Any] = expect.get("error", {})
+    error = expect.get("error", {})
     fields = message_fields(answer.fields)
-    flags = flags_of(fields, _datatypes(answer.outputs), len(answer.body), delivered(script))
+    datatypes = (tensor.datatype for tensor in answer.outputs)
+    flags = flags_of(fields, datatypes, len(answer.body), delivered(script))
     yield {
         **common("decode_response", case, result, should, flags=flags),
+        **told(asked=_asked(asked)),
         "status": answer.status,
         "fields": fields,
         "body": packed(answer.body),
@@ -129,16 +127,13 @@ def encode_request(case: ClientCase) -> Iterator[Message]:
         accept |= _outputs(asked, names)
     layout = "layout" if any(one.layout != "row-major" for one in task.inputs) else ""
     size = sum(len(tensor.blob) for tensor in asked.inputs)
-    parameters: dict[str, Any] = dict(task.parameters)
-    if task.binary_data_output is not None:
-        parameters[BINARY_DATA_OUTPUT] = task.binary_data_output
     coding = [("Content-Encoding", task.request_compression or "identity")]
-    flags = flags_of(coding, _datatypes(asked.inputs), size, layout)
+    flags = flags_of(coding, [tensor.datatype for tensor in asked.inputs], size, layout)
     unsaid = any(one.of is not None and has_nan(one.data) for one in task.inputs)
     yield {
         **common("encode_request", case, result, should, free=unsaid, flags=flags),
         "tensors": given,
-        "asked": told(id=task.id, parameters=parameters, outputs=_listed(asked)),
+        "asked": _asked(asked),
         **told(compression=task.request_compression),
         "accept": rules(tensors=wanted, **accept),
     }
@@ -150,8 +145,12 @@ def _declared(answer: Answer) -> tuple[Tensor, ...]:
     return declared if len(declared) == len(answer.outputs) else ()
 
 
-def _datatypes(tensors: tuple[Tensor, ...]) -> list[str]:
-    return [str(tensor.datatype) for tensor in tensors]
+def _asked(asked: AskedOfClient) -> Message:
+    """Return what the request's JSON says about its answer."""
+    parameters: dict[str, Any] = dict(asked.request.parameters)
+    if asked.request.binary_data_output is not None:
+        parameters[BINARY_DATA_OUTPUT] = asked.request.binary_data_output
+    return told(id=asked.request.id, parameters=parameters, outputs=_listed(asked))
 
 
 def _listed(asked: AskedOfClient) -> list[Message] | None:

@@ -133,8 +133,9 @@ def decode_request(made: MadeRequest) -> Iterator[Message]:
         result, should = ("either", None) if open_ else of_success(case)
         tensors = _read(made)
         if tensors is not None:
-            wanted = made.prepared.expected
-            outputs = tuple({"name": one.tensor.name, "form": one.form} for one in wanted)
+            forms = {one.tensor.name: one.form for one in made.prepared.expected}
+            names = [spec.name for spec in made.model.outputs if spec.name in forms]
+            outputs = tuple({"name": name, "form": forms[name]} for name in names)
     free = is_free(case)
     request_id = made.prepared.request_id if tensors is not None else None
     yield {

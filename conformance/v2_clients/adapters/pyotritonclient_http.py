@@ -20,7 +20,7 @@ ADAPTER = Adapter(http, utils, parameters=False)
 async def lines(task):
     """Make the requests of a task in their order, all with one client; a line for each."""
     client = http.InferenceServerClient(task["url"])  # it has no time-out to set
-    return [await ADAPTER.awaited(client.infer, *request) for request in bench.requests_of(task)]
+    return [await ADAPTER.line(client.infer, *request) for request in bench.requests_of(task)]
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The interface that tritonclient.http, tritonclient.http.aio and pyotritonclient.http share."""
 
 from importlib.metadata import version
+from inspect import isawaitable
 
 import bench
 
@@ -92,22 +93,11 @@ class Adapter:
         status = error.status() or ""
         return {"error": words, "status": int(status) if status.isdigit() else None}
 
-    def line_of(self, headers, members):
-        """Return a whole line."""
-        return bench.line_of(self.name, version(self.name.partition(".")[0]), headers, members)
-
-    def line(self, infer, request, headers):
-        """Make a request with infer(), and return its line."""
+    async def line(self, infer, request, headers):
+        """Make a request with infer(), which may be a coroutine, and return its line."""
         try:
-            members = self.read(infer(**self.arguments_of(request, headers)))
+            result = infer(**self.arguments_of(request, headers))
+            members = self.read(await result if isawaitable(result) else result)
         except Exception as error:  # whatever the client raises is what its user gets
             members = self.failed(error)
-        return self.line_of(headers, members)
-
-    async def awaited(self, infer, request, headers):
-        """Do the same with an infer() that is a coroutine."""
-        try:
-            members = self.read(await infer(**self.arguments_of(request, headers)))
-        except Exception as error:
-            members = self.failed(error)
-        return self.line_of(headers, members)
+        return bench.line_of(self.name, version(self.name.partition(".")[0]), headers, members)

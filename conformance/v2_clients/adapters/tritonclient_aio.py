@@ -22,9 +22,7 @@ async def lines(task):
     url = task["url"].removeprefix("http://")
     # conn_timeout is that of a whole request: total in aiohttp.ClientTimeout
     async with http.InferenceServerClient(url, conn_timeout=task["timeout_s"] / 2) as client:
-        return [
-            await ADAPTER.awaited(client.infer, *request) for request in bench.requests_of(task)
-        ]
+        return [await ADAPTER.line(client.infer, *request) for request in bench.requests_of(task)]
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -16,6 +17,7 @@ CASES = {**NAMES, "usual": NAMES["given"]}
 _SPACES = {"usual": (" ", ""), "none": ("", ""), "much": (" \t  ", " \t")}
 _SIZES = {"usual": "{:x}", "capitals": "{:X}", "padded": "{:08x}"}
 _CLOSING = ("closes", "resets")
+_CUTS = {"bytes": rb"(?s).", "lines": rb"[^\r\n]*[\r\n]|[^\r\n]+"}
 
 
 def framed(
@@ -35,9 +37,8 @@ def framed(
     closes = old or by_close or script.get("then") in _CLOSING
     if kind == "chunks":
         fields.append(("Transfer-Encoding", "chunked"))
-    elif not by_close:
-        claimed = script.get("claims", len(body))
-        fields.append(("Content-Length", str(claimed)))
+    if "claims" in script or (kind != "chunks" and not by_close):
+        fields.append(("Content-Length", str(script.get("claims", len(body)))))
     if closes and not old:
         fields.append(("Connection", "close"))
     more = spelling.get("more_fields", 0)
@@ -55,22 +56,17 @@ def framed(
         trailers = spelling.get("trailers", {})
         pieces = chunked(pieces, size, extension, trailers.items())
     writes = [head + body] if kind == "whole" else [head, *map(bytes, pieces)]
-    return _cut(writes, len(head), script), closes
+    sent = _sent(writes, len(head), script)
+    if "cut" in script:
+        sent = tuple(re.findall(_CUTS[script["cut"]], b"".join(sent)))
+    return sent, closes
 
 
-def _cut(writes: list[bytes], head: int, script: Mapping[str, Any]) -> tuple[bytes, ...]:
-    """Return the writes cut off after the bytes that the script `sends`, or before those that it
-    `lacks`.
-    """
+def _sent(writes: list[bytes], head: int, script: Mapping[str, Any]) -> tuple[bytes, ...]:
+    """Return the writes up to the bytes that the script `sends`, or to those that it `lacks`."""
     total = sum(map(len, writes))
-    sends = script.get("sends", "all")
-    if sends == "all":
-        left = total
-    elif sends == "nothing":
-        left = 0
-    else:
-        left = head + sends
-    left = min(left, total - script.get("lacks", 0))
+    sends = script.get("sends", total)
+    left = 0 if sends == "nothing" else min(head + sends, total - script.get("lacks", 0))
     results = []
     for data in writes:
         if left > 0:

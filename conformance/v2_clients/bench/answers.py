@@ -28,7 +28,7 @@ from v2_conformance.wire.encode.inputs import EncodedInput, encode_one, input_en
 from v2_conformance.wire.encode.json_changes import change_json
 from v2_conformance.wire.encode.requests import appended
 
-_PAUSE_S = 0.002
+_PAUSE_S, _MOST_PAUSES_S = 0.002, 0.3
 _IDENTITY_LIES = ("values", "elements")
 
 
@@ -65,6 +65,8 @@ def answer_to(asked: Asked, script: Mapping[str, Any], request: ClientRequest) -
     the task asks. Raises CaseFileError if that is impossible as well.
     """
     script = script if request.version != "1.0" else _for_http_1_0(script)
+    if script.get("redirects"):
+        script = {**script, "headers": {"Location": _elsewhere(request)}}
     if not request.keeps_open:
         script = {"then": "closes", **script}
     wanted = wishes(request)
@@ -72,6 +74,13 @@ def answer_to(asked: Asked, script: Mapping[str, Any], request: ClientRequest) -
         with suppress(CaseFileError):
             return make_answer(asked, script, wanted)
     return make_answer(asked, script, of_the_task(asked, wanted.accept_encoding))
+
+
+def _elsewhere(request: ClientRequest) -> str:
+    """Return the URL of a request at the bench's other name, which is another host for a client."""
+    name, _, port = (request.value("host") or "").partition(":")
+    other = "127.0.0.1" if name == "localhost" else "localhost"
+    return f"http://{other}:{port}{request.path}"
 
 
 def outputs_of(asked: Asked, script: Mapping[str, Any]) -> tuple[Tensor, ...]:
@@ -128,7 +137,7 @@ def make_answer(asked: Asked, script: Mapping[str, Any], wanted: Wishes | None =
         status=status,
         outputs=tuple(o.tensor for o in outputs),
         document=document,
-        pause_s=_PAUSE_S if len(head_and_body) > 1 else 0.0,
+        pause_s=script.get("pause_s", min(_PAUSE_S, _MOST_PAUSES_S / (len(head_and_body) or 1))),
         then=then,
         when=str(script.get("when", "whole")),
         fields=message,

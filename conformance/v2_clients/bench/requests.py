@@ -218,10 +218,10 @@ def _flag(entry: Mapping[str, Any], name: str) -> bool | None:
 
 def model_asked(request: ClientRequest) -> tuple[str, str | None] | None:
     """Return the model and the version that an inference request is for, None for any other
-    request.
+    request. It is a GET if a redirect has made it one (RFC 9110, section 15.4.4).
     """
     match = _INFER.fullmatch(request.path)
-    if request.method != "POST" or match is None:
+    if request.method not in ("POST", "GET") or match is None:
         return None
     version = match[2]
     return unquote(match[1]), None if version is None else unquote(version)

@@ -60,17 +60,13 @@ def infer_path(asked: TaskRequest) -> str:
     return f"{model_path(asked.model)}{version}/infer"
 
 
-def _is_at(path: str, end: str) -> bool:
-    """Return True if a path ends so, however it is encoded."""
-    return unquote(path).endswith(unquote(end))
-
-
 def check_target(sent: Sent) -> None:
     """Check that the request is for the caller's model and version."""
-    request, asked = sent.request, sent.asked.request
-    if request.method != "POST" or not _is_at(request.path, infer_path(asked)):
+    request, path = sent.request, infer_path(sent.asked.request)
+    # However it is encoded.
+    if request.method != "POST" or not unquote(request.path).endswith(unquote(path)):
         got = printable(f"{request.method} {request.path}", 200)
-        raise Finding(WrongTarget(f"POST {infer_path(asked)}", got))
+        raise Finding(WrongTarget(f"POST {path}", got))
 
 
 def check_id(sent: Sent) -> None:
@@ -176,6 +172,14 @@ def check_caller_headers(sent: Sent) -> None:
         got = sent.request.values(name.lower())
         if value not in got:
             raise Finding(WrongField(name, value, printable(", ".join(got), 200) if got else None))
+
+
+def check_credentials(sent: Sent) -> None:
+    """Check that the caller's credentials are for the host that the caller named, and for no other
+    to which it redirects (RFC 9110, section 15.4)."""
+    if sent.request.values("host") != sent.first.values("host"):
+        for value in sent.request.values("authorization"):
+            raise Finding(StaleField("Authorization", printable(value, 60)))
 
 
 def check_no_stale_headers(sent: Sent) -> None:

@@ -211,7 +211,8 @@ def arrange(case: ClientCase, asked: Sequence[Asked], received: Sequence[bytes])
     for number, one in enumerate(asked):
         before, earlier = tuple(asked[:number]), tuple(map(tuple, tries[:number]))
         script = case.answer(number, 0)
-        sent = tuple(Sent(one, request, before, earlier, script) for request in tries[number])
+        came = tries[number]
+        sent = tuple(Sent(one, request, came[0], before, earlier, script) for request in came)
         label = number + 1 if len(asked) > 1 else None
         expect = case.expected(number)
         of.append(Step(label, one, expect, script, sent, tuple(answers[number])))

@@ -8,6 +8,7 @@ other than the caller's is wrong everywhere. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -63,11 +64,10 @@ def check_request(sent: Sent, names: Sequence[str]) -> None:
 
 def is_exact(sent: Sent) -> bool:
     """Return True if a strict server reads the task's tensors from the request."""
-    try:
+    with suppress(Finding):
         _compare(sent, read_strictly(sent.request))
-    except Finding:
-        return False
-    return True
+        return True
+    return False
 
 
 def read_document(request: ClientRequest) -> Mapping[str, Any]:
@@ -169,10 +169,6 @@ def _readable(sent: Sent) -> None:
             raise
 
 
-def _json(sent: Sent) -> None:
-    read_document(sent.request)
-
-
 def _coded_length(sent: Sent) -> None:
     """Check that the header length, if there is one, is that of the decoded JSON."""
     if sent.request.json_end and sent.request.values(HEADER_LENGTH.lower()):
@@ -199,10 +195,6 @@ def _framing(sent: Sent) -> None:
             raise callers.wrong_parameter(owner, BINARY_DATA_SIZE, true, sent_size)
 
 
-def _content_type(sent: Sent) -> None:
-    (check_binary_type if sent.has_blobs else check_json_type)(sent.request)
-
-
 def _compressed(sent: Sent) -> None:
     wanted = sent.asked.request.request_compression
     got = tuple(known(name) or name for name in sent.request.codings)
@@ -210,23 +202,26 @@ def _compressed(sent: Sent) -> None:
         named = printable(", ".join(sent.request.codings), 60) or None
         raise Finding(WrongField("Content-Encoding", wanted, named))
     if got:  # a client may compress on its own
-        _json(sent)  # raises if it is not in that coding, or in it twice
+        read_document(sent.request)  # raises if it is not in that coding, or in it twice
 
 
-CHECKS: Mapping[str, Callable[[Sent], None]] = {
+CHECKS: Mapping[str, Callable[[Sent], object]] = {
     "accept_encoding": callers.check_accept_encoding,
     "blobs": _blobs,
     "caller_headers": callers.check_caller_headers,
     "caller_parameters": callers.check_caller_parameters,
     "coded_length": _coded_length,
     "compressed": _compressed,
-    "content_type": _content_type,
+    "content_type": lambda sent: (check_binary_type if sent.has_blobs else check_json_type)(
+        sent.request
+    ),
+    "credentials": callers.check_credentials,
     "data_or_size": _data_or_size,
     "forms": callers.check_forms,
     "framing": _framing,
     "header_length": _header_length,
     "id": callers.check_id,
-    "json": _json,
+    "json": lambda sent: read_document(sent.request),
     "no_header_length": _no_header_length,
     "no_stale_headers": callers.check_no_stale_headers,
     "no_stale_members": callers.check_no_stale_members,

@@ -13,11 +13,12 @@ from v2_clients.judging.tensors import decoded_body, size_of
 
 @dataclass(frozen=True)
 class Sent:
-    """A request that came for `asked`; `before` are the tasks of the requests before it, and
-    `earlier` the requests that came for each of them. `script` says how it is answered."""
+    """A request that came for `asked`; the `first` did. `before` are the tasks of the requests
+    before it, with the `earlier` ones that came for each. `script` says how it is answered."""
 
     asked: Asked
     request: ClientRequest
+    first: ClientRequest
     before: tuple[Asked, ...]
     earlier: tuple[tuple[ClientRequest, ...], ...]
     script: Mapping[str, Any]

@@ -90,7 +90,6 @@ client_fault("no-outputs-are-a-result", "K37", PlainClient.check_outputs)(
 
 for _name, _text, _change in (
     ("ends-at-a-colon", "ends at its first colon", lambda name: name.partition(":")[0]),
-    ("begins-behind-a-slash", "begins behind its last slash", lambda name: name.rpartition("/")[2]),
     ("without-white-space", "loses the white space around it", str.strip),
     ("ends-at-a-dot", "ends at its first dot", lambda name: name.partition(".")[0]),
     ("cut-at-64", "is cut after 64 characters", lambda name: name[:64]),
@@ -230,10 +229,6 @@ client_fault("more-than-16-outputs-refused", "K14", PlainClient.outputs)(
 client_fault("rank-over-4-flattened", "K14", PlainClient.shape)(
     "The dimensions behind the third are one, if there are more than four.",
     lambda right, name, shape: (*right()[:3], prod(right()[3:])) if len(right()) > 4 else right(),
-)
-client_fault("status-ignored", "K27", PlainClient.is_error)(
-    "Whatever the status, the body is read for outputs.",
-    lambda right, answer: False,
 )
 client_fault("status-redirect-is-no-error", "K27", PlainClient.is_error)(
     "A status from 300 to 399 is no error.",

@@ -9,8 +9,7 @@ import select
 import socket
 import zlib
 from collections.abc import Callable, Mapping
-from http.client import HTTPException, HTTPResponse
-from typing import BinaryIO
+from io import BufferedReader
 from urllib.parse import urlsplit
 
 import requests
@@ -22,21 +21,23 @@ from v2_clients.plain.plain_client import PlainClient
 from v2_clients.plain.responses_read import Inference
 from v2_clients.plain.task import Call, ClientError
 from v2_conformance.protocol.content_codings import known
-from v2_mutants.changes import fail
+from v2_mutants.changes import fail, without
 from v2_mutants.registry import Right, What, client_fault
 
 _PIECE = 1 << 16
-_INTERIM = b"HTTP/1.1 1"
+_MOST_HEAD = 4096
 
 
 class ByHand(PlainClient):
-    """A client that writes its requests and keeps its connection itself."""
+    """A client that writes its requests, reads responses line by line and keeps its connection."""
 
     _socket: socket.socket | None = None
+    _stream: BufferedReader
 
     def close(self) -> None:
         super().close()
         if self._socket is not None:
+            self._stream.close()
             self._socket.close()
             self._socket = None
 
@@ -48,17 +49,15 @@ class ByHand(PlainClient):
                 parts = urlsplit(self.url)
                 place = (parts.hostname or "", parts.port or 80)
                 self._socket = socket.create_connection(place, self.timeout_s)
+                self._stream = self._socket.makefile("rb")
             self.send_all(self._socket, self.head(call, fields, body) + body)
-            self.before_answer(self._socket)
-            response = HTTPResponse(self._socket, method="POST")
-            response.begin()
-            received = response.read()
-        except (OSError, HTTPException) as error:
+            status, names = self.final_head(self._stream)
+            received = self.body_of(self._stream, names)
+        except (OSError, ValueError, IndexError) as error:
             self.close()
             raise ClientError(f"{type(error).__name__}: {error}") from error
-        self.after(response)
-        names: CaseInsensitiveDict[str] = CaseInsensitiveDict(response.getheaders())
-        return Answer(response.status, names, self.decoded(call, names, received))
+        self.after(names)
+        return Answer(status, names, self.decoded(call, names, received))
 
     def head(self, call: Call, fields: Mapping[str, str], body: bytes) -> bytes:
         """The head of the request."""
@@ -76,13 +75,59 @@ class ByHand(PlainClient):
         """Send a whole request."""
         connection.sendall(data)
 
-    def before_answer(self, connection: socket.socket) -> None:
-        """Do nothing before the answer is read."""
-
-    def after(self, response: HTTPResponse) -> None:
+    def after(self, fields: Mapping[str, str]) -> None:
         """Keep the connection after a response, or not."""
-        if response.will_close:
+        if fields.get("Connection") == "close":
             self.close()
+
+    def final_head(self, stream: BufferedReader) -> tuple[int, CaseInsensitiveDict[str]]:
+        """The status and the fields of the final response."""
+        while True:
+            lines = self.lines_of_head(stream)
+            status = self.status(lines[0])
+            if not self.is_interim(status):
+                old = {"Connection": "close"} if lines[0].startswith("HTTP/1.0") else {}
+                return status, CaseInsensitiveDict([*old.items(), *map(self.field, lines[1:])])
+
+    def lines_of_head(self, stream: BufferedReader) -> list[str]:
+        """The lines of a head, without the empty one at its end."""
+        lines = []
+        while line := stream.readline().decode("latin-1").removesuffix("\r\n"):
+            lines.append(line)
+        return lines
+
+    def status(self, line: str) -> int:
+        """The status in a status line."""
+        return int(line.split(" ", 2)[1])
+
+    def is_interim(self, status: int) -> bool:
+        """Return True if another response follows one of this status."""
+        return 100 <= status < 200
+
+    def field(self, line: str) -> tuple[str, str]:
+        """The name and the value of a field."""
+        name, _, value = line.partition(":")
+        return name, value.strip(" \t")
+
+    def body_of(self, stream: BufferedReader, fields: Mapping[str, str]) -> bytes:
+        """The body behind a head."""
+        if "Transfer-Encoding" not in fields:
+            length = fields.get("Content-Length")
+            return stream.read() if length is None else stream.read(int(length))
+        pieces = []
+        while size := self.chunk_size(stream):
+            pieces.append(stream.read(size))
+            stream.readline()
+        self.trailers(stream)
+        return b"".join(pieces)
+
+    def chunk_size(self, stream: BufferedReader) -> int:
+        """The size of a chunk."""
+        return int(stream.readline().partition(b";")[0], 16)
+
+    def trailers(self, stream: BufferedReader) -> None:
+        """Read what follows the last chunk."""
+        self.lines_of_head(stream)
 
 
 def edited(pattern: bytes, new: bytes) -> What[bytes]:
@@ -115,19 +160,17 @@ client_fault("percent-signs-as-they-are", "K33", PlainClient.path)(
 )
 
 
-@client_fault("interim-response-is-the-answer", "K34", ByHand.before_answer, base=ByHand)
-def _(right: Right[None], connection: socket.socket) -> None:
-    """A response of 100 Continue is taken for the answer."""
-    start = connection.recv(len(_INTERIM), socket.MSG_PEEK | socket.MSG_WAITALL)
-    if start == _INTERIM:
-        fail("the server answered with an interim status")
+client_fault("interim-response-is-the-answer", "K34", ByHand.is_interim, base=ByHand)(
+    "A response of 100 Continue is taken for the answer.",
+    lambda right, status: fail("an interim status") if status == 100 else right(),
+)
 
 
 @client_fault.several("closed-connection-used-again", "K36")
 class _UsedAgain(ByHand):
     """After a response with `Connection: close` the next request is sent on that connection."""
 
-    def after(self, response: HTTPResponse) -> None:
+    def after(self, fields: Mapping[str, str]) -> None:
         return None
 
     def is_over(self, connection: socket.socket) -> bool:
@@ -135,92 +178,63 @@ class _UsedAgain(ByHand):
         return False
 
 
-_MOST_HEAD = 4096
-
-
-class ReadByHand(ByHand):
-    """A client that reads responses itself, line by line, and a new connection for each request."""
-
-    def exchange(self, call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
-        parts = urlsplit(self.url)
-        place = (parts.hostname or "", parts.port or 80)
-        try:
-            with socket.create_connection(place, self.timeout_s) as connection:
-                self.send_all(connection, self.head(call, fields, body) + body)
-                with connection.makefile("rb") as stream:
-                    status, names = self.final_head(stream)
-                    received = self.body_of(stream, names)
-        except (OSError, ValueError, IndexError) as error:
-            raise ClientError(f"{type(error).__name__}: {error}") from error
-        return Answer(status, names, self.decoded(call, names, received))
-
-    def final_head(self, stream: BinaryIO) -> tuple[int, CaseInsensitiveDict[str]]:
-        """The status and the fields of the final response."""
-        while True:
-            lines = self.lines_of_head(stream)
-            status = self.status(lines[0])
-            if not self.is_interim(status):
-                return status, CaseInsensitiveDict(map(self.field, lines[1:]))
-
-    def lines_of_head(self, stream: BinaryIO) -> list[str]:
-        """The lines of a head, without the empty one at its end."""
-        lines = []
-        while line := stream.readline().decode("latin-1").removesuffix("\r\n"):
-            lines.append(line)
-        return lines
-
-    def status(self, line: str) -> int:
-        """The status in a status line."""
-        return int(line.split(" ", 2)[1])
-
-    def is_interim(self, status: int) -> bool:
-        """Return True if another response follows one of this status."""
-        return 100 <= status < 200
-
-    def field(self, line: str) -> tuple[str, str]:
-        """The name and the value of a field."""
-        name, _, value = line.partition(":")
-        return name, value.strip(" \t")
-
-    def body_of(self, stream: BinaryIO, fields: Mapping[str, str]) -> bytes:
-        """The body behind a head."""
-        if "Transfer-Encoding" not in fields:
-            length = fields.get("Content-Length")
-            return stream.read() if length is None else stream.read(int(length))
-        pieces = []
-        while size := self.chunk_size(stream.readline().decode("latin-1").rstrip("\r\n")):
-            pieces.append(stream.read(size))
-            stream.readline()
-        self.trailers(stream)
-        return b"".join(pieces)
-
-    def chunk_size(self, line: str) -> int:
-        """The size of a chunk."""
-        return int(line.partition(";")[0], 16)
-
-    def trailers(self, stream: BinaryIO) -> None:
-        """Read what follows the last chunk."""
-        self.lines_of_head(stream)
-
-
-client_fault("field-space-required", "K4", ReadByHand.field, base=ReadByHand)(
+client_fault("content-length-over-chunks", "K7", ByHand.body_of, base=ByHand)(
+    "A Content-Length counts, also beside chunks.",
+    lambda right, stream, fields: right(
+        fields=without(fields, *["Transfer-Encoding"] * ("Content-Length" in fields))
+    ),
+)
+client_fault("field-space-required", "K4", ByHand.field, base=ByHand)(
     "A field's value begins two characters behind its name.",
     lambda right, line: (line.partition(":")[0], line.partition(":")[2][1:].strip(" \t")),
 )
-client_fault("reason-required", "K34", ReadByHand.status, base=ReadByHand)(
+client_fault("reason-required", "K34", ByHand.status, base=ByHand)(
     "A status line has to have a reason phrase.",
     lambda right, line: right() if line.split(" ", 2)[2] else fail("malformed status line"),
 )
 
 
-@client_fault("head-at-most-4-kib", "K34", ReadByHand.lines_of_head, base=ReadByHand)
-def _(right: Right[list[str]], stream: BinaryIO) -> list[str]:
+@client_fault("head-at-most-4-kib", "K34", ByHand.lines_of_head, base=ByHand)
+def _(right: Right[list[str]], stream: BufferedReader) -> list[str]:
     """A head of more than 4 KiB is an error."""
     lines = right()
     return lines if sum(map(len, lines)) < _MOST_HEAD else fail("the head is too long")
 
 
-client_fault("field-without-a-value-refused", "K34", ReadByHand.field, base=ReadByHand)(
+@client_fault("head-end-in-two-pieces-missed", "K7", ByHand.lines_of_head, base=ByHand)
+def _(right: Right[list[str]], stream: BufferedReader) -> list[str]:
+    """The end of a head is looked for in each piece that comes, and not where two of them meet."""
+    if stream.peek().startswith(b"\r\n"):  # no trailers
+        return right()
+    head = b""
+    while (piece := stream.peek()) and b"\r\n\r\n" not in piece:
+        head += stream.read(len(piece))
+    head += stream.read(piece.index(b"\r\n\r\n"))
+    stream.read(4)
+    return head.decode("latin-1").split("\r\n")
+
+
+client_fault("chunk-size-in-one-piece", "K7", ByHand.chunk_size, base=ByHand)(
+    "The line with the size of a chunk has to come in one piece.",
+    lambda right, stream: right() if b"\n" in stream.peek() else fail("a chunk has no size"),
+)
+client_fault("pause-is-the-end", "K7", PlainClient.time_limit)(
+    "A response of which nothing comes for a quarter of a second is over.",
+    lambda right: 0.25,
+)
+
+
+@client_fault("credentials-follow-redirects", "K9", PlainClient.send)
+def _(right: Right[requests.Response], prepared: requests.PreparedRequest) -> requests.Response:
+    """A request that is redirected is sent again as it was, to whatever host."""
+    response = right()
+    if response.is_redirect:
+        prepared.url = response.headers["Location"]
+        return right(prepared)
+    return response
+
+
+client_fault("field-without-a-value-refused", "K34", ByHand.field, base=ByHand)(
     "A field without a value is an error.",
     lambda right, line: right() if right()[1] else fail("malformed field"),
 )
@@ -353,8 +367,8 @@ client_fault("chunks-not-understood", "K7", PlainClient.received)(
 )
 
 
-@client_fault("trailers-not-read", "K7", ReadByHand.trailers, base=ReadByHand)
-def _(right: Right[None], stream: BinaryIO) -> None:
+@client_fault("trailers-not-read", "K7", ByHand.trailers, base=ByHand)
+def _(right: Right[None], stream: BufferedReader) -> None:
     """Anything behind the last chunk is an error."""
     if stream.readline() != b"\r\n":
         fail("the response does not end with its last chunk")
@@ -372,7 +386,7 @@ client_fault("truncated-chunks-read-on", "K26", PlainClient.received)(
     "A body in chunks that ends before its last chunk is taken as it is.",
     lambda right, response: _received_body(response) if _in_chunks(response) else right(),
 )
-client_fault("field-beyond-ascii-refused", "K34", ReadByHand.field, base=ReadByHand)(
+client_fault("field-beyond-ascii-refused", "K34", ByHand.field, base=ByHand)(
     "A field whose value is not ASCII is an error.",
     lambda right, line: right() if line.isascii() else fail("malformed field"),
 )

@@ -46,16 +46,6 @@ def _(right: Right[JsonObject], tensor: CallerInput, blob: bytes | None) -> Json
     return entry
 
 
-def sends(datatype: str, change: Callable[[Array], Array]) -> What[bytes]:
-    """Return what sends other elements of one datatype."""
-
-    def what(right: Right[bytes], given: str, array: Array) -> bytes:
-        with np.errstate(all="ignore"):
-            return change(array).tobytes() if given == datatype else right()
-
-    return what
-
-
 def _bits(array: Array) -> Array:
     return array.astype("<f4").view("<u4")
 
@@ -84,13 +74,11 @@ client_fault("bytes-lengths-left-out", "K12", PlainClient.bytes_prefix)(
     "BYTES elements are sent one after another without lengths.",
     lambda right, element: b"",
 )
-client_fault("bool-of-four-bytes", "K14", PlainClient.number_bytes)(
-    "BOOL elements are sent as four bytes.",
-    sends("BOOL", lambda array: array.astype("<i4")),
-)
 client_fault("uint64-through-int64-max", "K14", PlainClient.number_bytes)(
     "A UINT64 above 2^63 is sent as 2^63 - 1.",
-    sends("UINT64", lambda array: np.minimum(array, np.uint64(2**63 - 1)).astype("<u8")),
+    lambda right, datatype, array: right(
+        array=np.minimum(array, np.uint64(2**63 - 1)) if datatype == "UINT64" else array
+    ),
 )
 client_fault("bf16-cut", "K15", PlainClient.bf16_bits)(
     "BF16 is FP32 without its lower half.",
@@ -290,10 +278,6 @@ client_fault("blob-lost-from-coded-requests", "K2", PlainClient.in_order)(
 client_fault("header-length-in-characters", "K1", PlainClient.header_length)(
     "The header length counts the characters of the JSON, not its bytes.",
     lambda right, text, blobs: str(len(text.decode())) if blobs else None,
-)
-client_fault("size-as-text", "K2", PlainClient.size)(
-    "binary_data_size is a string of digits.",
-    lambda right, tensor, blob: str(len(blob)),
 )
 client_fault("bytes-lengths-in-characters", "K12", PlainClient.bytes_prefix)(
     "The length of a BYTES element counts characters.",

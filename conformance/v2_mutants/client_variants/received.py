@@ -15,9 +15,10 @@ from v2_clients.plain.responses_read import Inference
 from v2_clients.plain.task import Call, ClientError
 from v2_conformance.protocol.datatypes import Shape
 from v2_conformance.protocol.message import Tensor, json_object
+from v2_mutants.changes import fail
 from v2_mutants.registry import Right, client_variant
 
-_KEPT = "K7 K34 K36; RFC 9112, section 9.3: no connection has to be kept"
+_KEPT = "K7 K29 K34 K36 K39; RFC 9112, section 9.3: no connection has to be kept"
 
 
 @client_variant("chunked-requests", "K1 K18 K30 K33; RFC 9112, section 7.1", PlainClient.prepared)
@@ -41,15 +42,6 @@ def _(right: Right[requests.Response], prepared: requests.PreparedRequest) -> re
     return right()
 
 
-@client_variant("closes-after-errors", "K29 K36 K39; RFC 9112, section 9.3", PlainClient.exchange)
-def _(right: Right[Answer], call: Call, fields: Mapping[str, str], body: bytes) -> Answer:
-    """A connection is closed after an error."""
-    answer = right()
-    if answer.status >= 400:
-        right.client.session.close()
-    return answer
-
-
 @client_variant(
     "tries-again-after-503", "K31 K39; K31: or try again after Retry-After", PlainClient.exchange
 )
@@ -63,6 +55,26 @@ def _(right: Right[Answer], call: Call, fields: Mapping[str, str], body: bytes) 
     return answer
 
 
+client_variant(
+    "follows-redirects", "K9 K27; RFC 9110, section 15.4: a client may follow", PlainClient.send
+)(
+    "Redirects are followed as Python's requests does, which drops credentials.",
+    lambda right, prepared: right.client.session.send(
+        prepared, stream=True, timeout=right.client.time_limit()
+    ),
+)
+client_variant(
+    "length-beside-chunks-refused",
+    "K7; RFC 9112, section 6.3: such a message ought to be handled as an error",
+    PlainClient.received,
+)(
+    "A response in chunks that says a Content-Length is an error.",
+    lambda right, response: (
+        fail("two lengths")
+        if {"Transfer-Encoding", "Content-Length"} <= set(response.headers)
+        else right()
+    ),
+)
 client_variant(
     "impatient",
     "K7 K32; K32: within the caller's time, which may be shorter",
@@ -109,10 +121,6 @@ client_variant("words-behind-the-status", _WORDS, PlainClient.error_words)(
     "The server's words follow its status.",
     lambda right, answer: f"HTTP {answer.status}: {right()}",
 )
-client_variant("error-with-the-whole-body", _WORDS, PlainClient.error_words)(
-    "An error has the server's words and the body that they came in.",
-    lambda right, answer: f"{right()} ({answer.body[:300].decode(errors='replace')})",
-)
 
 
 @client_variant("status-in-words", _WORDS, PlainClient.read)
@@ -127,12 +135,6 @@ def _(right: Right[Inference], call: Call, answer: Answer) -> Inference:
 client_variant("outputs-reversed", _ORDER, PlainClient.read)(
     "The caller gets outputs in reverse order.",
     lambda right, call, answer: replace(right(), outputs=right().outputs[::-1]),
-)
-client_variant("outputs-sorted", _ORDER, PlainClient.read)(
-    "The caller gets outputs in the order of their names.",
-    lambda right, call, answer: replace(
-        right(), outputs=tuple(sorted(right().outputs, key=lambda one: one.name))
-    ),
 )
 
 

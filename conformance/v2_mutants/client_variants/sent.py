@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import re
 import uuid
@@ -237,13 +236,6 @@ def _packed(pack: Callable[[bytes], bytes]) -> What[bytes]:
     return lambda right, coding, body: pack(body) if coding == "gzip" else right()
 
 
-def _named(body: bytes) -> bytes:
-    packed = io.BytesIO()
-    with gzip.GzipFile("request.json", "wb", 1, packed, 1e9) as file:
-        file.write(body)
-    return packed.getvalue()
-
-
 def _with_fields(more: Mapping[str, str]) -> What[Answer]:
     return lambda right, call, fields, body: right(fields={**more, **fields})
 
@@ -275,7 +267,6 @@ client_variant("offers-nothing", _OFFERS, PlainClient.fields)(
 
 for _name, _sentence, _pack in (
     ("gzip-stored", "A gzip body is stored, not deflated.", lambda body: gzip.compress(body, 0)),
-    ("gzip-with-a-name", "A gzip body has a file's name and time.", _named),
     ("gzip-in-two-members", "A gzip body is a series of two members.",
      lambda body: gzip.compress(body[:9]) + gzip.compress(body[9:])),
 ):  # fmt: skip

@@ -362,7 +362,7 @@ def _(right: Right[int | None], request: Request) -> int | None:
 @variant.several("sizes-found-out", _EXACT)
 class _SizesFoundOut(Behaviour):
     """If a size is wrong, a tensor has the bytes that its shape and its prefixes need. Surplus
-    elements are ignored, and a prefix beyond the blob is cut."""
+    elements are ignored."""
 
     def read_inputs(
         self, model: ModelContract, document: JsonObject, blobs: Blobs
@@ -392,7 +392,7 @@ class _SizesFoundOut(Behaviour):
                 (length,) = struct.unpack_from("<I", data, offset)
                 elements.append(data[offset + 4 : offset + 4 + length])
                 offset += 4 + length
-            if len(elements) < count:
+            if len(elements) < count or offset > len(data):
                 raise
             return encode_bytes(elements)
 

@@ -593,7 +593,9 @@ struct Response {
   json document;
 };
 
-inline Response decode_response(int status, const Fields& fields, const std::string& body) {
+// The outputs whose names were asked for have to be there.
+inline Response decode_response(int status, const Fields& fields, const std::string& body,
+                                const std::vector<std::string>& asked = {}) {
   auto plain = decoded(fields, body);
   need(status >= 200 && status < 300, "status " + std::to_string(status) + ": " + plain);
   auto [text, blobs, raw] = split(fields, plain);
@@ -615,6 +617,7 @@ inline Response decode_response(int status, const Fields& fields, const std::str
     auto shape = shape_of(entry);
     response.outputs[name] = {datatype, shape, take(entry, datatype, shape, blobs, end)};
   }
+  for (const auto& name : asked) need(response.outputs.count(name), "no output " + name);
   need(end == blobs.size(), "bytes are left over");
   return response;
 }

@@ -603,7 +603,8 @@ func encodeRequest(tensors []sent, asked object, compression string) ([]field, [
 	return append(fields, field{"Content-Encoding", compression}), coded.Bytes()
 }
 
-func decodeResponse(status int, fields []field, body []byte) (map[string]tensor, object) {
+// The outputs whose names were asked for have to be there.
+func decodeResponse(status int, fields []field, body []byte, asked ...string) (map[string]tensor, object) {
 	body = decoded(fields, body)
 	need(status >= 200 && status < 300, fmt.Sprintf("status %d: %s", status, body))
 	text, blobs, raw := split(fields, body)
@@ -629,6 +630,10 @@ func decodeResponse(status int, fields []field, body []byte) (map[string]tensor,
 		outputs[name], blobs = tensor{datatype, shape, blob}, rest
 	}
 	need(len(outputs) > 0, "no outputs")
+	for _, name := range asked {
+		_, there := outputs[name]
+		need(there, "no output "+name)
+	}
 	need(len(blobs) == 0, "bytes are left over")
 	return outputs, document
 }

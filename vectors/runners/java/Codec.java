@@ -514,7 +514,8 @@ final class Codec {
         return new Message(message.fields, coded.toByteArray());
     }
 
-    static Response decodeResponse(long status, List<Field> fields, byte[] coded) {
+    /** The outputs whose names were asked for have to be there. */
+    static Response decodeResponse(long status, List<Field> fields, byte[] coded, List<String> asked) {
         byte[] body = decoded(fields, coded);
         String answer = "status " + status + ": " + new String(body, StandardCharsets.UTF_8);
         need(status >= 200 && status < 300, answer);
@@ -533,6 +534,7 @@ final class Codec {
             need(!outputs.containsKey(name), "an output is there twice");
             outputs.put(name, take(entry, datatype, shapeOf(entry), parts.blobs));
         }
+        need(outputs.keySet().containsAll(asked), "an output is missing");
         need(!parts.blobs.hasRemaining(), "bytes are left over");
         return new Response(outputs, document);
     }

@@ -426,7 +426,8 @@ export function encodeRequest(tensors, asked, compression) {
   return [[...fields, ["Content-Encoding", compression]], coded];
 }
 
-export function decodeResponse(status, fields, coded) {
+// The outputs whose names were asked for have to be there.
+export function decodeResponse(status, fields, coded, asked = []) {
   const body = decoded(fields, coded);
   need(status >= 200 && status < 300, `status ${status}: ${body}`);
   const [text, rest] = split(fields, body);
@@ -444,7 +445,7 @@ export function decodeResponse(status, fields, coded) {
     [data, blobs] = take(entry, datatype, shape, blobs);
     outputs.set(name, { datatype, shape, data });
   }
-  need(outputs.size > 0, "no outputs");
+  need(outputs.size > 0 && asked.every((name) => outputs.has(name)), "an output is missing");
   need(blobs.length === 0, "bytes are left over");
   return { outputs, document };
 }

@@ -359,8 +359,11 @@ def encode_request(tensors, asked, compression=None):
     return fields, body
 
 
-def decode_response(status, fields, body):
-    """Return the outputs by name, and the JSON. Raise Rejected with the server's words."""
+def decode_response(status, fields, body, asked=()):
+    """Return the outputs by name, and the JSON; those whose names were `asked` have to be there.
+
+    Raise Rejected with the server's words.
+    """
     body = decoded(fields, body)
     if not 200 <= status < 300:
         raise Rejected(f"status {status}: {body.decode('utf-8', 'replace')}")
@@ -380,6 +383,6 @@ def decode_response(status, fields, body):
             entry.pop("data", None)  # a size counts, whatever else is there
         blob, at = take(entry, shape, blobs, at)
         outputs[name] = (datatype, shape, blob)
-    need(outputs, "no outputs")
+    need(outputs and set(asked) <= set(outputs), "an output is missing")
     need(at == len(blobs), "bytes are left over")
     return outputs, document
