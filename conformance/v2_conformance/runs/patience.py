@@ -56,10 +56,6 @@ _LONGEST_UNASKED_S = 1.0
 _MOST_FRUITLESS = 3
 
 
-def _nothing() -> None:
-    return None
-
-
 class Patience:
     """The wait for a server that says it cannot serve right now. Threads can share it.
 
@@ -89,7 +85,7 @@ class Patience:
         *,
         fresh: bool = False,
         unasked: bool = False,
-        at_loss: Callable[[], object] = _nothing,
+        at_loss: Callable[[], object] = lambda: None,
     ) -> tuple[Exchange, bool]:
         """Send `request`, again on fresh connections while the answer is 429, 502, 503 or 504.
 
