@@ -122,7 +122,7 @@ def client(options: ClientOptions) -> int:
         tested = CommandClient(options.command, mask=target.mask)
         stack.callback(tested.close)
         stack.enter_context(sole_run(options.report_dir))
-        budget = run.budget_of_run(plan, options.timeout, options.max_time)
+        budget = run.run_budget(plan, options.timeout, options.max_time)
         run.check_client(plan, tested, timeout_s=options.timeout, budget=budget)
         started = run.start_client_run(
             target,

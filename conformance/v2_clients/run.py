@@ -159,7 +159,7 @@ def _results(
         client.close()
 
 
-def budget_of_run(plan: Plan, timeout_s: float, limit_s: float | None = None) -> Budget:
+def run_budget(plan: Plan, timeout_s: float, limit_s: float | None = None) -> Budget:
     """Return the time that a run has from now on, by default far more than slow clients need.
     Raises UsageError."""
     if not 0 < timeout_s <= 600:
@@ -220,7 +220,7 @@ def start_client_run(
 
     Without a `budget` it has the usual one. Raises UsageError.
     """
-    budget = budget or budget_of_run(plan, timeout_s)
+    budget = budget or run_budget(plan, timeout_s)
     record = Record(
         directory,
         target,

@@ -66,10 +66,8 @@ def run_scenario(
             reported = client.run(task, began, budget)
             if stage.silent_since is not None:
                 reported = replace(reported, waited_s=time.monotonic() - stage.silent_since)
-        if reported.ended == "timeout" and budget.spent:
-            result = out_of_time
-        else:
-            result = judged(case, stage.exchanges(), reported)
+        cut_off = reported.ended == "timeout" and budget.spent
+        result = out_of_time if cut_off else judged(case, stage.exchanges(), reported)
     except CaseFileError as error:
         result = Result(case, Verdict(Outcome.ERROR, InvalidCase(str(error))))
     except ConformanceError:

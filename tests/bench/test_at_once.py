@@ -16,13 +16,7 @@ from support.scenarios import READS_TASKS
 from v2_clients import findings
 from v2_clients.bench.clients import Client, CommandClient
 from v2_clients.bench.tasks import MOST_OUTPUT
-from v2_clients.run import (
-    MOST_HUNG,
-    budget_of_run,
-    client_target,
-    make_client_plan,
-    start_client_run,
-)
+from v2_clients.run import MOST_HUNG, client_target, make_client_plan, run_budget, start_client_run
 from v2_conformance.cli.main import main
 from v2_conformance.errors import UsageError
 from v2_conformance.report.document import Report
@@ -164,7 +158,7 @@ def test_a_run_without_time_or_end_is_refused_before_it_begins() -> None:
     plan = make_client_plan(("K3/*",))
     for limit_s in (0, -1, LONGEST_RUN_S + 1, float("inf"), float("nan")):
         with pytest.raises(UsageError, match="--max-time must be"):
-            budget_of_run(plan, 1, limit_s)
+            run_budget(plan, 1, limit_s)
 
 
 @pytest.mark.parametrize("option", ["--jobs=2", "--jobs=1"])

@@ -161,7 +161,7 @@ REPORTS: Mapping[str, Content] = {
     "planned-without-end": later(
         lambda: with_member("planned", b"{%b}" % b",".join(b'"X%d":1' % n for n in range(2**20)))
     ),
-    "words-without-end": later(lambda: with_member("started", b'"%b"' % (b"0" * (17 << 20)))),
+    "words-without-end": later(lambda: with_member("started", b'"%b"' % (b" " * (17 << 20)))),
     "version-of-controls": b'{"suite":{"version":"\\u001b[31m","report":3}}',
     "messages-that-overlap": later(lambda: in_a_stream(1000, 4 << 20)),
     "a-stream-that-is-a-bomb": later(lambda: in_a_stream(1, 300 << 20)),

@@ -232,25 +232,22 @@ def test_no_more_requests_are_sent_at_a_time_than_the_server_went_on_with() -> N
     class Narrow(Busy):
         """Takes two requests at a time, each of which takes a moment; four come at once."""
 
-        refused, running, first, lock = 0, 0, threading.Barrier(4), threading.Lock()
+        first, free = threading.Barrier(4), threading.Semaphore(2)
 
         def exchange(self, request: Request, *, fresh: bool = False) -> Exchange:
-            with self.lock:
-                self.running += 1
-                taken = self.running <= 2
-                self.refused += not taken
+            taken = self.free.acquire(blocking=False)
             if not self.requests:
                 self.first.wait()
             self.requests.append(request)
             threading.Event().wait(0.002 * taken)
-            with self.lock:
-                self.running -= 1
+            if taken:
+                self.free.release()
             return GOOD if taken else busy("0")
 
     server = Narrow()
     with ThreadPoolExecutor(4) as pool:
         assert {one[0] for one in pool.map(lambda _: server.ask(), range(40))} == {GOOD}
-    assert server.refused == 2
+    assert server.pauses == [0.05] * 2
 
 
 @pytest.mark.parametrize(("answer", "told"), [(GATEWAY, [4]), (busy("1"), [])])

@@ -299,23 +299,6 @@ def test_what_is_no_report_is_refused_in_one_line(
     assert str(error.value).isprintable()
 
 
-def test_nothing_of_a_hostile_report_reaches_the_terminal_raw(clean: Path, tmp_path: Path) -> None:
-    evil = "\x1b[31m\u202e" * 200
-
-    def change(report: Document) -> None:
-        other_catalogue(report)
-        report["suite"]["version"] = report["started"] = evil
-        report["target"]["url"] = f"http://h/{evil}"
-        report["target"]["models"]["identity/INT32"]["inputs"] = [evil]
-        cause = {"kind": "invalid_case", "problem": evil}
-        case_of(report, BAD).update(id=evil, message=evil, cause=cause)
-        case_of(report, "P1/metadata-lists-extension").update(message=evil, cause=cause)
-
-    _, text = changed(clean, tmp_path, change)
-    assert text.replace("…", "").isascii()
-    assert text.isprintable()
-
-
 def test_a_secret_that_a_server_sends_back_leaves_the_verdict_judgeable(
     tmp_path: Path, start: Start
 ) -> None:

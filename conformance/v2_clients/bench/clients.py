@@ -45,6 +45,7 @@ _IN_PROCESS_S = 2.0
 _READ = 64 * 1024
 _POLL_S = 0.5
 _ENDS_S = 2.0
+# A proxy might not reach the bench, and would be judged in place of the client.
 _PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy", "ws_proxy"})
 _KEPT = 8  # lines
 _PLACES = ("{url}", "{scenario}", "{task}")
@@ -150,7 +151,7 @@ class _Process:
             self._process = start_group(
                 arguments,
                 stdin=subprocess.PIPE if reads else subprocess.DEVNULL,
-                env=_without_proxies(os.environ),
+                env={k: value for k, value in os.environ.items() if k.lower() not in _PROXIES},
             )
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
@@ -274,13 +275,6 @@ def _written(file: int, unsent: bytearray) -> bool:
     except OSError:
         return False
     return bool(unsent)
-
-
-def _without_proxies(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without variables that would send a client to the bench through a
-    proxy: that might not reach it, and would be judged in place of the client.
-    """
-    return {name: value for name, value in variables.items() if name.lower() not in _PROXIES}
 
 
 Spoken = Line | Mapping[str, Any]

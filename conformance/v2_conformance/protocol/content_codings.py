@@ -70,18 +70,11 @@ def encode_pieces(coding: str, pieces: Iterable[Buffer]) -> bytes:
 
 
 def decode(coding: str, data: Buffer, limit: int) -> bytes:
-    """Return what `data` decodes to, checksums verified; never more than `limit` bytes are made.
+    """Return what `data` decodes to, checksums verified; little more than `limit` bytes are made.
 
     Raises CodingError if the stream is damaged, ends early, or goes on past its end or `limit`.
     """
-    pieces: list[bytes] = []
-    size = 0
-    for piece in _decoded(coding, data, limit):
-        size += len(piece)
-        if size > limit:
-            raise CodingError(f"it decodes to more than {limit} bytes")
-        pieces.append(piece)
-    return b"".join(pieces)
+    return b"".join(_decoded(coding, data, limit))
 
 
 def decoded_size(coding: str, data: Buffer, limit: int) -> int:
@@ -90,14 +83,12 @@ def decoded_size(coding: str, data: Buffer, limit: int) -> int:
     with suppress(CodingError):
         for piece in _decoded(coding, data, limit):
             size += len(piece)
-            if size > limit:
-                break
     return size
 
 
 def _decoded(coding: str, data: Buffer, limit: int) -> Iterator[bytes]:
     encoded = memoryview(data)
-    at = 0
+    at = size = 0
     for _ in range(_MOST_MEMBERS):
         unpacker = zlib.decompressobj(_WBITS[coding])
         while not unpacker.eof:
@@ -112,6 +103,9 @@ def _decoded(coding: str, data: Buffer, limit: int) -> Iterator[bytes]:
                 raise CodingError(f"the {coding} stream ends early")
             at += taken
             yield piece
+            size += len(piece)
+            if size > limit:
+                raise CodingError(f"it decodes to more than {limit} bytes")
         if at == len(encoded):
             return
         if coding != "gzip" or bytes(encoded[at : at + 2]) != b"\x1f\x8b":  # it has members

@@ -21,7 +21,7 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
-from v2_conformance.wire.transport import Connection, Request
+from v2_conformance.wire.transport import Connection
 
 TIMES = 8
 """How often what got a wrong answer is sent again: a model that answers half of all requests in
@@ -86,7 +86,9 @@ class Canary:
 
             def ask(way: Prepared) -> Exchange:
                 # Fresh: the server may have closed the connection after refusing the last form.
-                request, send = self._in_time(way.request), self._patience.exchange
+                hurried = self._unanswered >= _MANY_UNANSWERED
+                request = replace(way.request, limit_s=_HURRIED_S) if hurried else way.request
+                send = self._patience.exchange
                 exchange = answered(lambda: send(connection, request, fresh=True, unasked=True)[0])
                 exchanges.append(exchange.for_purpose(Purpose.CALIBRATION))
                 self._note(exchange)
@@ -106,10 +108,6 @@ class Canary:
                     self._news.append(calibrated)
                     self._seen.append(replace(calibrated, exchanges=()))
             return first.silence
-
-    def _in_time(self, request: Request) -> Request:
-        hurried = self._unanswered >= _MANY_UNANSWERED
-        return replace(request, limit_s=_HURRIED_S) if hurried else request
 
     def _note(self, exchange: Exchange) -> None:
         with self._lock:

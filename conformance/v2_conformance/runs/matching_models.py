@@ -139,11 +139,11 @@ def _in_order(specs: Sequence[TensorSpec], tensors: Sequence[Metadata]) -> tuple
     names = []
     for spec in specs:
         fitting = [tensor for tensor in left if _fits(spec, tensor)]
-        named = [tensor for tensor in fitting if tensor["name"] == spec.name]
         if not fitting:
             return None
-        left.remove((named or fitting)[0])
-        names.append((named or fitting)[0]["name"])
+        best = next((tensor for tensor in fitting if tensor["name"] == spec.name), fitting[0])
+        left.remove(best)
+        names.append(best["name"])
     return tuple(names)
 
 

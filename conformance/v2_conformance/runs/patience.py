@@ -9,9 +9,8 @@
 # `Patience`: 429, 502, 503 and 504 are no answers to the request. A gateway sends 502 when the
 # server behind it has closed a connection that it kept, a server that limits rates sends 429. So
 # the request is sent again, at once and then as Retry-After says, for no longer than one answer
-# may take. After three times in vain nobody waits any more. Who asks to wait while others are under
-# way may limit how many are: as many as it goes on with are sent at a time from then on, until one
-# that is alone is asked to wait, too.
+# may take. After three times in vain nobody waits any more. Who asks to wait while it goes on with
+# others gets no more than those at a time from then on, until one that is alone has to wait, too.
 #
 # `Hangs`: a server that leaves one malformed request without an answer often leaves hundreds. After
 # two, the next of their kind get less time. What is then not answered is no failure, because the
@@ -56,10 +55,6 @@ _LONGEST_UNASKED_S = 1.0
 _MOST_FRUITLESS = 3
 
 
-def _nothing() -> None:
-    return None
-
-
 class Patience:
     """The wait for a server that says it cannot serve right now. Threads can share it.
 
@@ -89,7 +84,7 @@ class Patience:
         *,
         fresh: bool = False,
         unasked: bool = False,
-        at_loss: Callable[[], object] = _nothing,
+        at_loss: Callable[[], object] = lambda: None,
     ) -> tuple[Exchange, bool]:
         """Send `request`, again on fresh connections while the answer is 429, 502, 503 or 504.
 

@@ -147,7 +147,6 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
 
 
 def _tensor(text: str) -> tuple[str, Given]:
-
     name, value = _named(text, "--input", "INPUT=FILE")
     path = Path(value)
     data = read_bounded(path, _MOST, UsageError)
@@ -174,7 +173,6 @@ def _of_numpy(path: Path, data: bytes) -> Given:
 
 
 def _of_json(path: Path, data: bytes) -> Given:
-
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:

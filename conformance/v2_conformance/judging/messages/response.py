@@ -128,8 +128,7 @@ def decode_answer(response: Response, request: Buffer) -> Response:
 def unpacked_size(response: Response, request: Buffer) -> int:
     """Return the size of the decoded body of the answer to a recorded request, 0 if it has no
     coding."""
-    names = codings_of(response)
-    coding = content_codings.known(names[0]) if len(names) == 1 else None
+    coding = content_codings.known(", ".join(codings_of(response)))
     if coding is None:
         return 0
     return content_codings.decoded_size(coding, response.body, _limit_of_answer(request))

@@ -117,8 +117,7 @@ class Deaths:
                 continue  # one request was lost, or it could be brought back
             dead = self._dead(role, connection)
             suspects = [r for r in sent if dead is None or role in r.case.roles]
-            silent = (r for r in suspects if not _is_whole(_own(r)))
-            first = next(silent, suspects[0])
+            first = next(filter(_is_silent, suspects), suspects[0])
             self.killers.setdefault(dead, first.case.id)
             others = tuple(r.case.id for r in suspects if r is not first)
             blamed[first.case.id] = _killed(first, answer, others)
@@ -210,8 +209,9 @@ def _own(result: Result) -> Exchange | None:
     return own if own is not None and own.sent else None
 
 
-def _is_whole(own: Exchange | None) -> bool:
-    return own is not None and own.ending is Ending.COMPLETE
+def _is_silent(result: Result) -> bool:
+    own = _own(result)
+    return own is None or own.ending is not Ending.COMPLETE
 
 
 def _killed(first: Result, answer: CanaryAnswer, others: tuple[str, ...]) -> Result:

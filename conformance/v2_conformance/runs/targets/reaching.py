@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -52,12 +53,9 @@ def wait_until_ready(
         raise UsageError(
             f"the time to become ready must be from 0 to {LONGEST_TIMEOUT_S:.0f} seconds"
         )
-    limits = target.limits
-    asked = replace(limits, exchange_s=min(limits.exchange_s, _ONE_ANSWER_S))
-    connection = replace(target, limits=asked).transport().connection()
     limit = READY_WITHIN_S if within_s is None else within_s
     end = clock() + limit
-    try:
+    with closing(_connection(target)) as connection:
         while True:
             exchange = _get(connection, target, READY)
             if exchange.response is None and within_s is None:
@@ -68,8 +66,6 @@ def wait_until_ready(
             if left <= 0:
                 break
             pause(min(_BETWEEN_S, left))
-    finally:
-        connection.close()
     if exchange.hint is not None:
         raise UnreachableError(no_answer(target.public_url, exchange, target))
     got = "no answer" if exchange.response is None else f"status {exchange.response.status}"
@@ -81,12 +77,13 @@ def wait_until_ready(
 
 def answers(target: Target) -> bool:
     """Return True if anything answers at the target's URL just now."""
-    asked = replace(target.limits, exchange_s=min(target.limits.exchange_s, _ONE_ANSWER_S))
-    connection = replace(target, limits=asked).transport().connection()
-    try:
+    with closing(_connection(target)) as connection:
         return _get(connection, target, READY).response is not None
-    finally:
-        connection.close()
+
+
+def _connection(target: Target) -> Connection:
+    asked = replace(target.limits, exchange_s=min(target.limits.exchange_s, _ONE_ANSWER_S))
+    return replace(target, limits=asked).transport().connection()
 
 
 def _get(connection: Connection, target: Target, path: str) -> Exchange:
@@ -120,18 +117,13 @@ def no_answer(url: str, exchange: Exchange, target: Target) -> str:
         )
     if not exchange.sent:
         return f"{url} cannot be reached: {detail}"
-    silent = not exchange.received and exchange.ending in (Ending.CLOSED, Ending.RESET)
-    if silent and target.url.lower().startswith("http:"):
-        return (
-            f"{url} gave no answer that can be read: {detail}; if it speaks TLS, the URL must "
-            "begin with https://"
-        )
-    if silent and target.cert is None:
-        return (
-            f"{url} gave no answer that can be read: {detail}; if it wants a client certificate, "
-            "give it one with --cert"
-        )
-    return f"{url} gave no answer that can be read: {detail}"
+    hint = ""
+    if not exchange.received and exchange.ending in (Ending.CLOSED, Ending.RESET):
+        if target.url.lower().startswith("http:"):
+            hint = "; if it speaks TLS, the URL must begin with https://"
+        elif target.cert is None:
+            hint = "; if it wants a client certificate, give it one with --cert"
+    return f"{url} gave no answer that can be read: {detail}{hint}"
 
 
 def of_status(where: str, response: Response, target: Target) -> str:
