@@ -25,6 +25,7 @@ from v2_conformance.suite.causes.causes import Cause, NotKept
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
+from v2_conformance.wire.transport import asks_to_close
 
 _SHOWN = 10
 _AT_ONCE_MS = 500.0
@@ -278,6 +279,24 @@ def _announced_closes(look: Look) -> bool:
     return exchange.open
 
 
+def _closes_after(asks: Callable[[Look], bool]) -> Check:
+    """Check a connection that the server is to close after the answer."""
+
+    def check(look: Look) -> bool:
+        if look.exchange.ending is not Ending.COMPLETE or not asks(look):
+            return False
+        if look.exchange.open:
+            raise Finding(kinds.LeftOpen())
+        return True
+
+    return check
+
+
+def _has_two_lengths(look: Look) -> bool:
+    values = look.request.values
+    return bool(values("transfer-encoding") and values("content-length"))
+
+
 def _continues(look: Look) -> bool:
     """Check only a client that waited before it sent its body, and only if both sides speak
     HTTP/1.1.
@@ -319,6 +338,8 @@ _CHECKS: Mapping[str, Check] = {
     "error_status": _error_status,
     "nothing_after": _nothing_after,
     "announced_closes": _announced_closes,
+    "asked_closes": _closes_after(lambda look: asks_to_close(bytes(look.exchange.request))),
+    "closes_after_two_lengths": _closes_after(_has_two_lengths),
     "continues": _continues,
     "error_bodies": _error_bodies,
     "client_errors": _client_errors,
