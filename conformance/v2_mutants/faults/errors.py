@@ -211,9 +211,3 @@ def _(right: Right[Any], tensor: Tensor) -> Any:
         values = to_values(tensor.datatype, tensor.blob)
         return [value if isfinite(value) else 0.0 for value in values]
     return right()
-
-
-fault("any-version-served", "R1", Behaviour.find_model)(
-    "Every version of a model is the only one that there is.",
-    lambda right, name, version: right(version=None),
-)

@@ -197,6 +197,15 @@ def _has_unflagged(document: JsonObject) -> bool:
     return _binary_data_output(document) is True and unflagged
 
 
+for _name, _text, _when in (
+    ("empty-parameters-mean-json", "An output with empty `parameters` is JSON.",
+     lambda document: any(item.get("parameters") == {} for item in _listed(document, "outputs"))),
+    ("late-parameters-mean-json", "`binary_data_output` counts only before `outputs`.",
+     lambda document: list(document)[-1] == "parameters" and _has_unflagged(document)),
+):  # fmt: skip
+    fault(_name, "V1", Behaviour.request_outputs)(_text, _forms_if(_when, binary=False))
+
+
 @fault("unflagged-outputs-reversed", "O19", Behaviour.read_request)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None

@@ -335,7 +335,3 @@ fault("size-wraps-at-64-bits", "S7", Behaviour.declared_size)(
     "Only the low 64 bits of a size are used.",
     then(lambda size, entry: None if size is None else size % 2**64),
 )
-fault("slack-behind-json-ignored", "S4", Behaviour.check_all_read)(
-    "Bytes after the JSON are ignored if no input declares a blob.",
-    _passes(lambda blobs, offset: not offset),
-)

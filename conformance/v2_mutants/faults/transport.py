@@ -398,10 +398,6 @@ class _DecompressionBombEndsServer(CrashingServer):
             raise
 
 
-fault("gzip-sent-for-deflate", "Z4", Behaviour.compress)(
-    "A client that asks for deflate gets gzip that is labeled deflate.",
-    lambda right, coding, body: right("gzip"),
-)
 fault("body-not-in-its-coding-taken-as-it-is", "Z6", Behaviour.damaged_stream)(
     "A body that is not in the named coding is read as if it had none.",
     lambda right, coding, data, problem: bytes(data),

@@ -27,7 +27,10 @@ from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import asks_to_close
 
+READINGS = "readings"
+"""The rule about what requests mean that the documents dispute; see `observe_verdict`."""
 _SHOWN = 10
+_LONGEST_READING = 100
 _AT_ONCE_MS = 500.0
 """A connection that a server closes within this time was not closed because it was idle."""
 _PATIENCE_MS = 500.0
@@ -109,10 +112,10 @@ class Observations:
         """Return the verdict on the observed `case`, from everything that was added."""
         results = list(self._seen.get(case.observed, {}).values())
         judged = sum(one.judged for one in results)
+        if case.observed == READINGS and (different := _different(results)):
+            return Verdict(Outcome.FAIL, kinds.ReadingsDiffer(different))
         # Those about requests of ordinary clients before those about rare ones.
-        wrong = sorted(
-            (one for one in results if one.first is not None), key=lambda one: (one.rare, one.case)
-        )
+        wrong = sorted((one for one in results if one.wrong), key=lambda one: (one.rare, one.case))
         count = sum(one.wrong for one in wrong)
         if not judged or (case.observed in _ABILITIES and count == judged):
             answers = sum(one.judged for one in self._seen.get("status_lines", {}).values())
@@ -124,6 +127,16 @@ class Observations:
         more = len(cases[_SHOWN:])
         cause = NotKept(count, judged, cases[:_SHOWN], more, wrong[0].first, wrong[0].rare)
         return Verdict(Outcome.FAIL, cause)
+
+
+def _different(results: Iterable[Observation]) -> tuple[str, ...]:
+    """Return how requests of one entry were read, if that differs: "CASE: reading"."""
+    entries: dict[str, dict[Cause | None, str]] = {}
+    for one in sorted(results, key=lambda one: one.case):
+        readings = entries.setdefault(one.case.partition("[")[0], {})
+        words = "" if one.first is None else printable(one.first.words(), _LONGEST_READING)
+        readings.setdefault(one.first, f"{one.case}: {words}")
+    return next((tuple(all_.values()) for all_ in entries.values() if len(all_) > 1), ())
 
 
 Check = Callable[[Look], bool]

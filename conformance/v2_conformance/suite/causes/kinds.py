@@ -461,6 +461,10 @@ class WrongModelVersion(CauseBase, frozen=True):
     expected: str
     got: str
 
+class ReadingsDiffer(CauseBase, frozen=True):
+    """expected one reading of a request, however it is written, got several: {readings:list}"""
+    readings: tuple[str, ...]
+
 class MetadataNotJson(CauseBase, frozen=True):
     """the server metadata is not JSON: {problem}"""
     problem: str
