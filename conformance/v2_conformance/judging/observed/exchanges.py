@@ -135,7 +135,8 @@ def _different(results: Iterable[Observation]) -> tuple[str, ...]:
     for one in sorted(results, key=lambda one: one.case):
         readings = entries.setdefault(one.case.partition("[")[0], {})
         words = "" if one.first is None else printable(one.first.words(), _LONGEST_READING)
-        readings.setdefault(one.first, f"{one.case}: {words}")
+        reading = None if isinstance(one.first, kinds.Rejected) else one.first  # with any status
+        readings.setdefault(reading, f"{one.case}: {words}")
     return next((tuple(all_.values()) for all_ in entries.values() if len(all_) > 1), ())
 
 
