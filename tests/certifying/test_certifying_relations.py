@@ -152,7 +152,7 @@ def test_a_tolerance_with_which_zeros_pass_is_refused_and_never_consistent(
 
 
 def test_the_claim_states_the_tolerance_of_few_digits(tmp_path: Path) -> None:
-    with MutantServer(variants=["six-digit-floats"]) as server:
+    with MutantServer(variants=["seven-digit-floats"]) as server:
         learned = run(server, tmp_path / "learned")
         told = run(server, tmp_path / "told", tolerance=Tolerance(rtol=1e-4))
     assert {case.outcome for case in tried(learned)} == {Outcome.PASS}

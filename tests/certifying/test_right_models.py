@@ -85,7 +85,7 @@ def test_halves_in_json_are_exact_or_rejected(tmp_path: Path, server: type[Halve
 
 
 @pytest.mark.parametrize(
-    "variant", ["six-digit-floats", "fifteen-digit-floats", "no-negative-zero-in-json"]
+    "variant", ["seven-digit-floats", "fifteen-digit-floats", "no-negative-zero-in-json"]
 )
 @pytest.mark.long
 def test_what_json_may_lose_of_a_float_fails_no_blob(tmp_path: Path, variant: str) -> None:

@@ -188,6 +188,8 @@ CHECKED: list[tuple[RequestCase | GetCase, bytes, bytes, Cause]] = [
      kinds.WrongModelName("identity_int32", "other")),
     (checked("model_name_sent"), v2(answer(sized(), model_name="identity_int32"), BLOB),
      v2({"outputs": [sized()]}, BLOB), kinds.WrongModelName("identity_int32", None)),
+    (checked("model_version", version="7"), v2(answer(sized(), model_version="7"), BLOB),
+     v2(answer(sized(), model_version="1"), BLOB), kinds.WrongModelVersion("7", "1")),
     (checked("data_or_size"), GOOD, v2(answer(sized(data=[1, 2, 3])), BLOB),
      kinds.DataAndSize("OUTPUT0")),
     (checked("one_form"), v2(answer(sized(), sized()), BLOB, BLOB),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import struct
 from typing import Any
 from unittest.mock import ANY
@@ -178,6 +179,17 @@ def test_json_that_the_suite_does_not_read_whole_is_no_failure(deep: bytes, stat
     found = verdict(http(b'{"error": "no", "outputs": [], "x": ' + deep + b"}", status), case)
     assert found.outcome is Outcome.INCONCLUSIVE
     assert isinstance(found.cause, kinds.ReadsNoDeeper)
+
+
+@pytest.mark.parametrize(
+    ("expect", "blocks"), [({}, "conformant"), ({"ambiguous": True}, "robust")]
+)
+def test_wrong_numbers_count_in_full_if_a_rare_request_has_one_reading(
+    expect: dict[str, Any], blocks: str
+) -> None:
+    case = dataclasses.replace(make_case({**make_case().expect, **expect}), blocks="robust")
+    assert case.facts((), failure(SWAPPED, case)).blocks == blocks
+    assert case.facts((), failure(http(b"", 500), case)).blocks == "robust"
 
 
 def test_an_exact_answer_to_a_malformed_request_fails_it_as_a_should() -> None:

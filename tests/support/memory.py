@@ -95,7 +95,7 @@ class _Socket:
         self._read = 0  # how much of that the client has read
         self._began = self._server.now
         self.first_byte_s: float | None = None
-        self.gone = False
+        self.gone = self.left_open = False
         self.ending: Ending | None = None
         self.reader = ResponseReader(limits, request.answers, bodiless=asks_for_no_body(data))
 
@@ -171,6 +171,7 @@ class _Socket:
         self._hear()
         if self.reader.done and self.reader.reusable and not self._coming and not self.last:
             raise _Idle
+        self.left_open = self.reader.done and parting is None
         if parting is not Parting.HALF_CLOSES:
             self.gone = True
         if not (self.reader.done or self.reader.error or parting is Parting.HALF_CLOSES):
@@ -267,7 +268,7 @@ class MemoryConnection:
             received=Body(b"" if left else bytes(reader.raw)),
             sent=sent,
             reused=reused,
-            open=bool(kept),
+            open=bool(kept) or sock.left_open,
             first_byte_ms=None if left else milliseconds(sock.first_byte_s),
             duration_ms=milliseconds(sock.elapsed_s),
             pieces=tuple(map(len, request.http1)) if several else (),

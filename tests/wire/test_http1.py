@@ -68,8 +68,10 @@ def test_a_request_that_asks_to_close_is_the_last_of_its_connection(
 ) -> None:
     # Some servers ignore that, and refuse what follows: no client may send anything then.
     with serving(answering(http(b"1"), http(b"2"))) as server, connected(server) as connection:
-        assert connection.exchange(request_of(request_)).open is stays
+        assert connection.exchange(request_of(request_)).open  # the server, which ignores it
         assert connection.open is stays
+    with serving(steps(Peer.request, http(b"1"))) as server, connected(server) as connection:
+        assert connection.exchange(request_of(request_)).open is stays
 
 
 @pytest.mark.parametrize(("before", "fresh"), [(False, False), (True, False), (False, True)])

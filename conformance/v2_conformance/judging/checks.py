@@ -120,6 +120,13 @@ def _model_name_sent(prepared: Prepared, _: Response, message: ReadMessage | Non
         raise Finding(kinds.WrongModelName(printable(prepared.model), None))
 
 
+def _model_version(prepared: Prepared, _: Response, message: ReadMessage | None) -> None:
+    got = None if message is None else message.document.get("model_version")
+    asked = prepared.request.head.target.rpartition("/versions/")[2].partition("/")[0]
+    if got not in (None, asked):
+        raise Finding(kinds.WrongModelVersion(printable(asked), printable(got, 200)))
+
+
 def _unique_members(_: Prepared, response: Response, message: ReadMessage | None) -> None:
     end = len(response.body) if message is None else message.parts[0].end
     try:
@@ -227,6 +234,7 @@ CHECKS: dict[str, Check] = {
     "error_type": _error_type,
     "model_name": _model_name,
     "model_name_sent": _model_name_sent,
+    "model_version": _model_version,
     "unique_members": _unique_members,
     "data_or_size": _data_or_size,
     "one_form": _one_form,

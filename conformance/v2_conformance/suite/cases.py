@@ -23,7 +23,7 @@ from typing import Any, Literal
 import msgspec
 
 from v2_conformance.protocol.content_codings import known
-from v2_conformance.suite.causes.causes import Cause, NotKept
+from v2_conformance.suite.causes.causes import Cause, NotKept, harm_by
 from v2_conformance.suite.models import ModelContract, Sample, contract
 from v2_conformance.suite.requirements import (
     LEVELS,
@@ -107,21 +107,19 @@ class CaseBase:
     def facts(self, profiles: Collection[str], cause: Cause | None = None) -> CaseFacts:
         """Return what a report on a server that claims `profiles` says of the case, if it ended
         for `cause`: what was read exactly from a malformed request never fails a MUST, and what
-        only rare requests show never blocks *conformant*.
+        only rare requests show blocks *conformant* only if the answer has wrong numbers.
         """
         requirement = catalogue()[self.requirement]
         own = self.level == requirement.level
         level = requirement.level_for(profiles) if own else self.level
         if cause is not None and cause.root.lenient:
             level = max(level, "SHOULD", key=LEVELS.index)
-        blocks = self._blocked(level)
-        rare = isinstance(cause, NotKept) and cause.only_rare
         return CaseFacts(
             id=self.id,
             requirement=self.requirement,
             profile=self.profile,
             level=level,
-            blocks="robust" if blocks and rare else blocks,
+            blocks=self._blocked(level, cause),
             basis=requirement.basis,
             why=self.why,
             content=self.content,
@@ -132,12 +130,19 @@ class CaseBase:
         """Its own level, and what a failure blocks, as people read it."""
         return grade(self.level, self._blocked(self.level))
 
-    def _blocked(self, level: Level) -> Blocks | None:
-        """Return what a failure at `level` blocks. A case of one's own can be a MUST of a SHOULD
-        requirement, which blocks nothing itself."""
+    def _blocked(self, level: Level, cause: Cause | None = None) -> Blocks | None:
+        """Return what a failure at `level` for `cause` blocks. A case of one's own can be a MUST of
+        a SHOULD requirement, which blocks nothing itself."""
         if level != "MUST":
             return None
-        return self.blocks or catalogue()[self.requirement].blocks or "conformant"
+        if isinstance(cause, NotKept) and cause.only_rare:
+            return "robust"
+        usual = catalogue()[self.requirement].blocks or "conformant"
+        # Other numbers in the answer to a correct request are wrong, however rarely it is sent so.
+        correct = self.expect.get("outcome") in ("success", "either")
+        wrong = cause is not None and harm_by(cause, "wrong-numbers") == "wrong-numbers"
+        counts = correct and wrong and not self.expect.get("ambiguous")
+        return usual if counts else self.blocks or usual
 
     @cached_property
     def rare(self) -> bool:

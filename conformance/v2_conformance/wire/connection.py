@@ -105,8 +105,10 @@ class Http1Connection:
         whole = ending is Ending.COMPLETE and current.sent == request.size
         # After its half-close a client can send no other request, and after it asked the server to
         # close the connection it must not (RFC 9112, section 9.6).
-        last = request.parting is Parting.HALF_CLOSES or asks_to_close(data)
-        keep = whole and reader.reusable and not last
+        ends = asks_to_close(data)
+        keep = whole and reader.reusable and not (ends or request.parting is Parting.HALF_CLOSES)
+        waits = whole and ends and request.parting is None
+        left_open = waits and not ready(sock, write=False, timeout=_MOMENT_S)[0]
         if request.parting is Parting.RESETS:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
@@ -127,7 +129,7 @@ class Http1Connection:
             detail=detail,
             sent=current.sent,
             reused=reused,
-            open=keep,
+            open=keep or left_open,
             first_byte_ms=None if first is None else milliseconds(first - started),
             duration_ms=milliseconds(ended - started),
             pieces=tuple(map(len, request.http1)) if several else (),

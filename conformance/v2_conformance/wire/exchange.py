@@ -86,7 +86,7 @@ class Exchange(
     detail: Annotated[str, Meta(description="More about the ending, for people.")]
     sent: Annotated[Count, Meta(description="Bytes of the request that were sent.")]
     reused: Annotated[bool, Meta(description="Whether the connection had been used before.")]
-    open: Annotated[bool, Meta(description="Whether the connection was left open.")]
+    open: Annotated[bool, Meta(description="Whether the server left the connection open.")]
     first_byte_ms: Milliseconds | None
     duration_ms: Milliseconds
     expected: Annotated[

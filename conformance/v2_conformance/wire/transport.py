@@ -91,7 +91,7 @@ def asks_to_close(request: Buffer) -> bool:
     named = (field.partition(b":") for field in fields)
     values = b",".join(value for name, _, value in named if name == b"connection")
     options = {option.strip(b" \t") for option in values.split(b",")}
-    return b"close" in options or not first.endswith(b"http/1.1")
+    return b"close" in options or not (first.endswith(b"http/1.1") or b"keep-alive" in options)
 
 
 class Connection(Protocol):

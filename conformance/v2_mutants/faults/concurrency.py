@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from msgspec import structs
+
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.reference.behaviour import Behaviour
@@ -44,6 +46,12 @@ fault("concurrent-outputs-mixed", "C6", Behaviour.request_outputs)(
 fault("concurrent-models-mixed", "C6", Behaviour.infer)(
     "Concurrent requests all go to the model of the last one.",
     lambda right, model, request: right(_last(right, model)),
+)
+fault("concurrent-shapes-mixed", "C6", Behaviour.output_tensor)(
+    "Concurrent tensors of one datatype and as many elements have the shape of the last one.",
+    lambda right, output, tensor: structs.replace(
+        right(), shape=_last(right, right().shape, (output, len(tensor.blob)))
+    ),
 )
 
 
@@ -196,10 +204,6 @@ def _dies_of(killing: Breach) -> What[None]:
 
 
 for _name, _breach, _text in (
-    ("client-that-leaves-kills-server", Breach.LEFT_IN_HEAD,
-     "The server dies if a client leaves in the middle of a head."),
-    ("short-body-kills-server", Breach.LEFT_IN_BODY,
-     "The server dies if a body ends before its Content-Length."),
     ("unfinished-chunks-kill-server", Breach.LEFT_IN_CHUNKS,
      "The server dies if a body in chunks ends before its last chunk."),
     ("reset-kills-server", Breach.RESET,

@@ -24,7 +24,7 @@ from v2_mutants.faults.shared import (
     reversed_order,
     swap_bytes,
 )
-from v2_mutants.registry import Right, What, fault, only, refuses
+from v2_mutants.registry import Right, What, fault, only, refuses, then
 
 _SIGNED = ("INT8", "INT16", "INT32", "INT64")
 _UNSIGNED = ("UINT8", "UINT16", "UINT32", "UINT64")
@@ -133,6 +133,10 @@ class _ColumnMajor(Behaviour):
 
     def output_blob(self, tensor: Tensor) -> Buffer:
         return super().output_blob(column_major(tensor))
+
+
+def _cut(tensor: Tensor) -> int:
+    return 4 * (len(tensor.blob) // tensor.shape[0])
 
 
 def _through_double(blob: Buffer) -> bytes:
@@ -252,9 +256,39 @@ def _(right: Right[RequestInput], specs: dict[str, TensorSpec], item: Any) -> Re
     return replace(entry, data=read)
 
 
-fault("column-major-inputs", "D10", Behaviour.binary_blob)(
-    "Binary inputs are read in column-major order.",
-    lambda right, entry, blob: _read_column_major(entry, right()),
+fault("smallest-int64-written-as-zero", "D15", Behaviour.output_data)(
+    "The smallest INT64 in JSON is 0.",
+    only(("INT64",), lambda right, tensor: [0 if one == -(2**63) else one for one in right()]),
+)
+fault("integers-with-fraction-rounded", "D15", Behaviour.json_blob)(
+    "An INT64 that is written with a fraction or an exponent is read as a double.",
+    lambda right, entry: (
+        from_values("INT64", [int(float(str(one))) for one in leaves(entry.data)])
+        if entry.spec.datatype == "INT64" and any(type(one) is float for one in leaves(entry.data))
+        else right()
+    ),
+)
+fault("dimensions-of-one-lost", "D16", Behaviour.output_tensor)(
+    "Tensors of numbers lose their dimensions of 1.",
+    then(
+        lambda made, output, tensor: (
+            made
+            if made.datatype == "BYTES" or len(made.shape) == 1
+            else structs.replace(made, shape=tuple(one for one in made.shape if one != 1))
+        )
+    ),
+)
+fault("halves-of-a-batch-swapped", "D10", Behaviour.output_tensor)(
+    "Tensors of five to eight rows are split after four, and joined in the wrong order.",
+    then(
+        lambda made, output, tensor: (
+            structs.replace(
+                made, blob=bytes(made.blob[_cut(made) :]) + bytes(made.blob[: _cut(made)])
+            )
+            if len(made.shape) == 2 and 4 < made.shape[0] <= 8 and made.datatype != "BYTES"
+            else made
+        )
+    ),
 )
 fault("json-floats-six-digits", "D11", Behaviour.output_data)(
     "FP32 and FP64 outputs in JSON have six significant digits.",

@@ -211,22 +211,3 @@ def _(right: Right[Any], tensor: Tensor) -> Any:
         values = to_values(tensor.datatype, tensor.blob)
         return [value if isfinite(value) else 0.0 for value in values]
     return right()
-
-
-@fault("unknown-model-is-500", "R4", Behaviour.find_model)
-def _(right: Right[ModelContract], name: str, version: str | None) -> ModelContract:
-    """A request to an unknown model gets the status 500."""
-    try:
-        return right()
-    except Rejected as rejection:
-        raise Rejected(str(rejection), 500) from rejection
-
-
-fault("any-version-served", "R1", Behaviour.find_model)(
-    "Every version of a model is the only one that there is.",
-    lambda right, name, version: right(version=None),
-)
-fault("error-is-object", "R2", Behaviour.error_body)(
-    "The `error` in the body of an error is an object, not a string.",
-    lambda right, message: b'{"error":{"message":"the request is wrong"}}',
-)

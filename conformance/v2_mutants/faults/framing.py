@@ -274,16 +274,6 @@ class _NegativeHeaderLengthIndexes(_NegativeHeaderLengthFromEnd):
         return blobs.view[offset : offset + size if offset + size < len(blobs.view) else 0]
 
 
-@fault.several("negative-header-length-takes-the-end", "H4")
-class _NegativeHeaderLengthTakesTheEnd(_NegativeHeaderLengthFromEnd):
-    """A negative header length counts from the end of the body, where the last blob ends."""
-
-    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
-        if not isinstance(blobs, _BlobsFromEnd):
-            return super().slice_blob(entry, blobs, offset, size)
-        return blobs.view[max(len(blobs.view) - size, 0) :]
-
-
 @fault.several("header-length-clamped", "H5")
 class _HeaderLengthClamped(_MissingBlobsAreZeros):
     """With a header length larger than the body, the declared blobs are read as zeros."""
@@ -300,14 +290,6 @@ fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)
             if length is None or not is_chunked(request) or not len(request.body) < length < _HUGE
             else guess_json_end(request.body)
         )
-    ),
-)
-fault("non-numeric-header-length-guessed", "H6", Behaviour.header_length)(
-    "If the header length is not a number, the end of the JSON is guessed.",
-    lambda right, request: (
-        guess_json_end(request.body)
-        if _has_non_number(right.server.header_length_values(request))
-        else right()
     ),
 )
 fault("non-numeric-header-length-raw", "H6", Behaviour.header_length)(
@@ -413,10 +395,6 @@ fault("space-before-colon-skipped", "H14", Behaviour.received)(
 fault("last-header-length-wins", "H12", Behaviour.conflicting_lengths)(
     "If header lengths conflict, the last one is used.",
     lambda right, values: right.server.parse_header_length(values[-1]),
-)
-fault("json-response-typed-octet-stream", "P9", Behaviour.json_content_type)(
-    "A response without blobs has the Content-Type application/octet-stream.",
-    lambda right: OCTET_STREAM,
 )
 fault("minus-zero-is-zero", "H4", Behaviour.parse_header_length)(
     "The header length -0 is read as 0.", _reads("-0", lambda text: 0)

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
+from v2_conformance.reference.http_messages import Blobs, Headers, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared import (
     CrashingServer,
     Sees,
     all_in_json,
-    crashes,
     ends_server,
     is_coded,
     is_raw,
@@ -33,8 +31,6 @@ from v2_mutants.registry import Right, What, fault, then
 _LAST_CHUNK = re.compile(rb"\r\n0+(;[^\r\n]*)?\r\n\r\n$")
 # The trailer fields of a body in chunks, each with the end of its line.
 _TRAILERS = re.compile(rb"\r\n0+(?:;[^\r\n]*)?\r\n((?:[^\r\n]+\r\n)+)\r\n\Z")
-_MOST_FIELDS = 50
-_LONGEST_FIELD = 3000
 _PATIENCE_S = 0.15
 
 
@@ -176,13 +172,31 @@ for _who, _client, _is in (
             refuses_if(_both(_is, _has)),
         )
 
-fault("many-fields-end-in-a-stack-trace", "V2", Behaviour.infer)(
-    f"A request with more than {_MOST_FIELDS} fields is answered with 500 in plain text.",
-    crashes(lambda request: len(request.headers) > _MOST_FIELDS),
-)
-fault("long-field-ends-in-a-stack-trace", "V2", Behaviour.infer)(
-    f"A field of more than {_LONGEST_FIELD} characters is answered with 500 in plain text.",
-    crashes(lambda request: any(len(value) > _LONGEST_FIELD for _, value in request.headers)),
+
+def _loses_fields(kept: Callable[[Headers], Iterable[tuple[str, str]]]) -> What[Response]:
+    return lambda right, model, request: right(
+        request=replace(request, headers=tuple(kept(request.headers)))
+    )
+
+
+def _from_parameter(headers: Headers) -> Headers:
+    found = [number for number, field in enumerate(headers) if "charset=utf-8" in field[1]]
+    return headers[found[0] :] if found else headers
+
+
+for _name, _text, _kept in (
+    ("fields-behind-sixteen-lost", "A request has its first 16 fields.",
+     lambda fields: fields[:16]),
+    ("fields-behind-a-long-one-lost", "A request ends with a field of 2,000 characters.",
+     lambda fields: takewhile(lambda field: len(field[1]) < 2000, fields)),
+    ("fields-before-a-parameter-lost", "A request begins with a Content-Type that has a parameter.",
+     _from_parameter),
+):  # fmt: skip
+    fault(_name, "V2", Behaviour.infer)(_text, _loses_fields(_kept))
+
+fault("chunks-not-awaited", "V2", Behaviour.before_expected_body)(
+    "A client is not asked for a body in chunks.",
+    lambda right, request: b"" if request.values("Transfer-Encoding") else right(),
 )
 fault("body-lost-with-an-offer-to-upgrade", "V2", Behaviour.handle)(
     "The body of a request with an Upgrade field is lost.",
@@ -250,25 +264,6 @@ fault("expectation-ignored", "V2", Behaviour.before_expected_body)(
     "Whoever waits for 100 Continue gets nothing until the body is there.",
     lambda right, request: b"",
 )
-
-
-@fault.several("id-of-a-pipeline-is-its-last", "V2")
-class _IdOfAPipeline(Behaviour):
-    """A request that another one is waiting behind is answered with the id of the one before."""
-
-    thread = threading.local()
-
-    def handle(self, request: Request) -> Response:
-        self.thread.followed = request.followed
-        return super().handle(request)
-
-    def read_request(
-        self, model: ModelContract, request: Request, length: int | None
-    ) -> InferenceRequest:
-        result = super().read_request(model, request, length)
-        before = getattr(self.thread, "id", None)
-        self.thread.id = result.id
-        return replace(result, id=before) if self.thread.followed and result.id else result
 
 
 def _forgets(name: str, when: Callable[[Request], object]) -> What[Response]:

@@ -328,6 +328,8 @@ for _name, _text, _read in (
     ("stripped-at-its-end", "White space at the end of a raw body is lost.", bytes.rstrip),
     ("without-byte-order-mark", "A raw body loses the byte order mark at its beginning.",
      lambda body: body.removeprefix(b"\xef\xbb\xbf")),
+    ("without-its-line-end", "A raw body loses the line end at its end.",
+     lambda body: body.removesuffix(b"\n")),
     ("up-to-an-empty-line", "A raw body ends at its first empty line.",
      lambda body: body.partition(b"\r\n\r\n")[0]),
 ):  # fmt: skip
@@ -397,11 +399,3 @@ for _requirement, _role, _kind, _words in (
         fault.several(
             f"{_kind}-{_name}-zeroed", _requirement, f"{_words} {_text} is read as zeros."
         )(_blanks_raw(_role, _meets))
-fault("empty-body-taken-as-raw", "W10", Behaviour.read_request)(
-    "An empty body is read as a raw tensor, even without a header length of 0.",
-    lambda right, model, request, length: (
-        right.server.read_raw(model, request.body)
-        if length is None and not len(request.body)
-        else right()
-    ),
-)

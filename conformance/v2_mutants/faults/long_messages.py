@@ -13,14 +13,15 @@ from v2_conformance.protocol.datatypes import (
     element_count,
     encode_bytes,
 )
-from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Blobs, Request
+from v2_conformance.reference.http_messages import Blobs, Request, Response
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared import (
     Tensors,
     blobs_cut_if,
+    is_coded,
     is_last,
     is_versioned,
     resize,
@@ -33,35 +34,40 @@ _BUFFER = 2**16
 _MANY = 2**18
 
 
-def _fills_pages(body: Buffer, pages: int = 1) -> bool:
-    return len(body) > 0 and len(body) % (pages * _PAGE) == 0
+def _refuses_whole(size: int) -> What[Response]:
+    return refuses(lambda model, request: len(request.body) == size)
 
 
-def _is_coded(request: Request) -> bool:
-    return bool(request.values("Content-Encoding"))
+def _spoils_pages(size: int) -> What[Buffer]:
+    return then(
+        lambda blob, tensor: (
+            bytes(blob[:-1]) + bytes([blob[-1] ^ 1]) if blob and len(blob) % size == 0 else blob
+        )
+    )
 
 
-def _of_pages(tensor: Tensor) -> Tensor:
-    spoiled = _fills_pages(tensor.blob, 2)
-    return structs.replace(tensor, blob=_with_wrong_end(tensor.blob)) if spoiled else tensor
-
-
-def _with_wrong_end(blob: Buffer) -> bytes:
-    return bytes(blob[:-1]) + bytes([blob[-1] ^ 1])
-
-
-fault("json-over-64-kib-in-a-coding-refused", "V3", Behaviour.read_request)(
-    "A body of JSON that came in a coding is rejected if it is decoded to more than 64 KiB.",
+fault("json-over-128-kib-in-a-coding-refused", "V3", Behaviour.infer)(
+    "A body of JSON that has more than 128 KiB in its coding is rejected.",
     refuses(
-        lambda model, request, length: (
-            length is None and _is_coded(request) and len(request.body) > _BUFFER
+        lambda model, request: (
+            not request.values(HEADER_LENGTH)
+            and is_coded(request)
+            and len(request.body) > 2 * _BUFFER
         )
     ),
 )
-for _datatype in ("INT64", "FP64", "INT16"):
-    fault(f"{_datatype.lower()}-of-whole-pages-loses-its-end", "V3", Behaviour.output_tensor)(
-        f"The last byte of a tensor of {_datatype} is wrong if it fills pages of 8,192 bytes.",
-        only((_datatype,), lambda right, output, tensor: _of_pages(right())),
+fault("size-of-64-kib-in-16-bits", "V3", Behaviour.output_size)(
+    "A blob of 65,536 bytes has the size 0.",
+    then(lambda size, tensor: 0 if size == _BUFFER else size),
+)
+for _name, _size in (("4-kib", _PAGE), ("64-kib", _BUFFER), ("a-mebibyte", 1 << 20)):
+    fault(f"body-of-{_name}-refused", "V3", Behaviour.infer)(
+        f"A body of exactly {_size} bytes is rejected.", _refuses_whole(_size)
+    )
+for _name, _size in (("a-page", _PAGE), ("two-pages", 2 * _PAGE)):
+    fault(f"blobs-of-{_name}-lose-their-end", "V3", Behaviour.output_blob)(
+        f"The last byte of a blob is another one if it fills {_size} bytes, or a multiple of that.",
+        _spoils_pages(_size),
     )
 
 

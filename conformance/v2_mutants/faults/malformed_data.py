@@ -80,15 +80,14 @@ for _name, _text, _repair in (
     fault(_name, "J1", Behaviour.json_blob)(_text, _reads_data(_repair))
 
 
-def _unchecked_input(index: int, *, at_front: bool = False) -> What[Inputs]:
+def _unchecked_input(index: int) -> What[Inputs]:
     """A server that cuts the JSON data of the input at `index` to its shape."""
 
     def what(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
         entries = right()
         if len(entries) > index and isinstance((data := entries[index].data), list):
             count = element_count(entries[index].shape)
-            cut = data[max(len(data) - count, 0) :] if at_front else data[:count]
-            entries[index] = replace(entries[index], data=cut)
+            entries[index] = replace(entries[index], data=data[:count])
         return entries
 
     return what
@@ -96,10 +95,6 @@ def _unchecked_input(index: int, *, at_front: bool = False) -> What[Inputs]:
 
 fault("second-data-unchecked", "J1", Behaviour.request_inputs)(
     "Too many JSON elements of the second input are dropped.", _unchecked_input(1)
-)
-fault("second-data-cut-at-its-front", "J1", Behaviour.request_inputs)(
-    "Of too many JSON elements of the second input, the first are dropped.",
-    _unchecked_input(1, at_front=True),
 )
 
 

@@ -323,3 +323,12 @@ for _name, _text, _datatype in (
     fault(f"datatype-{_name}", "J6", Behaviour.request_input)(
         _text, _converts("datatype", _datatype, "INT32")
     )
+
+fault("the-only-input-twice", "J6", Behaviour.request_inputs)(
+    "If the only input of a model is listed twice, the last one counts.",
+    lambda right, model, document: right(
+        document={**document, "inputs": document["inputs"][-1:]}
+        if len(model.inputs) == 1 and len(document["inputs"]) == 2
+        else document
+    ),
+)

@@ -316,6 +316,27 @@ for _name, _text, _pattern in (
     )(_unwritable(_pattern))
 
 
+def _copies_bytes(written: bytes) -> type[Behaviour]:
+    """A server that reads bytes that are no UTF-8, and writes them again where they are so."""
+
+    class CopiesBytes(Behaviour):
+        def parse_document(self, text: memoryview) -> JsonObject:
+            return super().parse_document(
+                memoryview(re.sub(rb"\xff\xfe?", "\ue0ff".encode(), bytes(text)))
+            )
+
+        def json_text(self, value: object) -> bytes:
+            return super().json_text(value).replace(written, b"\xff\xfe")
+
+    return CopiesBytes
+
+
+for _name, _requirement, _text, _written in (
+    ("bytes-of-an-id-copied", "J3", "An id that is no UTF-8 gets into JSON.", "\ue0ff".encode()),
+    ("bytes-of-a-name-copied", "R2", "A name that is no UTF-8 gets into an error.", rb"\\ue0ff"),
+):
+    fault.several(_name, _requirement, _text)(_copies_bytes(_written))
+
 # --- J9: two lengths
 
 

@@ -13,7 +13,12 @@ from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.changes import without
-from v2_mutants.faults.shared import all_in_json, input_parameters, reversed_order
+from v2_mutants.faults.shared import (
+    all_in_json,
+    input_parameters,
+    is_versioned,
+    reversed_order,
+)
 from v2_mutants.registry import Right, What, fault, then
 
 Outputs = tuple[RequestOutput, ...]
@@ -57,18 +62,6 @@ fault("binary-by-default", "O4", Behaviour.binary_by_default)(
         right() or not (document.get("outputs") or _binary_data_output(document) is False)
     ),
 )
-fault("binary-answer-to-binary-request", "O4", Behaviour.binary_by_default)(
-    "Outputs that a request with blobs does not list are binary.",
-    then(
-        lambda default, document: (
-            default
-            or (
-                any(BINARY_DATA_SIZE in parameters for parameters in input_parameters(document))
-                and (not document.get("outputs") and _binary_data_output(document) is None)
-            )
-        )
-    ),
-)
 fault("binary-data-output-false-read-as-true", "O4", Behaviour.binary_by_default)(
     "A `binary_data_output` of false makes outputs that are not listed binary.",
     lambda right, document: (
@@ -77,6 +70,16 @@ fault("binary-data-output-false-read-as-true", "O4", Behaviour.binary_by_default
 )
 fault("binary-data-output-ignored", "O5", Behaviour.binary_by_default)(
     "`binary_data_output` has no effect.", lambda right, document: right() and False
+)
+fault("parameters-of-a-version-ignored", "O5", Behaviour.read_request)(
+    "`binary_data_output` has no effect on a path with the model's version.",
+    then(
+        lambda inference, model, request, length: (
+            all_in_json(inference)
+            if is_versioned(request) and b'"binary_data_output":true' in bytes(request.body)
+            else inference
+        )
+    ),
 )
 fault("binary-data-false-does-not-override", "O7", Behaviour.binary_flag)(
     "`binary_data_output` true makes an output with `binary_data` false binary.",
@@ -194,6 +197,15 @@ def _has_unflagged(document: JsonObject) -> bool:
     return _binary_data_output(document) is True and unflagged
 
 
+for _name, _text, _when in (
+    ("empty-parameters-mean-json", "An output with empty `parameters` is JSON.",
+     lambda document: any(item.get("parameters") == {} for item in _listed(document, "outputs"))),
+    ("late-parameters-mean-json", "`binary_data_output` counts only before `outputs`.",
+     lambda document: list(document)[-1] == "parameters" and _has_unflagged(document)),
+):  # fmt: skip
+    fault(_name, "V1", Behaviour.request_outputs)(_text, _forms_if(_when, binary=False))
+
+
 @fault("unflagged-outputs-reversed", "O19", Behaviour.read_request)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
@@ -216,15 +228,6 @@ fault("binary-output-without-size", "O10", Behaviour.response_output)(
     "A binary output has no size.",
     then(lambda entry, tensor, binary: without(entry, "parameters") if binary else entry),
 )
-
-
-@fault("output-size-as-string", "O10", Behaviour.response_output)
-def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
-    """The size of a binary output is a string."""
-    entry = right()
-    if binary:
-        entry["parameters"] = {BINARY_DATA_SIZE: str(entry["parameters"][BINARY_DATA_SIZE])}
-    return entry
 
 
 @fault("json-output-with-size", "O11", Behaviour.response_output)
@@ -256,17 +259,13 @@ def _(
     return document
 
 
-fault("id-made-up", "O18", Behaviour.read_request)(
-    "A response has an `id` that the server made up.",
-    then(
-        lambda inference, model, request, length: InferenceRequest(
-            inference.inputs, inference.outputs, "1"
-        )
-    ),
-)
 fault("model-name-of-another-model", "O20", Behaviour.response_document)(
     "A response has the `model_name` of another model.",
     lambda right, model, inference, entries: right() | {"model_name": f"{model.model}_of_another"},
+)
+fault("model-version-of-another", "O20", Behaviour.response_document)(
+    "A response has a `model_version` that the model does not have.",
+    lambda right, model, inference, entries: right() | {"model_version": "2"},
 )
 fault("model-name-missing", "O20", Behaviour.response_document)(
     "A response has no `model_name`.",

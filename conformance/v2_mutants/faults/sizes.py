@@ -100,10 +100,6 @@ fault("absent-size-read-as-native", "S11", Behaviour.declared_size)(
     "An input with neither `data` nor a size takes shape × element size bytes of the blobs.",
     then(lambda size, entry: size_by_shape(entry) if size is None and not entry.has_data else size),
 )
-fault("size-zero-read-as-native", "S12", Behaviour.declared_size)(
-    "An input with the size 0 and a non-empty shape is read as shape × element size bytes.",
-    then(lambda size, entry: size_by_shape(entry) if size == 0 else size),
-)
 fault("unknown-input-parameter-hides-blob", "S14", Behaviour.slice_blob)(
     "If an input has a parameter other than its size, its blob is read as zeros.",
     then(
@@ -335,28 +331,7 @@ def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: 
     return right(document=document | {"inputs": listed})
 
 
-@fault("summed-sizes-resized", "S13", Behaviour.read_inputs, base=_ResizesUnchecked)
-def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
-    """If the sum of the sizes is right, each blob is cut or padded to its shape."""
-    entries = right.server.request_inputs(model, document)
-    of_blobs = [entry for entry in entries if not entry.has_data]
-    sizes = [right.server.declared_size(entry) for entry in of_blobs]
-    natives = [size_by_shape(entry) for entry in of_blobs]
-    total = _sum(natives)
-    if total is None or sizes == natives or _sum(sizes) != total:
-        return right()
-    listed = [
-        item if "data" in item else item | {"parameters": item["parameters"] | {"unchecked": True}}
-        for item in document["inputs"]
-    ]
-    return right(document=document | {"inputs": listed})
-
-
 fault("size-wraps-at-64-bits", "S7", Behaviour.declared_size)(
     "Only the low 64 bits of a size are used.",
     then(lambda size, entry: None if size is None else size % 2**64),
-)
-fault("slack-behind-json-ignored", "S4", Behaviour.check_all_read)(
-    "Bytes after the JSON are ignored if no input declares a blob.",
-    _passes(lambda blobs, offset: not offset),
 )

@@ -53,18 +53,6 @@ def _refused(right: Right[Any]) -> Request:
     return refused
 
 
-fault("output-binary-data-sticks", "C7", Behaviour.binary_by_default, base=_Remembers)(
-    "A request that lists no outputs gets blobs if the one before asked for one.",
-    lambda right, document: (
-        right()
-        or (
-            not ("outputs" in document or document.get("parameters"))
-            and b'"binary_data":true' in bytes(_before(right).body)
-        )
-    ),
-)
-
-
 @fault("requested-outputs-stick", "C7", Behaviour.request_outputs)
 def _(
     right: Right[tuple[RequestOutput, ...]], model: ModelContract, document: JsonObject
@@ -136,6 +124,13 @@ fault("raw-sticks", "C7", Behaviour.header_length, base=_Remembers)(
     lambda right, request: 0 if is_raw(_before(right)) else right(),
 )
 
+fault("raw-sticks-to-json", "C7", Behaviour.header_length, base=_Remembers)(
+    "A request without a header length is raw if the one before was.",
+    lambda right, request: (
+        0 if is_raw(_before(right)) and not request.values(HEADER_LENGTH) else right()
+    ),
+)
+
 _BEGINNING = 2**15
 
 
@@ -168,6 +163,21 @@ fault("answer-kept-by-the-ends-of-a-body", "C7", Behaviour.handle)(
     "same 4 KiB at its beginning and four bytes at its end.",
     _kept_by(lambda body: body[:4096] + body[-4:]),
 )
+fault("answer-kept-by-both-ends", "C7", Behaviour.handle)(
+    "A body gets the answer to the one before if that is as long and has the same ends of 4 KiB.",
+    _kept_by(lambda body: body[:4096] + body[-4096:], beyond=8192),
+)
+
+
+@fault("answers-kept-by-inputs", "C7", Behaviour.infer)
+def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
+    """A request gets the answer to the one before if that had the same inputs."""
+    inputs = bytes(request.body).partition(b'"inputs"')[2].partition(b'"outputs"')
+    own = (model.model, inputs[0])
+    kept = right.state.get("kept")
+    answer: Response = kept[1] if inputs[1] and kept and kept[0] == own else right()
+    right.state["kept"] = (own, answer)
+    return answer
 
 
 def _stuck_after_error(is_its_kind: Callable[[Request], object]) -> What[Response]:

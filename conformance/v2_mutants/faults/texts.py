@@ -25,7 +25,6 @@ from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Res
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared import (
-    Blob,
     Sees,
     Tensors,
     change_elements,
@@ -129,31 +128,6 @@ def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: 
         listed = listed | {"parameters": {BINARY_DATA_SIZE: size if taken is None else taken}}
         document = document | {"inputs": [listed]}
     return right(document=document)
-
-
-@fault("bytes-read-into-the-next-input", "B6", Behaviour.input_blob)
-def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
-    """A BYTES element that extends past its tensor is read from the bytes of the next one."""
-    size = right.server.declared_size(entry)
-    if not (size and is_bytes(entry)) or entry.has_data:
-        return right()
-    taken = _bytes_taken(blobs.view[offset:], element_count(entry.shape))
-    if taken is None or taken <= size:
-        return right()
-    return blobs.view[offset : offset + taken], offset + size
-
-
-@fault("bytes-behind-the-size-read-as-zeros", "B6", Behaviour.read_inputs)
-def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
-    """A BYTES element that extends past the only tensor ends in zeros, whatever the body has."""
-    first, *others = right.server.request_inputs(model, document)
-    size, end = right.server.declared_size(first), len(blobs.view)
-    if others or not (size and is_bytes(first)) or first.has_data or size >= end:
-        return right()
-    (listed,) = document["inputs"]
-    listed = listed | {"parameters": {BINARY_DATA_SIZE: end}}
-    view = memoryview(bytes(blobs.view[:size]).ljust(end, b"\0"))
-    return right(document=document | {"inputs": [listed]}, blobs=replace(blobs, view=view))
 
 
 fault("bytes-prefix-clamped", "B6", Behaviour.bytes_blob)(
@@ -316,6 +290,12 @@ for _way in (*_WAYS, _Way("in-a-cube", "of three dimensions", role="cube/BYTES")
         f"What is not UTF-8 in BYTES {_way.text} is replaced.",
         _reads_elements(_way, lambda element: element.decode(errors="replace").encode()),
     )
+    fault(f"bytes-{_way.name}-read-as-a-file", "B4", Behaviour.read_request)(
+        f"BYTES {_way.text} lose a byte order mark and a line end.",
+        _reads_elements(
+            _way, lambda element: element.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n")
+        ),
+    )
     fault(f"empty-bytes-{_way.name}-are-spaces", "B3", Behaviour.read_request)(
         f"Empty BYTES {_way.text} become spaces.",
         _reads_elements(_way, lambda element: element or b" "),
@@ -351,9 +331,9 @@ fault("text-stripped", "B4", Behaviour.bytes_blob)(
     "White space at the ends of binary elements is lost.",
     then(lambda checked, entry, blob: change_elements(checked, bytes.strip)),
 )
-fault("delete-left-out-of-json-texts", "B5", Behaviour.output_data)(
-    "BYTES outputs in JSON lack the character U+007F.",
-    only(("BYTES",), lambda right, tensor: [text.replace("\x7f", "") for text in right()]),
+fault("mark-left-out-of-json-texts", "B5", Behaviour.output_data)(
+    "BYTES outputs in JSON lack a U+FEFF at their beginning.",
+    only(("BYTES",), lambda right, tensor: [text.removeprefix("\ufeff") for text in right()]),
 )
 
 

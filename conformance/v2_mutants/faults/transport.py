@@ -15,12 +15,23 @@ from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Framing, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
-from v2_mutants.faults.shared import CrashingServer, Inputs, is_chunked, is_coded, reads_body_once
+from v2_mutants.faults.shared import (
+    CrashingServer,
+    Inputs,
+    is_chunked,
+    is_coded,
+    is_versioned,
+    reads_body_once,
+)
 from v2_mutants.registry import Right, What, fault, refuses, then
 
 # Lets a request of another connection come in between.
 _OVERLAP_S = 0.002
 
+fault("coding-of-a-version-ignored", "Z1", Behaviour.decode_request)(
+    "A Content-Encoding has no effect on a path with the model's version.",
+    lambda right, request: request if is_versioned(request) else right(),
+)
 fault("length-required-in-codings", "C1", Behaviour.infer)(
     "The chunked body of an encoded request is rejected with 411, and no other one.",
     refuses(lambda model, request: is_chunked(request) and is_coded(request), 411),
@@ -70,6 +81,26 @@ fault("rejected-body-left-on-connection", "C5", Behaviour.left_on_connection)(
         bytes(request.body) if response.status >= 400 and request.target.endswith("/infer") else b""
     ),
 )
+
+
+def _keeps_open_if(when: Callable[[Request], object]) -> What[bool]:
+    return lambda right, request, response: (
+        response.framing is not Framing.CLOSE if when(request) else right()
+    )
+
+
+for _name, _text, _when in (
+    ("close-ignored", "A connection is kept open although the client closes it.",
+     lambda request: request.values("Connection") == ["close"]),
+    ("close-in-a-list-ignored", "A close among other connection options is not known.",
+     lambda request: "," in "".join(request.values("Connection"))),
+    ("old-client-kept-open", "A connection is kept open after a request of HTTP/1.0.",
+     lambda request: request.version == "1.0"),
+    ("two-lengths-kept-open", "A connection is kept open after a request with two lengths.",
+     lambda request: request.values("Transfer-Encoding") and request.values("Content-Length")),
+):  # fmt: skip
+    fault(_name, "C19", Behaviour.keeps_open)(_text, _keeps_open_if(_when))
+
 fault("head-answered-with-a-body", "C5", Behaviour.answers_with_body)(
     "A HEAD is answered as a GET is, with a body.",
     lambda right, request, response: True,
@@ -367,14 +398,6 @@ class _DecompressionBombEndsServer(CrashingServer):
             raise
 
 
-fault("json-body-read-once", "C4", Behaviour.handle)(
-    "A body without a header length is read from the socket only once.",
-    reads_body_once(lambda request: not request.values(HEADER_LENGTH)),
-)
-fault("gzip-sent-for-deflate", "Z4", Behaviour.compress)(
-    "A client that asks for deflate gets gzip that is labeled deflate.",
-    lambda right, coding, body: right("gzip"),
-)
 fault("body-not-in-its-coding-taken-as-it-is", "Z6", Behaviour.damaged_stream)(
     "A body that is not in the named coding is read as if it had none.",
     lambda right, coding, data, problem: bytes(data),

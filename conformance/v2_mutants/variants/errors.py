@@ -97,7 +97,9 @@ class _HttpLayerWithErrorsOfItsOwn(_LayerBelow):
         large = len(request.head) > _PAGE or request.head.count(b"\r\n") > _MOST_FIELDS
         lengths = (*request.values("content-length"), *request.values("transfer-encoding"))
         of_no_use = request.method == "GET" and lengths not in ((), ("0",))
-        if two_lengths or empty_line or large or of_no_use or _TAB_IN_HOST.search(request.head):
+        if large:
+            raise _OfTheLayerBelow("Request Header Fields Too Large", 431)
+        if two_lengths or empty_line or of_no_use or _TAB_IN_HOST.search(request.head):
             raise _OfTheLayerBelow("Bad Request", 400)
         if not request.target.startswith("/") or _OF_NO_ROUTE.search(request.target):
             raise _OfTheLayerBelow("Not Found", 404)

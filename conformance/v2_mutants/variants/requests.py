@@ -64,15 +64,6 @@ def _(right: Right[Request], request: Request) -> Request:
     return decoded if len(decoded.body) <= _LIMIT else refuse("the body is too large", 413)
 
 
-variant("coded-raw-bodies-refused", "RFC 9110, section 15.5.16", Behaviour.infer)(
-    "A raw request in a content coding is answered with 415.",
-    refuses(
-        lambda model, request: (
-            request.values(HEADER_LENGTH) == ["0"] and bool(request.values("Content-Encoding"))
-        ),
-        415,
-    ),
-)
 variant("no-empty-tensors", "docs/disputes.md, E1 to E5", Behaviour.input_shape)(
     "Tensors without elements are rejected, whatever their form.",
     lambda right, spec, shape: refuse("a tensor without elements") if 0 in right() else right(),

@@ -218,6 +218,31 @@ def test_a_close_right_after_a_response_is_one_that_was_not_announced() -> None:
     assert seen(closed, died) is None
 
 
+@pytest.mark.parametrize(
+    ("what", "line"),
+    [
+        ("asked_closes", b"Connection: TE, Close"),
+        ("closes_after_two_lengths", b"Transfer-Encoding: chunked"),
+    ],
+)
+def test_a_connection_that_is_to_end_is_closed_after_the_answer(what: str, line: bytes) -> None:
+    request = REQUEST.replace(b"Host: h", b"Host: h\r\n" + line)
+    ended = structs.replace(exchange(GOOD, request), open=False)
+    assert seen(what, ended) == Observation(what, "D1/made-by-hand", 1, 0)
+    kept = structs.replace(ended, open=True)
+    assert seen(what, kept) == Observation(what, "D1/made-by-hand", 1, 1, kinds.LeftOpen())
+    assert seen(what, exchange(GOOD)) is None
+
+
+@pytest.mark.parametrize("second", ["W8/b[plain]", "O6/a[spaced]"])
+def test_what_is_disputed_has_one_reading_in_all_spellings(second: str) -> None:
+    observations = Observations()
+    for id_, cause in (("O6/a[plain]", kinds.Accepted()), (second, kinds.Rejected(400))):
+        observations.add([Observation("readings", id_, 1, 0, cause)])
+    found = observations.verdict(make_observed("readings"))
+    assert found.outcome is (Outcome.FAIL if "O6" in second else Outcome.PASS)
+
+
 def test_a_client_that_waits_for_100_continue_gets_something_first() -> None:
     request = REQUEST.replace(b"Host: h", b"Host: h\r\nExpect: 100-Continue")
     silent = structs.replace(exchange(GOOD, request), pause_ms=1000.0, first_byte_ms=1002.0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice, permutations
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -38,9 +38,6 @@ from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.wire.messages import codings_in, decimal, read_head
 from v2_conformance.wire.response import Limits, Response
-
-if TYPE_CHECKING:
-    pass
 
 MAX_DIMENSIONS = 256
 """Beyond any tensor; the product of very many dimensions is a number that takes minutes."""

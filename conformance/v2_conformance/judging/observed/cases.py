@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from v2_conformance.judging.observed.exchanges import OF_EXCHANGES, Observation
+from v2_conformance.judging.observed.exchanges import OF_EXCHANGES, READINGS, Observation
 from v2_conformance.judging.verdict import Finding, Verdict
 from v2_conformance.suite.cases import RelationCase, RequestCase, SentCase
 from v2_conformance.suite.causes import kinds
@@ -25,6 +25,8 @@ def observe_verdict(case: SentCase, verdict: Verdict) -> Iterator[Observation]:
     """Yield what the verdict on a case that was sent shows."""
     if not isinstance(case, RequestCase):
         return
+    if case.expect.get("alike") and verdict.outcome is Outcome.DISPUTED:
+        yield Observation(READINGS, case.id, 1, 0, verdict.cause)
     for rule, check in _CHECKS.items():
         try:
             if check(case, verdict):
@@ -118,5 +120,5 @@ _CHECKS: Mapping[str, Callable[[RequestCase, Verdict], bool]] = {
 }
 _FIRST_ANSWERS = "first_answers"
 
-OBSERVED = OF_EXCHANGES | _CHECKS.keys() | {_FIRST_ANSWERS}
+OBSERVED = OF_EXCHANGES | _CHECKS.keys() | {_FIRST_ANSWERS, READINGS}
 """The names of all rules that a case for servers can give as `observed`."""

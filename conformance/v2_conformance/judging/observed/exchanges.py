@@ -25,8 +25,12 @@ from v2_conformance.suite.causes.causes import Cause, NotKept
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
+from v2_conformance.wire.transport import asks_to_close
 
+READINGS = "readings"
+"""The rule about what requests mean that the documents dispute; see `observe_verdict`."""
 _SHOWN = 10
+_LONGEST_READING = 100
 _AT_ONCE_MS = 500.0
 """A connection that a server closes within this time was not closed because it was idle."""
 _PATIENCE_MS = 500.0
@@ -108,10 +112,10 @@ class Observations:
         """Return the verdict on the observed `case`, from everything that was added."""
         results = list(self._seen.get(case.observed, {}).values())
         judged = sum(one.judged for one in results)
+        if case.observed == READINGS and (different := _different(results)):
+            return Verdict(Outcome.FAIL, kinds.ReadingsDiffer(different))
         # Those about requests of ordinary clients before those about rare ones.
-        wrong = sorted(
-            (one for one in results if one.first is not None), key=lambda one: (one.rare, one.case)
-        )
+        wrong = sorted((one for one in results if one.wrong), key=lambda one: (one.rare, one.case))
         count = sum(one.wrong for one in wrong)
         if not judged or (case.observed in _ABILITIES and count == judged):
             answers = sum(one.judged for one in self._seen.get("status_lines", {}).values())
@@ -123,6 +127,17 @@ class Observations:
         more = len(cases[_SHOWN:])
         cause = NotKept(count, judged, cases[:_SHOWN], more, wrong[0].first, wrong[0].rare)
         return Verdict(Outcome.FAIL, cause)
+
+
+def _different(results: Iterable[Observation]) -> tuple[str, ...]:
+    """Return how requests of one entry were read, if that differs: "CASE: reading"."""
+    entries: dict[str, dict[Cause | None, str]] = {}
+    for one in sorted(results, key=lambda one: one.case):
+        readings = entries.setdefault(one.case.partition("[")[0], {})
+        words = "" if one.first is None else printable(one.first.words(), _LONGEST_READING)
+        reading = None if isinstance(one.first, kinds.Rejected) else one.first  # with any status
+        readings.setdefault(reading, f"{one.case}: {words}")
+    return next((tuple(all_.values()) for all_ in entries.values() if len(all_) > 1), ())
 
 
 Check = Callable[[Look], bool]
@@ -278,6 +293,24 @@ def _announced_closes(look: Look) -> bool:
     return exchange.open
 
 
+def _closes_after(asks: Callable[[Look], bool]) -> Check:
+    """Check a connection that the server is to close after the answer."""
+
+    def check(look: Look) -> bool:
+        if look.exchange.ending is not Ending.COMPLETE or not asks(look):
+            return False
+        if look.exchange.open:
+            raise Finding(kinds.LeftOpen())
+        return True
+
+    return check
+
+
+def _has_two_lengths(look: Look) -> bool:
+    values = look.request.values
+    return bool(values("transfer-encoding") and values("content-length"))
+
+
 def _continues(look: Look) -> bool:
     """Check only a client that waited before it sent its body, and only if both sides speak
     HTTP/1.1.
@@ -319,6 +352,8 @@ _CHECKS: Mapping[str, Check] = {
     "error_status": _error_status,
     "nothing_after": _nothing_after,
     "announced_closes": _announced_closes,
+    "asked_closes": _closes_after(lambda look: asks_to_close(bytes(look.exchange.request))),
+    "closes_after_two_lengths": _closes_after(_has_two_lengths),
     "continues": _continues,
     "error_bodies": _error_bodies,
     "client_errors": _client_errors,

@@ -300,6 +300,9 @@ class UnannouncedClose(CauseBase, frozen=True):
     of_path = True
     after_ms: Count
 
+class LeftOpen(CauseBase, frozen=True):
+    """expected the connection to end with the answer, got one that stays open"""
+
 class NotContinued(CauseBase, frozen=True):
     """expected 100 Continue or a final status, got nothing in {waited_ms} ms, so the client sent
     the body"""
@@ -454,6 +457,15 @@ class WrongModelName(CauseBase, frozen=True):
     """expected the model_name '{expected}', got {got:quoted}"""
     expected: str
     got: str | None
+
+class WrongModelVersion(CauseBase, frozen=True):
+    """expected the model_version '{expected}', which the path names, got '{got}'"""
+    expected: str
+    got: str
+
+class ReadingsDiffer(CauseBase, frozen=True):
+    """expected one reading of a request, however it is written, got several: {readings:list}"""
+    readings: tuple[str, ...]
 
 class MetadataNotJson(CauseBase, frozen=True):
     """the server metadata is not JSON: {problem}"""

@@ -6,7 +6,7 @@ know. The others decide how head and chunks become bytes, and in which writes th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import cycle, pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.variations import Variation
 from v2_conformance.wire.transport import Head, Request
 
+Field = tuple[str, str]
 _CONTENT_TYPE = "Content-Type"
 # Seconds to wait for 100 (RFC 9110, section 10.1.1, gives no number), between the two writes of a
 # head, before the last chunk, and between the parts of chunks.
@@ -38,7 +39,8 @@ class HttpSpelling:
     ) -> None:
         self._of = {item.operation: item.parameters for item in given}
         of_fields = [item.parameters for item in given if item.operation == "fields"]
-        self._added = [field for how in of_fields for field in _added(how)]
+        self._added = [(name, value) for how in of_fields for name, value in how.get("add", ())]
+        self._padding = [field for how in of_fields for field in _padding(how)]
         self._without = {name.lower() for how in of_fields for name in how.get("without", ())}
         self._origin, self._model, self._version = origin, model, version
 
@@ -59,7 +61,7 @@ class HttpSpelling:
             for name, value in head.fields
             if name.lower() not in self._without
         ]
-        fields += self._added
+        fields = [*_spread(self._padding, fields), *self._added]
         if "expect" in self._of:
             fields.append(("Expect", self._of["expect"].get("value", "100-continue")))
         chunks = self._of.get("chunks", {})
@@ -69,7 +71,7 @@ class HttpSpelling:
             fields.reverse()
         return Head(head.method, self._target(head.target), tuple(fields))
 
-    def _field(self, name: str, value: str) -> tuple[str, str]:
+    def _field(self, name: str, value: str) -> Field:
         if name == _CONTENT_TYPE and "media_type" in self._of:
             how = self._of["media_type"]
             value = (value.upper() if how.get("upper") else value) + how.get("parameters", "")
@@ -166,12 +168,17 @@ def pipelined(request: Request, following: Request) -> Request:
     return replace(request, http1=(whole,), pause_s=0.0, answers=1 + following.answers)
 
 
-def _added(how: Mapping[str, Any]) -> list[tuple[str, str]]:
-    fields = [(name, value) for name, value in how.get("add", ())]
-    fields += [(f"X-Field-{number}", "value") for number in range(how.get("count", 0))]
-    if "length" in how:
-        fields.append(("X-Long", "x" * how["length"]))
-    return fields
+def _padding(how: Mapping[str, Any]) -> list[Field]:
+    fields = [(f"X-Field-{number}", "value") for number in range(how.get("count", 0))]
+    return [*fields, ("X-Long", "x" * how["length"])] if "length" in how else fields
+
+
+def _spread(padding: Sequence[Field], fields: Sequence[Field]) -> Iterator[Field]:
+    """Yield `fields`, each behind its share of the padding: what does not fit in is one of them."""
+    each = -(-len(padding) // len(fields))
+    for number, field in enumerate(fields):
+        yield from padding[number * each : (number + 1) * each]
+        yield field
 
 
 def _lines_cut(chunk: bytes) -> list[bytes]:
