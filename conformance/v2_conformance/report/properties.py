@@ -171,7 +171,7 @@ PROPERTIES = (
     _P("of two dimensions or more", "D10", lambda s: any(len(n) > 1 for n in s.shapes), plain=True),
     _P("of three dimensions or more", "D10", lambda s: any(len(n) > 2 for n in s.shapes)),
     _P("with a dimension of 1", "D10", lambda s: any(1 in n for n in s.shapes)),
-    _P("with a tensor of no elements", "E1", lambda s: any(0 in n for n in s.shapes)),
+    _P("with a tensor of no elements", "E2", lambda s: any(0 in n for n in s.shapes)),
     _P("with nested data", "V1", lambda s: any(
         type(t.data) is list and list in map(type, t.data) for t in s.inputs)),
     _P("with text that is not ASCII", "P10", lambda s: not s.text.isascii()),

@@ -265,9 +265,9 @@ class _Grouping(Generic[Case]):
                 self._is_foreign(key),
                 key.requirement not in about,
                 bool(key.text or about) and self._combines(key),
-                gravest(self._own[key]),
                 # How a telling one reads is all the likeness that it needs.
                 -1 if key.text else -Fraction(len(would & self._failing), len(would | failing)),
+                gravest(self._own[key]),
                 -len(self._own[key]),
                 -len(failing.intersection(self._needs(key))),
                 self._share[key],
