@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pytest
-from msgspec.structs import replace
 
 from v2_conformance.report.failures import caused_elsewhere
 from v2_conformance.report.root_causes import CauseGroup, root_causes
@@ -23,8 +22,7 @@ from v2_conformance.suite.causes.causes import (
 )
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
-from v2_conformance.wire.exchange import Body, Exchange, unsent
-from v2_conformance.wire.response import Ending
+from v2_conformance.wire.exchange import Exchange
 
 DIFFERENCE = FirstDifference("OUTPUT0", "INT32", 0, 0, 0, "01", "02", "1", "2")
 WRONG = kinds.WrongValue(DIFFERENCE, 1, 1)
@@ -184,54 +182,6 @@ def test_a_generated_failure_is_caused_elsewhere_by_the_same_cause(
     kind: str, elsewhere: dict[str, str]
 ) -> None:
     assert caused_elsewhere(cases_of(f"B4 4 {kind}, M7 1 made:no_text")) == elsewhere
-
-
-def sent(name: str, fields: str, document: str, outcome: Outcome, cause: Cause | None) -> Some:
-    """A case whose request has this JSON, with field lines; right ones are answered."""
-    fields += f"Accept: */*\r\nContent-Type: application/json\r\nContent-Length: {len(document)}"
-    head = f"POST /v2/models/m/infer HTTP/1.1\r\n{fields}\r\n\r\n"
-    made = unsent(f"{head}{document}".encode(), Ending.COMPLETE)
-    answer = Body(b"HTTP/1.1 200 OK\r\n\r\n" if outcome is Outcome.PASS else b"")
-    return Some(name, name[:2], outcome, cause, exchanges=(replace(made, received=answer),))
-
-
-def requests(lacking: Outcome, having: Outcome, fields: str, document: str) -> list[Some]:
-    """Five plain requests, and five that have something in common."""
-    plain = '{"inputs":[{"name":"a","shape":[2],"datatype":"INT32","data":[1,2]}]}'
-    kinds_of = {Outcome.PASS: None, Outcome.FAIL: TEXT}
-    return [
-        *(sent(f"D1/{n}", "", plain, lacking, kinds_of[lacking]) for n in range(5)),
-        *(sent(f"V2/{n}", fields, document, having, kinds_of[having]) for n in range(5)),
-    ]
-
-
-TENSOR = '"name":"a","shape":[2],"datatype":"INT32"'
-SHARED = {
-    "requests with an id": ("", f'{{"id":"7","inputs":[{{{TENSOR},"data":[1,2]}}]}}'),
-    "requests with parameters on an input": (
-        "",
-        f'{{"inputs":[{{{TENSOR},"data":[1,2],"parameters":{{"x":1}}}}]}}',
-    ),
-    "requests with nested data": ("", f'{{"inputs":[{{{TENSOR},"data":[[1],[2]]}}]}}'),
-}
-
-
-@pytest.mark.parametrize("shared", SHARED)
-def test_what_all_failing_requests_have_and_no_right_one_has_is_said(shared: str) -> None:
-    (group,) = root_causes(requests(Outcome.PASS, Outcome.FAIL, *SHARED[shared]))
-    assert (group.shared, len(group.cases)) == (shared, 5)
-
-
-@pytest.mark.parametrize("shared", SHARED)
-def test_if_plain_requests_fail_as_well_that_is_said(shared: str) -> None:
-    (group,) = root_causes(requests(Outcome.FAIL, Outcome.FAIL, *SHARED[shared]))
-    assert (group.shared, len(group.cases)) == ("even plain requests", 10)
-
-
-@pytest.mark.parametrize("document", ["", "[]", "{", '{"inputs":1}', "[" * 99_999])
-def test_requests_that_cannot_be_read_have_nothing_in_common(document: str) -> None:
-    (group,) = root_causes(requests(Outcome.PASS, Outcome.FAIL, "", document))
-    assert group.shared == ""
 
 
 def test_what_killed_the_server_explains_what_could_not_run() -> None:

@@ -32,7 +32,7 @@ _READ, _LONG = 256 * 1024, 64 * 1024
 _ANSWERED = re.compile(rb"HTTP/1\.[01] (100[^\n]*\n\r?\nHTTP/1\.[01] )?2")
 # A few failures have more than two properties in common by chance, and one has any.
 _MOST_TOGETHER = 2
-# So many failures outweigh a right answer, whose request may hardly use what is broken.
+# So many failures outweigh a right answer: its request may hardly use what is broken.
 _OUTWEIGH = 10
 
 
@@ -127,7 +127,7 @@ PROPERTIES = (
     _P("with an id", "O18", lambda s: s.id is not None),
     _P("that list outputs", "O13", lambda s: s.outputs, plain=True),
     _P("that ask for no output", "O4", lambda s: not (
-        s.raw or s.outputs or BINARY_DATA_OUTPUT in s.parameters), plain=True),
+        s.raw or s.outputs or BINARY_DATA_OUTPUT in s.parameters)),
     _P("with binary_data_output", "O5", lambda s: BINARY_DATA_OUTPUT in s.parameters),
     _P("that are raw", "W1", lambda s: s.raw),
     _P("in chunks", "C1", lambda s: s.head.is_chunked),
@@ -171,7 +171,7 @@ PROPERTIES = (
     _P("of two dimensions or more", "D10", lambda s: any(len(n) > 1 for n in s.shapes), plain=True),
     _P("of three dimensions or more", "D10", lambda s: any(len(n) > 2 for n in s.shapes)),
     _P("with a dimension of 1", "D10", lambda s: any(1 in n for n in s.shapes)),
-    _P("with a tensor of no elements", "E2", lambda s: any(0 in n for n in s.shapes)),
+    _P("with a tensor of no elements", "E1", lambda s: any(0 in n for n in s.shapes)),
     _P("with nested data", "V1", lambda s: any(
         type(t.data) is list and list in map(type, t.data) for t in s.inputs)),
     _P("with text that is not ASCII", "P10", lambda s: not s.text.isascii()),

@@ -19,6 +19,7 @@ from typing import Generic, TypeVar
 
 from v2_conformance.report.failures import (
     JudgedCase,
+    caused_elsewhere,
     finding_with,
     gravest,
     harm_of,
@@ -119,12 +120,14 @@ class _Grouping(Generic[Case]):
         self._place = {name: place for place, name in enumerate(self._known)}
         self._own: dict[_Key, list[Case]] = {}
         self._shown: set[_Key] = set()
+        elsewhere = caused_elsewhere(cases)
         crashes = [case.cause for case in cases if unhandled_error(case.cause)]
-        for case in cases:
+        for case in sorted(cases, key=lambda case: case.id in elsewhere):
             cause = None if case.cause is None else case.cause.root
             shown = None if cause is None else cause.shows
+            name = shown or elsewhere.get(case.id, case.requirement)
             text = reading(case) if cause is not None and cause.telling else ""
-            key = _Key(shown or case.requirement, finding_with(crashes, case.cause), text)
+            key = _Key(name, finding_with(crashes, case.cause), text)
             self._own.setdefault(key, []).append(case)
             self._shown.update([key] if shown else [])
         self._failing = {key.requirement for key in self._own}
@@ -265,11 +268,11 @@ class _Grouping(Generic[Case]):
                 self._is_foreign(key),
                 key.requirement not in about,
                 bool(key.text or about) and self._combines(key),
+                gravest(self._own[key]),
                 # How a telling one reads is all the likeness that it needs.
                 -1 if key.text else -Fraction(len(would & self._failing), len(would | failing)),
-                gravest(self._own[key]),
+                -len(failing.intersection(self._needs(key))) if key.text else 0,
                 -len(self._own[key]),
-                -len(failing.intersection(self._needs(key))),
                 self._share[key],
                 *self._catalogued(key),
             )

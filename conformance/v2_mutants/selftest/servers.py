@@ -198,7 +198,8 @@ def judged(result: Result, profiles: Sequence[str]) -> Judged:
     """Return a result as `root_causes` reads it, of a target that claims these profiles."""
     case, cause = result.case, result.cause
     grade = case.facts(profiles, cause).grade
-    return Judged(case.id, case.requirement, grade, result.outcome, cause, result.exchanges)
+    found = (case.id, case.requirement, grade, result.outcome, cause)
+    return Judged(*found, result.exchanges)
 
 
 def _first_cause(results: Sequence[Result]) -> str:
