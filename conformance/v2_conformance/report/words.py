@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
-from v2_conformance.report.failures import unhandled_error
-from v2_conformance.report.root_causes import CauseGroup, root_causes
+from v2_conformance.report.root_causes import CauseGroup, root_causes, unhandled_error
 from v2_conformance.report.verdict.judged import failed_musts
 from v2_conformance.report.verdict.standing import is_decided, verdict_words
 from v2_conformance.suite.causes.base import body_words, counted, describe
@@ -43,8 +42,7 @@ def losses(*, client: bool) -> Mapping[Harm, str]:
 
 @dataclass(frozen=True)
 class ShownCause:
-    """One cause of failures; `title` is its requirement's, "" if the report has none. `about` says
-    what its requests have in common, or which one of several with one title this is; "" for none.
+    """One cause of failures; `title` is its requirement's, "" if the report has none.
 
     `first` is the case to look at first, of the gravest grade: its message says what is wrong.
     `lost` is what a user loses, in words, "" for a cause that blocks nothing.
@@ -54,14 +52,11 @@ class ShownCause:
     title: str
     first: CaseResult
     lost: str
-    about: str
 
     @property
     def name(self) -> str:
-        """The requirement and its title, such as "P5 Response header length is …", behind what its
-        requests have in common."""
-        named = f"{self.group.requirement} {self.title}".strip()
-        return short(f"{self.about} ({named})" if self.about else named, _NAME)
+        """The requirement and its title, such as "P5 Response header length is …"."""
+        return short(f"{self.group.requirement} {self.title}".strip(), _NAME)
 
     @property
     def grade(self) -> str:
@@ -120,17 +115,15 @@ def shown_causes(report: Report) -> list[ShownCause]:
     # A finding may show a requirement of which no case could be sent.
     titles = {known.id: known.title for known in catalogue().values()}
     titles |= {row.id: row.title for row in report.requirements}
-    groups = root_causes(report.cases)
-    titled = Counter((group.requirement, group.shared) for group in groups)
-    shown = []
-    for group in groups:
-        first = min(group.cases, key=partial(_distance, group))
-        about = group.shared
-        if titled[group.requirement, group.shared] > 1:
-            about = f"{about or 'cases'} like {first.id}"
-        harm = group.harm if any(case.blocks for case in group.cases) else None
-        title = titles.get(group.requirement, "")
-        shown.append(ShownCause(group, title, first, harm_words(report, harm), about))
+    shown = [
+        ShownCause(
+            group,
+            titles.get(group.requirement, ""),
+            min(group.cases, key=partial(_distance, group)),
+            harm_words(report, group.harm if any(case.blocks for case in group.cases) else None),
+        )
+        for group in root_causes(report.cases, of_any_model=report.relations is not None)
+    ]
     return sorted(shown, key=lambda cause: cause.expected)
 
 

@@ -71,7 +71,8 @@ class Requirement:
     `findings` are kinds of causes: whatever case shows one of them, it is about this requirement.
     `prerequisite_of` are the requirements that cannot hold if this one does not. `ordinary` says
     that its requests have mistakes of any client's users, `combines` that its cases only combine
-    what others test alone. `report.root_causes` reads all.
+    what others test alone. `blobs` says how they tell what is wrong
+    with the blobs of requests (cases/requirements.yaml). `report.root_causes` reads all.
     """
 
     id: str
@@ -95,6 +96,7 @@ class Requirement:
     prerequisite_of: tuple[str, ...] = ()
     ordinary: bool = False
     combines: bool = False
+    blobs: Literal["elements", "everywhere", "typed", "reordered"] | None = None
 
     @property
     def family(self) -> str:

@@ -29,7 +29,6 @@ from v2_conformance.suite.cases import Case, ObservedCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.exchange import Exchange
 from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.faults import FAULTS
 from v2_mutants.selftest.clients import client_failures_without_fault, try_client_fault
@@ -191,15 +190,13 @@ class Judged:
     grade: str
     outcome: Outcome
     cause: Cause | None
-    exchanges: Sequence[Exchange]
 
 
 def judged(result: Result, profiles: Sequence[str]) -> Judged:
     """Return a result as `root_causes` reads it, of a target that claims these profiles."""
     case, cause = result.case, result.cause
     grade = case.facts(profiles, cause).grade
-    found = (case.id, case.requirement, grade, result.outcome, cause)
-    return Judged(*found, result.exchanges)
+    return Judged(case.id, case.requirement, grade, result.outcome, cause)
 
 
 def _first_cause(results: Sequence[Result]) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
-from v2_conformance.report.failures import caused_elsewhere, harm_of
+from v2_conformance.report.root_causes import caused_elsewhere, harm_of
 from v2_conformance.report.verdict.standing import is_whole
 from v2_conformance.report.verdict.summary import amount
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome

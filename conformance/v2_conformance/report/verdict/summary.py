@@ -17,7 +17,7 @@ from v2_conformance.report.document import (
     RequirementResult,
     cited_documents,
 )
-from v2_conformance.report.failures import caused_elsewhere
+from v2_conformance.report.root_causes import caused_elsewhere
 from v2_conformance.report.verdict.standing import claim, to_go, verdict_words
 from v2_conformance.suite.causes.base import counted, describe
 from v2_conformance.suite.causes.causes import (

@@ -313,7 +313,6 @@ class NotContinued(CauseBase, frozen=True):
 class WrongStatus(CauseBase, frozen=True):
     """expected status {expected}, got {got}: {body:body}"""
     stable = ("got",)
-    telling = True
     expected: str  # "200" or "4xx"
     got: int
     body: str
@@ -321,7 +320,6 @@ class WrongStatus(CauseBase, frozen=True):
 class AcceptedInvalidRequest(CauseBase, frozen=True):
     """expected an error status, but the server accepted the request with {status}: {body:body}"""
     stable = ("status",)
-    telling = True
     misleads = True
     status: int
     body: str
@@ -496,10 +494,6 @@ class BlobPastBody(CauseBase, frozen=True):
     size: int
     start: int
     body: int
-
-    @property
-    def shows(self) -> str | None:
-        return "P6" if self.start >= self.body else None
 
 class InvalidTensor(CauseBase, frozen=True, omit_defaults=True):
     """{output} {datatype} {shape}: {problem}"""
