@@ -23,13 +23,12 @@ class MutantServer(ReferenceServer):
         faults: Sequence[str] = (),
         *,
         variants: Sequence[str] = (),
-        host: str = "127.0.0.1",
         port: int = 0,
         profiles: Collection[str] = SERVER_PROFILES,
     ) -> None:
         self.faults = tuple(faults)
         wanted = partial(mutated, self.faults, variants=variants)
-        super().__init__(lambda own: wanted(profiles=own), host=host, port=port, profiles=profiles)
+        super().__init__(lambda own: wanted(profiles=own), port=port, profiles=profiles)
 
 
 def mutated(

@@ -99,7 +99,7 @@ def test_a_cause_has_its_gravest_grade_and_shows_a_case_of_it_first() -> None:
     own = case("P5/x", "fail", cause=NOT_JSON, level="SHOULD")
     (cause,) = shown_causes(report_of(passes(own, case("D1/x", "fail", cause=NOT_JSON))))
     assert cause.group.requirement == "P5"
-    assert cause.grade == cause.first.grade == CONFORMANT
+    assert cause.group.grade == cause.first.grade == CONFORMANT
 
 
 def test_a_cause_is_named_after_what_blocks_most_of_what_only_reads_alike() -> None:
@@ -109,7 +109,7 @@ def test_a_cause_is_named_after_what_blocks_most_of_what_only_reads_alike() -> N
     (cause,) = shown_causes(report_of(passes(*failing)))
     assert cause.group.requirement in ("D3", "D5", "D8")
     assert set(cause.group.requirements) == {"D3", "D4", "D5", "D8"}
-    assert cause.first.grade == cause.grade == CONFORMANT
+    assert cause.first.grade == cause.group.grade == CONFORMANT
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,6 @@ _STOPPED = UnreachableError.exit_code
 _COMPLETE = "_V2_CONFORMANCE_COMPLETE"
 _COLOR = re.compile("(\x1b\\[[0-9;]*m)")
 
-
 PARTS = {
     "Test a server": {
         "run": "v2_conformance.cli.run.command:run",
@@ -215,7 +214,3 @@ def _name(param: click.Parameter) -> str:
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-if __name__ == "__main__":
-    sys.exit(main())

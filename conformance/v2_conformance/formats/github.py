@@ -100,7 +100,7 @@ def annotation_lines(report: Report) -> list[str]:
     lines = [_command(severity, f"V2 conformance: {words}", about)]
     for cause in causes[: MOST_ANNOTATIONS - 1]:
         kind = _SEVERITY.get(cause.first.level, "notice")
-        title = f"{cause.grade} {cause.name}"
+        title = f"{cause.group.grade} {cause.name}"
         if cause.expected:
             kind, title = "notice", f"expected: {title}"
         lines.append(_command(kind, title, f"{cause.first.id}: {cause.says}"))

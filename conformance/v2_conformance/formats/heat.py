@@ -25,11 +25,6 @@ class HeatCell(NamedTuple):
     shade: int = 0
 
     @property
-    def total(self) -> int:
-        """The number of requirements."""
-        return sum(self.counts.values())
-
-    @property
     def worst(self) -> Outcome:
         """The outcome to look at first; what did not run is no pass."""
         first = next(outcome for outcome in WORST_FIRST if outcome in self.counts)
@@ -39,8 +34,8 @@ class HeatCell(NamedTuple):
     @property
     def text(self) -> str:
         """The text of the cell: a sign, and a number or how many of how many."""
-        number = self.counts[self.worst]
-        of = "" if number == self.total else f"/{self.total}"
+        number, total = self.counts[self.worst], sum(self.counts.values())
+        of = "" if number == total else f"/{total}"
         return f"{LOOKS[self.worst].sign} {number}{of}"
 
     @property

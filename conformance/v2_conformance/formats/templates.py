@@ -43,7 +43,8 @@ def environment(
         files = [base(suffix), *(folder / f"{part}.{suffix}" for part in parts)]
         text = "\n".join(file.read_text(encoding="utf-8") for file in files if file.exists())
         made.globals[name] = Markup(text)
-        made.globals[f"{name}_hash"] = _policy_hash(text)
+        digest = hashlib.sha256(text.encode()).digest()
+        made.globals[f"{name}_hash"] = f"sha256-{base64.b64encode(digest).decode()}"
     made.filters["code"] = with_code
     return made
 
@@ -58,10 +59,6 @@ def with_code(text: str) -> Markup:
     pieces = _CODE.split(visible(text))  # every second one is code
     marked = Markup("<code>{}</code>").format
     return Markup("").join(marked(p) if n % 2 else escape(p) for n, p in enumerate(pieces))
-
-
-def _policy_hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _finalize(value: Any) -> Any:

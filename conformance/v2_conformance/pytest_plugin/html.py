@@ -45,7 +45,8 @@ class Page:
 
     def pytest_html_results_table_row(self, report: Any, cells: list[str]) -> None:
         """Requirement and grade of a case; both are empty for the vendor's own tests."""
-        known = dict(report.user_properties) if _is_case(report) else {}
+        is_case = report.nodeid.startswith(f"{NODE}::")
+        known = dict(report.user_properties) if is_case else {}
         for at, name in _COLUMNS:
             cells.insert(at, f'<td class="col-{name}">{escape(known.get(name, ""))}</td>')
 
@@ -98,7 +99,3 @@ def wire_log(case: CaseResult) -> str:
 def _added(element: str, *files: Path) -> str:
     text = "".join(file.read_text("utf-8") for file in files)
     return f"<{element}>\n{text}</{element}>\n"
-
-
-def _is_case(report: Any) -> bool:
-    return bool(report.nodeid.startswith(NODE + "::"))

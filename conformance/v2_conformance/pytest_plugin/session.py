@@ -232,7 +232,10 @@ class SessionHooks:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if self._report_dir:
             write_formats(record.directory, self.report)
-        add_suite_properties(self._config, self.report)
+        for plugin in self._config.pluginmanager.get_plugins():
+            if hasattr(plugin, "add_global_property"):  # that of pytest's JUnit XML
+                for name, value in suite_properties(self.report).items():
+                    plugin.add_global_property(name, value)
 
     def _judgement(self) -> Judgement | None:
         if self.report is None or self._expected is NO_EXPECTATIONS:
@@ -259,11 +262,3 @@ class SessionHooks:
             terminalreporter.write_line(line)
         if self.report and self.report.cases:
             publish(self.report, folder, terminalreporter.write_line)
-
-
-def add_suite_properties(config: pytest.Config, report: Report) -> None:
-    """Add the run's verdict and what it is about to pytest's JUnit XML, if one is written."""
-    for plugin in config.pluginmanager.get_plugins():
-        if hasattr(plugin, "add_global_property"):
-            for name, value in suite_properties(report).items():
-                plugin.add_global_property(name, value)

@@ -25,6 +25,7 @@ from v2_conformance.reference.http_messages import Breach, Rejected, Request, Re
 
 MAX_BODY = 2**33
 
+_HOST = "127.0.0.1"
 _MAX_HEAD = 2**16
 _RECEIVE = 2**16
 _LINGER_BYTES = 2**20
@@ -44,13 +45,11 @@ class ReferenceServer:
         self,
         behaviour: Callable[[Collection[str]], Behaviour] = Behaviour,
         *,
-        host: str = "127.0.0.1",
         port: int = 0,
         profiles: Collection[str] = SERVER_PROFILES,
     ) -> None:
         self._make = behaviour
         self.profiles = tuple(profiles)
-        self._host = host
         self._requested_port = port
         self._port = port
         self._behaviour = self._make(self.profiles)
@@ -63,8 +62,7 @@ class ReferenceServer:
     @property
     def url(self) -> str:
         """The server's base URL without a trailing slash. Valid once the server is started."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self._port}"
+        return f"http://{_HOST}:{self._port}"
 
     @property
     def port(self) -> int:
@@ -83,10 +81,7 @@ class ReferenceServer:
         if self._acceptor is not None:
             raise RuntimeError("the reference server is already running")
         self._behaviour = self._make(self.profiles)
-        family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
-        listener = socket.create_server(
-            (self._host, self._requested_port), family=family, backlog=128
-        )
+        listener = socket.create_server((_HOST, self._requested_port), backlog=128)
         self._port = listener.getsockname()[1]
         waiting, self._waker = socket.socketpair()
         self._acceptor = threading.Thread(

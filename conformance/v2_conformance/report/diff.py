@@ -10,7 +10,7 @@ from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.verdict.standing import standing
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.outcomes import Outcome, Word
-from v2_conformance.suite.requirements import Blocks, Level, grade
+from v2_conformance.suite.requirements import Blocks, Level
 
 
 class ChangeKind(Word):
@@ -45,11 +45,6 @@ class CaseChange:
     after: Outcome | None
     words: str
     other_case: bool
-
-    @property
-    def grade(self) -> str:
-        """The level and what a failure blocks, as people read it."""
-        return grade(self.level, self.blocks)
 
     @property
     def worse(self) -> bool:

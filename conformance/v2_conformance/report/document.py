@@ -11,7 +11,6 @@ masked, length by length, before anything is written. Everything that people see
 alone: its causes, known failures and differences to another one too, so `show`, `diff` and `expect`
 work on a file that somebody else sent.
 
-
 schemas/report.schema.json is generated from these types (`tools.schemas`), and a test
 keeps the two equal. Members that are not here are errors, and so are members that are missing.
 """
@@ -98,7 +97,6 @@ class OverallVerdict(Part, frozen=True):
         tuple[str, ...],
         Meta(description="Requirements of the claimed profiles that only identity models show."),
     ] = ()
-
     implemented: Annotated[
         bool,
         Meta(

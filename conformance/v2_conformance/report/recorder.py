@@ -206,7 +206,7 @@ def _tested(target: Target, server: Server, client: ClientInfo | None) -> Target
         },
         absent=dict(server.absent),
         host_given=target.address.host != urlsplit(target.public_url).netloc,
-        masked=target.hides_more_than_fields,
+        masked=bool(target.more_secrets),
         client=client,
     )
 

@@ -34,8 +34,6 @@ from v2_conformance.suite.requirements import BLOCKS, GRADES, catalogue
 _BROKEN = Fraction(1, 3)
 # Less of what fails and of what would is the same: that is no sign.
 _LIKE = Fraction(1, 2)
-
-
 _POINTED = "shown by "
 # Families of requirements that vary what others are about.
 _VARYING = "VX"
@@ -81,7 +79,7 @@ class CauseGroup(Generic[Case]):
 
     @property
     def grade(self) -> str:
-        """The strictest grade of its failures."""
+        """The strictest grade of its failures, which says what they block."""
         return GRADES[_gravest(self.cases)]
 
 

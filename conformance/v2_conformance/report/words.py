@@ -59,11 +59,6 @@ class ShownCause:
         return short(f"{self.group.requirement} {self.title}".strip(), _NAME)
 
     @property
-    def grade(self) -> str:
-        """The strictest grade of its failures, which says what they block."""
-        return self.group.grade
-
-    @property
     def number(self) -> str:
         """The number of cases that it explains, in words, and what those block that it prevented,
         if that is more."""
@@ -71,7 +66,7 @@ class ShownCause:
         waiting = [GRADES.index(case.grade) for case in self.group.waiting]
         if waiting:
             worst = min(waiting)
-            more = f": {GRADES[worst]}" if worst < GRADES.index(self.grade) else ""
+            more = f": {GRADES[worst]}" if worst < GRADES.index(self.group.grade) else ""
             words += f" (and {len(waiting)} that could not run{more})"
         return words
 

@@ -17,6 +17,7 @@ from v2_conformance.conversations.steps import (
     AskTogether,
     Calibrate,
     CanaryAnswer,
+    Known,
     KnownGood,
     Result,
     Step,
@@ -49,11 +50,10 @@ def concluded(case: RequestCase | GetCase, record: Record) -> Result:
 
     Raises RecordedError for a record that does not fit the case, and UnconfirmedError.
     """
+    known = Known(record.setting.address, record.setting.claims)
     lacking: list[KnownGood] = []
     try:
-        result = play(
-            conversation(case, record.setting.facts), lambda s: _answer(s, record, lacking)
-        )
+        result = play(conversation(case, known), lambda s: _answer(s, record, lacking))
     except CaseFileError as error:
         raise RecordedError(f"its request cannot be made again: {error}") from error
     if lacking and result.verdict.outcome is not Outcome.FAIL:

@@ -13,7 +13,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from v2_conformance.conversations.steps import Known
 from v2_conformance.errors import ReportFileError
 from v2_conformance.judging.survival import Claims
 from v2_conformance.protocol.names import DRAWS
@@ -60,11 +59,6 @@ class Setting:
     masks: bool
     cases: Mapping[str, Case] = field(default_factory=dict)
     planned: Mapping[str, Case] | None = None
-
-    @property
-    def facts(self) -> Known:
-        """Facts that the conversations of its cases need."""
-        return Known(self.address, self.claims)
 
 
 def setting_of(report: Report) -> Setting:

@@ -49,7 +49,7 @@ from v2_conformance.verifying.rejudge import Rejudged, rejudge
 from v2_conformance.wire.encode.inputs import stood_in
 from v2_conformance.wire.relations.cases import relation_plan
 
-_GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT})
+GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT})
 """What every build means by these words."""
 _NAMED = 5
 
@@ -257,7 +257,7 @@ def _verdict_edits(report: Report, again: Report) -> Iterator[str]:
     Words are compared only if this very build made it.
     """
     words = report.verdict.standing
-    if words in _GOOD and words != again.verdict.standing:
+    if words in GOOD and words != again.verdict.standing:
         yield f"it says {words}, which does not follow from the cases"
     if report.suite != this_suite():
         report, again = _without_words(report), _without_words(again)

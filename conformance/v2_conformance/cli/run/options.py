@@ -8,13 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from v2_conformance.cli.command import (
-    SECONDS_OF_A_RUN,
-    SEED,
-    Checked,
-    argument,
-    option,
-)
+from v2_conformance.cli.command import SECONDS_OF_A_RUN, SEED, Checked, argument, option
 from v2_conformance.cli.options import ReportOptions, SendingOptions
 from v2_conformance.errors import UsageError
 from v2_conformance.runs.targets.numbers import tolerance

@@ -17,14 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, WORST_FIRST
-from v2_conformance.formats.shown import (
-    BRIEF,
-    FULL,
-    Limits,
-    in_milliseconds,
-    replay_command,
-    shown,
-)
+from v2_conformance.formats.shown import BRIEF, FULL, Limits, in_milliseconds, replay_command, shown
 from v2_conformance.formats.templates import case_anchor, source
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.causes import NotKept

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from v2_conformance.formats.github import inert
 from v2_conformance.report.diff import CaseChange, ChangeKind, ReportDiff
-from v2_conformance.suite.requirements import LEVELS
+from v2_conformance.suite.requirements import LEVELS, grade
 from v2_conformance.terminal_safe_text import wrapped
 
 _SHOWN = 50
@@ -89,4 +89,4 @@ def _case(change: CaseChange) -> tuple[str, list[str]]:
     words = " ".join(change.words.split())[:_MOST_WORDS]
     if change.after is not None and words:
         remarks.append(words)
-    return f"{change.grade} {change.id}: {outcomes}", remarks
+    return f"{grade(change.level, change.blocks)} {change.id}: {outcomes}", remarks

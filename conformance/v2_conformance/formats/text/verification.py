@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from v2_conformance.report.document import CONFORMANT, CONSISTENT, NOT_ROBUST
 from v2_conformance.report.tested import SuiteInfo, this_suite
 from v2_conformance.report.verdict.standing import server_name
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.kinds import AllKept, NothingObserved
 from v2_conformance.terminal_safe_text import wrapped
-from v2_conformance.verifying.verification import Verification
+from v2_conformance.verifying.verification import GOOD, Verification
 
 _WHOSE = (
     "the bytes give this verdict; that they are this server's is the word of whoever published them"
 )
-_GOOD = (CONFORMANT, NOT_ROBUST, CONSISTENT)
 _SHOWN = 20
 _LONGEST = 300
 
@@ -102,7 +100,7 @@ def _conclusion(result: Verification) -> str:
         )
     if result.exit_code == 2:
         return f"{stated} cannot be confirmed: see what could not be shown again above"
-    if result.now in _GOOD:  # what was edited or left out says nothing good of a server
+    if result.now in GOOD:  # what was edited or left out says nothing good of a server
         words = f"the report does NOT hold: with the problems above it cannot be {stated}"
     elif stated != now:
         words = f"the verdict does NOT hold: {stated} was reported, but the cases amount to {now}"

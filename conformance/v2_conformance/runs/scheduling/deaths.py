@@ -48,11 +48,6 @@ class Recovery:
     command: str | None = None
     wait_s: float = 0.0
 
-    @property
-    def within_s(self) -> float:
-        """Seconds until the server has to live again, 0 to give it up at once."""
-        return self.wait_s or (RESTART_WITHIN_S if self.command else 0.0)
-
 
 class Deaths:
     """Dead roles, and the ids of the cases that killed them (`killers`); None is the whole server.
@@ -156,7 +151,8 @@ class Deaths:
         return any(self._sent(role, connection).problem is None for _ in range(_TRIES))
 
     def _recovered(self, role: str, connection: Connection) -> bool:
-        within_s = min(self._recovery.within_s, self._budget.left_s)
+        usual_s = RESTART_WITHIN_S if self._recovery.command else 0.0
+        within_s = min(self._recovery.wait_s or usual_s, self._budget.left_s)
         if not within_s:
             return False
         deadline = time.monotonic() + within_s

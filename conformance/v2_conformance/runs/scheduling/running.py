@@ -178,7 +178,8 @@ class ExtensionWatch:
         """Take in the result of the next case."""
         if not self.undecided:
             return
-        tried = tried_in(result)
+        exchanges = [(bytes(one.request), one.response) for one in result.exchanges]
+        tried = Tried(result.case.requirement, result.outcome, result.cause, exchanges)
         self._tried.append(tried)
         self._left.discard(result.case.id)
         if tried.is_served or tried.leaves_open:
@@ -186,9 +187,3 @@ class ExtensionWatch:
         elif not self._left:
             self.undecided = False
             self.left_out = bool(left_out(self._tried, self._planned, self._extensions))
-
-
-def tried_in(result: Result) -> Tried:
-    """Return what a result shows."""
-    exchanges = [(bytes(one.request), one.response) for one in result.exchanges]
-    return Tried(result.case.requirement, result.outcome, result.cause, exchanges)

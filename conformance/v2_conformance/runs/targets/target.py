@@ -125,11 +125,6 @@ class Target:
         return tuple(sorted({s for s in values if len(s) > 2}, key=len, reverse=True))
 
     @property
-    def hides_more_than_fields(self) -> bool:
-        """True if anything but values of header fields is hidden."""
-        return bool(self.more_secrets)
-
-    @property
     def _secret_fields(self) -> tuple[tuple[str, str], ...]:
         """The header fields that the user gave, except for public ones and Host."""
         public = {"host", *(name.lower() for name in self.public)}
