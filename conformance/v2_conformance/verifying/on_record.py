@@ -57,7 +57,7 @@ def concluded(case: RequestCase | GetCase, record: Record) -> Result:
     except CaseFileError as error:
         raise RecordedError(f"its request cannot be made again: {error}") from error
     if lacking and result.verdict.outcome is not Outcome.FAIL:
-        raise RecordedError("a setting-good request on a fresh connection is not recorded")
+        raise RecordedError("a known-good request on a fresh connection is not recorded")
     return result
 
 
@@ -87,9 +87,9 @@ def _answer(step: Step, record: Record, lacking: list[KnownGood]) -> Answer:
         return CanaryAnswer(_NOTHING, None)
     binding = setting.claims.present.get(step.role)
     if binding is None:
-        raise RecordedError(f"a setting-good request needs {step.role}, which is not there")
+        raise RecordedError(f"a known-good request needs {step.role}, which is not there")
     ways = [w for form in step.forms for w in known_good(step.role, setting.address, binding, form)]
-    one = record.take("a setting-good request", (purpose,), *ways)
+    one = record.take("a known-good request", (purpose,), *ways)
     return CanaryAnswer(one, problem_with(record.matched, one.expected, one), liveness)
 
 
