@@ -13,6 +13,7 @@ import pytest
 from support.runs import results, target_of
 from v2_clients.scenarios import run_scenario
 from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.resources import schema_document
 from v2_conformance.suite.case_files import load_cases, load_scenarios
 from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.choosing import select
@@ -24,16 +25,17 @@ from v2_mutants.selftest.clients import client_failures_without_fault, plain_cli
 from v2_mutants.servers import MutantServer
 
 MANUAL = (Path(__file__).parents[2] / "docs" / "authoring-cases.md").read_text(encoding="utf-8")
+FIRST = "My first case and its fault"
 
 
-def fields(node: Any) -> Iterator[str]:
-    """The members of all objects of a schema."""
+def unsaid(node: Any) -> Iterator[str]:
+    """The members of all objects of a schema that have no sentence."""
     if isinstance(node, dict):
-        if node.get("additionalProperties") is False:
-            yield from node.get("properties", ())
+        members = node.get("properties", {}) if not node.get("additionalProperties", True) else {}
+        yield from (name for name, one in members.items() if "description" not in dict(one))
         node = list(node.values())
     for item in node if isinstance(node, list) else ():
-        yield from fields(item)
+        yield from unsaid(item)
 
 
 def section(heading: str) -> str:
@@ -43,22 +45,27 @@ def section(heading: str) -> str:
     return re.split(r"(?m)^#+ ", rest)[0]
 
 
-def example(heading: str = "Example") -> str:
+def example(heading: str) -> str:
     found = re.search(r"(?ms)^```yaml\n(.*?)^```$", section(heading))
     assert found
     return found[1]
 
 
+@pytest.mark.parametrize("name", ["case", "scenario"])
+def test_every_member_has_its_sentence(name: str) -> None:
+    assert list(unsaid(schema_document(name))) == []
+
+
 def test_the_example_of_cases_passes_and_its_fault_fails_it(url: str, tmp_path: Path) -> None:
     path = tmp_path / "my-cases.yaml"
-    path.write_text(example(), encoding="utf-8")
+    path.write_text(example(FIRST), encoding="utf-8")
     cases = load_cases(path)
     named = set(re.findall(r"\b(S[12]/[a-z-]+\[[^\[\]]+\])", MANUAL))
     assert len(named) == 4
     assert named <= {case.id for case in cases}
     right = results(target_of(url), cases)
     assert {result.outcome for result in right.values()} == {Outcome.PASS}
-    (name,) = re.findall(r"--fault ([a-z-]+)", section("Example"))
+    (name,) = re.findall(r"--fault ([a-z-]+)", section(FIRST))
     with MutantServer([name]) as server:
         found = results(target_of(server.url), cases)
     failed = [id for id, result in found.items() if result.outcome == Outcome.FAIL]
