@@ -16,11 +16,9 @@ from tools.traceability.statements import link_of
 from v2_conformance.suite.requirements import (
     Citation,
     Document,
-    Requirement,
     catalogue_version,
     documents,
     families,
-    grade,
 )
 from v2_conformance.suite.statements import link
 
@@ -49,7 +47,6 @@ def traceability_page(trace: Trace) -> str:
         "link": link_of,
         "place": _place,
         "requirement": _requirement,
-        "graded": _graded,
         "source": _source,
         "statement": _statement,
     }
@@ -69,12 +66,6 @@ def _source(document: Document) -> str:
     """Return which text of the document was read."""
     at = f"commit `{document.commit}`" if document.commit else str(document.date)
     return at + (f", SHA-256 `{document.sha256}`" if document.sha256 else "")
-
-
-def _graded(requirement: Requirement) -> str:
-    """Return the level of a requirement with what a failure at it blocks."""
-    blocks = requirement.blocks if requirement.level == "MUST" else None
-    return grade(requirement.level, blocks)
 
 
 def _place(at: str | Citation) -> str:
