@@ -61,9 +61,8 @@ class ClientOptions(ReportOptions):
     )
     lacks: tuple[str, ...] = option(
         "--lacks FEATURE...",
-        "A feature that the client does not have, such as column-major or FP64, so that no "
-        "scenario runs that needs it. The report names it. docs/clients.md lists the features. "
-        "Repeatable.",
+        "Skip the scenarios that need this feature, such as column-major or FP64, because the "
+        "client lacks it. The report names it. docs/clients.md lists the features. Repeatable.",
     )
     files: Path | None = option(
         "--scenarios FILE|DIR",
@@ -72,7 +71,7 @@ class ClientOptions(ReportOptions):
     )
     timeout: float = option(
         "--timeout SECONDS",
-        "Time limit of the client for each request. The command as a whole has 20 seconds more.",
+        "Time limit of the client for each request. The whole command has 20 seconds more.",
         default=10,
     )
     jobs: int = option(
@@ -84,14 +83,14 @@ class ClientOptions(ReportOptions):
     )
     max_time: float | None = option(
         "--max-time SECONDS",
-        "Time limit for the whole run. The scenarios that are left then do not run, and the "
-        "run is incomplete. The same happens if the client hangs in 8 scenarios in a row.  "
+        "Time limit for the whole run. Scenarios that are left by then do not run, and the run is "
+        "incomplete. The same happens if the client hangs in 8 scenarios in a row.  "
         "[default: 3 seconds for each scenario and 10 minutes more, with the usual --timeout]",
         type=SECONDS_OF_A_RUN,
     )
     secret_env: tuple[str, ...] = option(
         "--secret-env NAME...",
-        "A value to hide in every report, in this environment variable. Repeatable.",
+        "Hide the value of this environment variable in every report. Repeatable.",
     )
 
 
@@ -100,9 +99,9 @@ class ClientOptions(ReportOptions):
 def client(options: ClientOptions) -> int:
     """Test a client and write a report.
 
-    Gives the command the task of each scenario, which has a server of its own, judges the bytes
-    that came and what the client says that it read, writes report.json, report.html and the other
-    report files, and prints a summary.
+    Starts a server for each scenario, gives the command its task, judges the bytes that the client
+    sent and what it says it read, writes report.json, report.html and the other report files, and
+    prints a summary.
     """
     from v2_clients import run
     from v2_clients.bench.clients import CommandClient

@@ -75,10 +75,10 @@ _LONGEST_URL = 1000
 def publish(
     directory: Path, reports: tuple[Path, ...], base_url: str | None, newest: bool, outdated: bool
 ) -> int:
-    """Make a static site of reports, each of which is judged again.
+    """Verify reports and make a static site of them.
 
-    It has a matrix, a page for each server with its versions, badges, and index.json for programs.
-    If a report does not hold, nothing is written, and a line says what is wrong with it.
+    The site has a matrix, a page for each server with its versions, badges, and index.json. If a
+    report does not hold, nothing is written, and a line says what is wrong with it.
     """
     from v2_conformance.suite.causes.base import counted
     from v2_conformance.suite.library import every_case

@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import escape
 
 from tools import ROOT
+from tools.traceability.links import suite_trace
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.sections import Section, read_message
 from v2_conformance.formats.shown import hexdump
@@ -101,9 +102,16 @@ def pages() -> Iterator[tuple[str, str]]:
     index = templates.get_template("index.md.j2")
     yield "index.md", index.render(current=current, servers=of["server"], clients=of["client"])
     template = templates.get_template("requirement.md.j2")
+    trace = suite_trace()
     for one in current:
         shown = of["client" if one.profile == "client" else "server"]
-        yield f"{one.id}.md", template.render(one=one, reports=shown, **_members(one))
+        faults, entries = trace.faults_of(one.id), trace.templates_of(one.id)
+        yield (
+            f"{one.id}.md",
+            template.render(
+                one=one, reports=shown, faults=faults, entries=entries, **_members(one)
+            ),
+        )
 
 
 def _members(one: Requirement) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from tools.traceability.statements import (
     errata,
     sections,
 )
-from v2_conformance.own_files import own_document, own_names
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import every_case
 from v2_conformance.suite.requirements import Citation, Requirement, catalogue
@@ -31,8 +30,7 @@ class Trace:
     """Everything that is linked.
 
     `base` are the places in the base documents whose words are known. `faults` maps the name of a
-    fault to the requirement it breaks, `variations` the name of a variation to what it cites, and
-    `case_files` the id of a case template to the name of its file.
+    fault to the requirement it breaks, `variations` the name of a variation to what it cites.
     """
 
     sections: Sequence[DocumentSection]
@@ -42,7 +40,6 @@ class Trace:
     cases: Sequence[Case]
     faults: Mapping[str, str]
     variations: Mapping[str, Citation] = field(default_factory=dict)
-    case_files: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def statements(self) -> dict[str, Statement]:
@@ -65,10 +62,6 @@ class Trace:
         """The names of the faults that break `requirement`."""
         return [name for name, breaks in self.faults.items() if breaks == requirement]
 
-    def statements_of(self, requirement: str) -> list[Statement]:
-        """The statements on which `requirement` rests."""
-        return [item for item in self.statements.values() if requirement in item.requirements]
-
 
 def suite_trace() -> Trace:
     """The suite's own statements, requirements, cases and faults."""
@@ -81,10 +74,4 @@ def suite_trace() -> Trace:
         {fault.name: fault.requirement for fault in FAULTS.values()}
         | {fault.name: fault.requirement for fault in CLIENT_FAULTS.values()},
         {one.name: one.cite for one in variations().values()},
-        {
-            entry["id"]: name
-            for name in own_names()
-            for listed in ("cases", "scenarios")
-            for entry in own_document(name).get(listed, ())
-        },
     )

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 OF_A_RUN = {
     0: "Conformant, or what --require says; with models of your own, consistent.",
-    1: "The verdict is worse, or the extension is not implemented. If only part of the suite ran: "
-    "a case failed that blocks it.",
+    1: "The verdict is worse, or the extension is not implemented. In a partial run: a case that "
+    "blocks the verdict failed.",
     2: "Wrong usage or configuration.",
     3: "The server cannot be reached, or the suite itself failed.",
-    4: "No case ran except for discovery: the server has none of the contract's models, and none "
-    "of its own that can be tested.",
+    4: "Only discovery ran: the server has none of the contract's models, and none of its own can "
+    "be tested.",
 }
 
 

@@ -28,7 +28,7 @@ class ExpectOptions(GateOptions):
     )
     write: bool = option(
         "--write",
-        "Write FILE from the report, or bring it up to date. If FILE is '-', print it.",
+        "Write FILE from the report, or update FILE. If FILE is '-', print it.",
     )
 
 

@@ -61,8 +61,8 @@ class SendingOptions(AccessOptions):
     )
     start_command: str | None = option(
         "--start COMMAND",
-        "Start the server with this shell command, wait until it is ready (--wait-ready, here "
-        "60 by default), and end it at the end. What it prints is in server.log beside the report.",
+        "Start the server with this shell command, wait until it is ready (up to 60 seconds, or "
+        "--wait-ready), and stop it after the run. Its output is in server.log beside the report.",
     )
     wait_ready: float | None = option(
         "--wait-ready SECONDS",
@@ -107,8 +107,8 @@ class GateOptions:
 
     require: Literal["conformant", "robust"] = option(
         "--require [conformant|robust]",
-        "Exit with 0 only if the verdict is this one. If only part of the suite ran: if no "
-        "case failed that would block it. With --expect: if all such failures are known.",
+        "Exit with 0 only if the verdict is this one. In a partial run: if no case that blocks "
+        "it failed. With --expect: if all such failures are known.",
         type=click.Choice(("conformant", "robust")),
         default="conformant",
     )

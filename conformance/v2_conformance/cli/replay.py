@@ -59,7 +59,7 @@ class ReplayOptions(SendingOptions):
 )
 @takes(ReplayOptions)
 def replay(options: ReplayOptions) -> int:
-    """Send what failed in a report again, and say whether it is fixed.
+    """Send the failed cases of a report again, and say which are fixed.
 
     Sends only the cases that failed, judges the new answers and prints a line for each: fixed, or
     still failing and why. Writes no report: only a whole run has a verdict.

@@ -62,10 +62,10 @@ def show(report: Path, case: str, full: bool) -> int:
     metavar="NAME",
     multiple=True,
     help="Write only the file with this name; junit.xml and summary.md (GitHub's) are written only "
-    "if named. A wrong name is answered with all of them. Repeatable.",
+    "if named. An unknown name lists all of them. Repeatable.",
 )
 def report(path: Path, formats: tuple[str, ...]) -> int:
-    """Write the files that are made of a report, also of the record of a run that was killed.
+    """Write the files of a report, also from the record of a killed run.
 
     Writes report.html and the other report files beside REPORT and, if that is a report.jsonl,
     report.json.

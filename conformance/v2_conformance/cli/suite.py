@@ -60,7 +60,7 @@ def kit(name: str, directory: Path) -> int:
             "Run a broken server on a free port."
         ),
         "v2-conformance serve --variant chunked-responses --variant json-indented": (
-            "Run a right server that does two things in another legal way."
+            "Run a correct server that does two things in another legal way."
         ),
     },
     exit_codes={
@@ -87,13 +87,13 @@ def kit(name: str, directory: Path) -> int:
     "variants",
     metavar="NAME",
     multiple=True,
-    help="Make the server behave in this way, which is also legal; `v2-conformance list variants` "
-    "lists the names. Repeatable.",
+    help="Make the server behave in this other legal way; `v2-conformance list variants` lists the "
+    "names. Repeatable.",
 )
 def serve(port: int, faults: tuple[str, ...], variants: tuple[str, ...]) -> int:
     """Run the reference server until it is interrupted.
 
-    Its first line of output is `serving on URL`.
+    The first line of its output is `serving on URL`.
     """
     server = elsewhere("server")(faults, variants=variants, port=port)
     try:

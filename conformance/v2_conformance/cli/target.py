@@ -49,10 +49,10 @@ class InitOptions(AccessOptions):
 )
 @takes(InitOptions)
 def init(options: InitOptions) -> int:
-    """Write a target file from what a server says of itself.
+    """Write a target file for a server that can be reached.
 
-    Asks the server for its models, asks each that looks right for a role of the model contract to
-    echo a request, and says which roles no model plays.
+    Asks the server for its models, tries each that fits a role of the model contract, and says
+    which roles no model plays.
     """
     from v2_conformance.cli.command import masked_errors
     from v2_conformance.report.files import write_atomically

@@ -51,19 +51,19 @@ class RunOptions(SendingOptions, ReportOptions):
     )
     secret_env: tuple[str, ...] = option(
         "--secret-env NAME...",
-        "Another value to hide in every report: that of this environment variable. Repeatable.",
+        "Hide the value of this environment variable in every report. Repeatable.",
     )
     max_time: float | None = option(
         "--max-time SECONDS",
-        "Time limit for the whole run. The cases that are left then do not run, and the run "
-        "is incomplete.  [default: a tenth of --timeout for each case, and twenty times "
+        "Time limit for the whole run. Cases that are left by then do not run, and the run is "
+        "incomplete.  [default: a tenth of --timeout for each case, and twenty times "
         "--timeout; at least 10 minutes]",
         type=SECONDS_OF_A_RUN,
     )
     workers: int | None = option(
         "-n, --workers N",
-        "Number of cases to run at the same time. The outcome is the same for every N: cases "
-        "that could disturb others run alone, and whatever is not right beside others runs again "
+        "Number of cases to run at the same time. The outcome is the same for every N: a case "
+        "that could disturb others runs alone, and one that fails while others run is rerun "
         "alone.  [default: one for each 10 ms of round trip to the server, up to 8]",
     )
     models: tuple[str, ...] = option(
