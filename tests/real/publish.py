@@ -66,7 +66,7 @@ BEGIN = "<!-- From here on written by `tox -e publish`, from tests/real/expectat
 TABLE = "<!-- Written by `tox -e publish`, from tests/real/expectations/. -->\n"
 TABLE_END = "<!-- The end of what it writes. -->\n"
 # Their own defaults: with any free port each publication would differ in every request.
-_PORTS = {"kserve": 8080, "mlserver": 8080, "triton": 8000}
+_PORTS = {"kserve": 8080, "lite-server": 8000, "mlserver": 8080, "triton": 8000}
 _SINGLE_RUN_ERRORS = (ServerFailedError, subprocess.CalledProcessError)
 
 
