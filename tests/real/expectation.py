@@ -37,10 +37,11 @@ class Expectation:
     """One file: the `server` in `version`, and what a run with `profiles` finds on it.
 
     It may as well be a client: then `adapter` is the script of the kit `clients` that puts it on
-    the bench. `package` is what pip installs for it. `requirements` maps ids to outcomes, `cases`
-    patterns to outcomes, of which the first that matches counts. `verdict` is that of a run with
-    what it costs. `seen`, `reasons` and `mended` are texts by requirement. A requirement that
-    passes has them, too, if cases of a lower level fail.
+    the bench. `package` is what pip installs for it, with what else it needs behind a space.
+    `requirements` maps ids to outcomes, `cases` patterns to outcomes, of which the first that
+    matches counts. `verdict` is that of a run with what it costs. `seen`, `reasons` and `mended`
+    are texts by requirement. A requirement that passes has them, too, if cases of a lower level
+    fail.
     """
 
     path: Path

@@ -47,12 +47,13 @@ def kind_of(expected: Expectation) -> str:
 
 def newest_package(package: str) -> str:
     """Return NAME==VERSION of the newest release of what `package` names, as pip finds it."""
-    name = package.partition("==")[0]
+    first, *others = package.split()
+    name = first.partition("==")[0]
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--no-deps"]
     command += ["--ignore-installed", "--report", "-", name]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     (found,) = json.loads(done.stdout)["install"]
-    return f"{name}=={found['metadata']['version']}"
+    return " ".join([f"{name}=={found['metadata']['version']}", *others])
 
 
 def report_on_newest(before: Expectation, package: str, work: Path) -> str:

@@ -266,11 +266,11 @@ def _listed(requirements: Sequence[RequirementResult]) -> str:
 
 
 def _environment(folder: Path, package: str) -> Path:
-    """The Python of an environment in `folder` that has `package`."""
+    """The Python of an environment in `folder` that has `package`, and what is named after it."""
     if not folder.is_dir():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
-    _pip(python, "install", "--quiet", package)
+    _pip(python, "install", "--quiet", *package.split())
     return python
 
 
