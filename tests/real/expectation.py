@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from v2_conformance.report.verdict.standing import is_whole, verdict_words
 from v2_conformance.report.words import priced
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_publishing.trend import version_order
 
 FOLDER = Path(__file__).parent / "expectations"
 CLIENTS = Path(__file__).parent / "clients" / "expectations"
@@ -37,10 +38,11 @@ class Expectation:
     """One file: the `server` in `version`, and what a run with `profiles` finds on it.
 
     It may as well be a client: then `adapter` is the script of the kit `clients` that puts it on
-    the bench. `package` is what pip installs for it. `requirements` maps ids to outcomes, `cases`
-    patterns to outcomes, of which the first that matches counts. `verdict` is that of a run with
-    what it costs. `seen`, `reasons` and `mended` are texts by requirement. A requirement that
-    passes has them, too, if cases of a lower level fail.
+    the bench. `package` is what pip installs for it, with what else it needs behind a space.
+    `requirements` maps ids to outcomes, `cases` patterns to outcomes, of which the first that
+    matches counts. `verdict` is that of a run with what it costs. `seen`, `reasons` and `mended`
+    are texts by requirement. A requirement that passes has them, too, if cases of a lower level
+    fail.
     """
 
     path: Path
@@ -71,6 +73,11 @@ class Expectation:
     def name(self) -> str:
         """SERVER-VERSION, as the file is named."""
         return self.path.stem
+
+    @property
+    def kind(self) -> str:
+        """The name without the version, such as kserve-client."""
+        return self.name.removesuffix(f"-{self.version}")
 
     def outcome_of(self, case_id: str) -> str:
         """What is expected of a case; a pass if nothing is written of it."""
@@ -131,6 +138,14 @@ def expectation_files() -> list[Path]:
 def client_expectation_files() -> list[Path]:
     """The files, one for each client in each version."""
     return sorted(CLIENTS.glob("*.yaml"))
+
+
+def newest_of_each(expectations: Iterable[Expectation]) -> list[Expectation]:
+    """Return one of each server and client: that of the newest version."""
+    found: dict[str, Expectation] = {}
+    for one in sorted(expectations, key=lambda one: version_order(one.version)):
+        found[one.kind] = one
+    return list(found.values())
 
 
 SOMETIMES = "sometimes"

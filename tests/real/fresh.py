@@ -17,42 +17,35 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import publish
-from expectation import Expectation, client_expectation_files, expectation_files, load_expectation
+from expectation import (
+    Expectation,
+    client_expectation_files,
+    expectation_files,
+    load_expectation,
+    newest_of_each,
+)
 from servers import ServerFailedError
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.report.files import PACKED_REPORT, load_report
 from v2_conformance.report.verdict.standing import standing
-from v2_publishing.trend import version_order
-
-
-def newest_expectations(expectations: Iterable[Expectation]) -> list[Expectation]:
-    """Return one of each server and client: that of the newest version."""
-    found: dict[str, Expectation] = {}
-    for one in sorted(expectations, key=lambda one: version_order(one.version)):
-        found[kind_of(one)] = one
-    return list(found.values())
-
-
-def kind_of(expected: Expectation) -> str:
-    """Return the name of a file of expectations/ without its version, such as kserve-client."""
-    return expected.name.removesuffix(f"-{expected.version}")
 
 
 def newest_package(package: str) -> str:
     """Return NAME==VERSION of the newest release of what `package` names, as pip finds it."""
-    name = package.partition("==")[0]
+    first, *others = package.split()
+    name = first.partition("==")[0]
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--no-deps"]
     command += ["--ignore-installed", "--report", "-", name]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     (found,) = json.loads(done.stdout)["install"]
-    return f"{name}=={found['metadata']['version']}"
+    return " ".join([f"{name}=={found['metadata']['version']}", *others])
 
 
 def report_on_newest(before: Expectation, package: str, work: Path) -> str:
@@ -65,7 +58,7 @@ def report_on_newest(before: Expectation, package: str, work: Path) -> str:
     report = load_report(found / PACKED_REPORT)
     tested = report.target.server
     version = re.sub(r"[^A-Za-z0-9.+-]", "-", tested.version) or "unknown"
-    name = f"{kind_of(before)}-{version}"
+    name = f"{before.kind}-{version}"
     folder = publish.REPORTS / name
     if folder.exists():
         return ""
@@ -100,14 +93,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     expectations = [load_expectation(path) for path in files]
     known = {one.package for one in expectations}
     words, failed = [], []
-    for before in newest_expectations(expectations):
+    for before in newest_of_each(expectations):
         try:
             package = newest_package(before.package)
             if package not in known:
-                work = options.work.resolve() / kind_of(before)
+                work = options.work.resolve() / before.kind
                 words.append(report_on_newest(before, package, work))
         except (ServerFailedError, subprocess.CalledProcessError) as error:
-            failed.append(f"- {kind_of(before)}: {error}")
+            failed.append(f"- {before.kind}: {error}")
     if any(words) and publish.site() != 0:
         failed.append("- the site cannot be built of these reports")
     if failed:

@@ -33,6 +33,7 @@ from expectation import (
     differences,
     expectation_files,
     load_expectation,
+    newest_of_each,
 )
 from servers import SERVERS, ServerFailedError, inside, usable_port
 from support.browser import browsing
@@ -43,6 +44,7 @@ from v2_conformance.kits.registry import write_kit
 from v2_conformance.report.document import Report, RequirementResult
 from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
 from v2_conformance.report.verdict.judged import failed_musts, judged
+from v2_conformance.report.verdict.standing import standing
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_publishing.site_index import INDEX
@@ -66,7 +68,8 @@ BEGIN = "<!-- From here on written by `tox -e publish`, from tests/real/expectat
 TABLE = "<!-- Written by `tox -e publish`, from tests/real/expectations/. -->\n"
 TABLE_END = "<!-- The end of what it writes. -->\n"
 # Their own defaults: with any free port each publication would differ in every request.
-_PORTS = {"kserve": 8080, "mlserver": 8080, "triton": 8000}
+_PORTS = {"kserve": 8080, "lite-server": 8000, "mlserver": 8080, "triton": 8000}
+_MOST_SENTENCES = 3
 _SINGLE_RUN_ERRORS = (ServerFailedError, subprocess.CalledProcessError)
 
 
@@ -211,17 +214,19 @@ def readme(text: str, published: Published) -> str:
 
 
 def front_page(text: str, published: Published) -> str:
-    """`text` of README.md, its table of servers made anew."""
+    """`text` of README.md with a new table of the newest version of each server."""
     before, _, rest = text.partition(TABLE)
-    head = "| server | verdict | blocks conformant |\n|---|---|---|\n"
-    rows = "".join(_row(expected, report) for expected, report in published if not expected.adapter)
+    head = "| server | verdict | what is wrong first |\n|---|---|---|\n"
+    newest = newest_of_each(expected for expected, _ in published if not expected.adapter)
+    rows = "".join(_row(expected, report) for expected, report in published if expected in newest)
     return before + TABLE + head + rows + TABLE_END + rest.partition(TABLE_END)[2]
 
 
 def _row(expected: Expectation, report: Report) -> str:
     server = f"[{expected.server} {expected.version}](reports/{expected.name}/report.html)"
-    names = [must.id for must in failed_musts(report) if must.blocks == "conformant"]
-    return f"| {server} | {priced(report)} | {' '.join(names)} |\n"
+    musts = [must.id for must in failed_musts(report) if must.blocks == "conformant"]
+    seen = dict.fromkeys(expected.seen[name].strip() for name in musts)
+    return f"| {server} | {standing(report).words} | {' '.join([*seen][:_MOST_SENTENCES])} |\n"
 
 
 def _section(expected: Expectation, report: Report) -> Iterator[str]:
@@ -266,11 +271,11 @@ def _listed(requirements: Sequence[RequirementResult]) -> str:
 
 
 def _environment(folder: Path, package: str) -> Path:
-    """The Python of an environment in `folder` that has `package`."""
+    """The Python of an environment in `folder` that has `package`, and what is named after it."""
     if not folder.is_dir():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
-    _pip(python, "install", "--quiet", package)
+    _pip(python, "install", "--quiet", *package.split())
     return python
 
 

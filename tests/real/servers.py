@@ -1,8 +1,8 @@
 """Real servers with the suite's model kits deployed, run from what pip installed.
 
 The server is looked up in the environment of the running Python, or of another one that is named:
-`nvidia-pytriton` brings a complete Triton, `kserve` and `mlserver` are Python packages. They pin
-different numpy and protobuf, so each wants an environment of its own.
+`nvidia-pytriton` brings a complete Triton, the others are Python packages. They pin different
+numpy and protobuf, so each wants an environment of its own.
 
 A server that ends before it is ready is started again, for Triton sometimes does on a busy machine
 (boost's lock_exception while its models load). One that was ready never is.
@@ -37,7 +37,12 @@ _POLL_S = 0.2
 _STOP_WITHIN_S = 15.0
 _LOG_TAIL_LINES = 40
 _LOOK_UP = "import importlib.util, sys; sys.exit(not importlib.util.find_spec(sys.argv[1]))"
-_MODULES = {"kserve": "kserve", "mlserver": "mlserver", "triton": "pytriton"}
+_MODULES = {
+    "kserve": "kserve",
+    "lite-server": "lite_server",
+    "mlserver": "mlserver",
+    "triton": "pytriton",
+}
 
 
 class ServerFailedError(RuntimeError):
@@ -103,6 +108,9 @@ def _deploy(kit: str, deployed: Deployed | None, models: Path) -> list[str]:
 
 def _command(kit: str, python: Path, models: Path, port: int) -> list[str]:
     """What starts a server. KServe always listens on all interfaces, it has no option for that."""
+    if kit == "lite-server":
+        program = [str(python.with_name("lite-server")), "serve", f"--port={port}"]
+        return [*program, f"--config={models}/server.yaml", f"--model-repo={models}/models"]
     if kit != "mlserver":
         script = {"kserve": "server.py", "triton": "serve_wheel.py"}[kit]
         return [str(python), str(models / script), f"--port={port}"]
@@ -157,6 +165,8 @@ def _running(
             stdout=output,
             stderr=subprocess.STDOUT,
             cwd=workdir,
+            # lite-server starts its models with the first python3 on the PATH.
+            env={**os.environ, "PATH": _path(Path(command[0]))},
             # A group of its own: what it starts must end with it.
             start_new_session=True,
         )
@@ -172,12 +182,17 @@ def _running(
         process.wait()
 
 
+def _path(program: Path) -> str:
+    """Return the PATH on which what lies beside a program comes first."""
+    return f"{program.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+
+
 @contextmanager
 def inside(folder: Path, python: Path | None = None) -> Iterator[None]:
     """In `folder`, with `python` first on the PATH: so the words of a kit are to be followed, and a
     report has none of this machine's paths."""
     before, path = Path.cwd(), os.environ.get("PATH", "")
-    os.environ["PATH"] = f"{(python or Path(sys.executable)).parent}{os.pathsep}{path}"
+    os.environ["PATH"] = _path(python or Path(sys.executable))
     os.chdir(folder)
     try:
         yield

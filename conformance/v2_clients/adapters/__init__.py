@@ -22,6 +22,7 @@ NAMES = (
     "codec.go",
     "codec.mjs",
     "codec.py",
+    "futures_http.py",
     "kserve_rest.py",
     "node.mjs",
     "plain.py",

@@ -1,4 +1,4 @@
-"""The interface that tritonclient.http, tritonclient.http.aio and pyotritonclient.http share."""
+"""The interface of tritonclient.http, tritonclient.http.aio and two clients with the same one."""
 
 from importlib.metadata import version
 from inspect import isawaitable

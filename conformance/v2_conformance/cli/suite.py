@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 )
 @click.argument(
     "name",
-    help="The server: kserve, mlserver, onnx (any server of ONNX models), openvino or triton; or "
-    "clients.",
+    help="The server: kserve, lite-server, mlserver, openvino or triton; or clients.",
 )
 @click.argument(
     "directory",

@@ -13,14 +13,12 @@ class Kit:
     """One kit.
 
     `folder` has its README.md. `files` makes all other files, each with its path in the kit.
-    `command` tests what the kit is for, once it runs as README.md says. `requires` names the
-    package, and the extra of v2-conformance, without which `files` cannot work.
+    `command` tests what the kit is for, once it runs as README.md says.
     """
 
     folder: Path
     files: Callable[[], Iterable[tuple[str, bytes]]]
     command: str
-    requires: str | None = None
 
 
 def run_command(port: int, *profiles: str, more: str = "") -> str:

@@ -7,19 +7,18 @@ the kit's command filled in. The kit `clients` has no models: its scripts put cl
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import UsageError
-from v2_conformance.kits import Kit, kserve, mlserver, onnx, openvino, triton
+from v2_conformance.kits import Kit, kserve, lite_server, mlserver, openvino, triton
 from v2_conformance.terminal_safe_text import did_you_mean
 
 KITS: dict[str, Kit] = {
     "clients": elsewhere("kit clients"),
     "kserve": kserve.KIT,
+    "lite-server": lite_server.KIT,
     "mlserver": mlserver.KIT,
-    "onnx": onnx.KIT,
     "openvino": openvino.KIT,
     "triton": triton.KIT,
 }
@@ -28,16 +27,13 @@ KITS: dict[str, Kit] = {
 def write_kit(name: str, directory: Path) -> list[Path]:
     """Write the kit `name` to `directory`, which is created if needed, and return its files.
 
-    Raises UsageError for an unknown kit, if a package that it needs is missing, and for a
-    directory that is not empty: a kit never overwrites anything.
+    Raises UsageError for an unknown kit, and for a directory that is not empty: a kit never
+    overwrites anything.
     """
     kit = KITS.get(name)
     if kit is None:
         hint = did_you_mean(name, KITS, f"the kits are {', '.join(sorted(KITS))}")
         raise UsageError(f"unknown kit {name!r}: {hint}")
-    if kit.requires is not None and find_spec(kit.requires) is None:
-        extra = f"pip install 'v2-conformance[{kit.requires}]'"
-        raise UsageError(f"the kit {name} needs the package {kit.requires}: {extra}")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         if any(directory.iterdir()):

@@ -13,18 +13,19 @@ from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.terminal_safe_text import short
 from v2_publishing.trend import Findings, findings
 
-_SHORT, _LONG = 60, 600
+_SHORT, _SAYS, _LONG = 60, 110, 600
 
 
 @dataclass(frozen=True)
 class CauseBrief:
-    """A cause of failures: the requirement that it is about, by id and with its title, and how many
-    failing cases it explains, of which requirements."""
+    """A cause of failures: the requirement that it is about, by id and with its title, of which
+    requirements it explains failures, and what is wrong in its first case."""
 
     requirement: str
     name: str
-    cases: int
+    title: str
     requirements: tuple[str, ...]
+    says: str
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,11 @@ def column_of(report: Report, page: str) -> Column:
     name = server_name(report)
     causes = tuple(
         CauseBrief(
-            cause.group.requirement, cause.name, len(cause.group.cases), cause.group.requirements
+            cause.group.requirement,
+            cause.name,
+            short(cause.title, _SHORT),
+            cause.group.requirements,
+            short(cause.says.partition(" (sent to ")[0], _SAYS),
         )
         for cause in shown_causes(report)
     )

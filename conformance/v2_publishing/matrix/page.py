@@ -22,7 +22,7 @@ from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import BLOCKS, LEVELS, Blocks, families
 from v2_conformance.terminal_safe_text import short
 from v2_publishing.matrix.columns import Column
-from v2_publishing.matrix.folds import LEAST, Fold, folds
+from v2_publishing.matrix.folds import Fold, folds
 from v2_publishing.matrix.heat import SHOWN, heat_map
 from v2_publishing.matrix.trends import trends
 
@@ -112,7 +112,6 @@ def render(placed: Sequence[tuple[str, Column]], *, kind: str = "", other: str =
         families=_families([row for row in rows.values() if row.id not in inside]),
         all_families=families(),
         folds=folded,
-        worth=LEAST,
         heat=heat_map(columns),
         heat_levels=SHOWN,
         trends=trends(columns),

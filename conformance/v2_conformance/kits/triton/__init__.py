@@ -16,22 +16,23 @@ def files() -> Iterator[tuple[str, bytes]]:
     """Yield serve_wheel.py, and NAME/config.pbtxt and NAME/1/model.py for each model."""
     yield "serve_wheel.py", (_FILES / "serve_wheel.py").read_bytes()
     for model in contract().values():
-        yield f"{model.model}/config.pbtxt", config_pbtxt(model).encode()
+        yield f"{model.model}/config.pbtxt", _config(model).encode()
         yield f"{model.model}/1/model.py", (_FILES / "model.py").read_bytes()
 
 
-def config_pbtxt(model: ModelContract, backend: str = "python") -> str:
-    """The Triton configuration of one model; with "python", its code reads what it `does`."""
+def _config(model: ModelContract) -> str:
+    """Return the Triton configuration of one model; its code reads what it `does`."""
     lines = [
         f'name: "{model.model}"',
-        f'backend: "{backend}"',
+        'backend: "python"',
         f"max_batch_size: {_MAX_BATCH_SIZE if model.batching else 0}",
         *(_tensor("input", model, tensor) for tensor in model.inputs),
         *(_tensor("output", model, tensor) for tensor in model.outputs),
+        f'parameters {{ key: "does" value {{ string_value: "{model.does}" }} }}',
+        "instance_group { kind: KIND_CPU count: 1 }",
+        "",
     ]
-    if backend == "python":
-        lines.append(f'parameters {{ key: "does" value {{ string_value: "{model.does}" }} }}')
-    return "\n".join([*lines, "instance_group { kind: KIND_CPU count: 1 }", ""])
+    return "\n".join(lines)
 
 
 def _tensor(field: str, model: ModelContract, tensor: TensorSpec) -> str:
