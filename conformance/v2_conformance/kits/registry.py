@@ -12,7 +12,7 @@ from pathlib import Path
 
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import UsageError
-from v2_conformance.kits import Kit, kserve, mlserver, onnx, openvino, triton
+from v2_conformance.kits import Kit, kserve, mlserver, onnx, openvino, python, triton
 from v2_conformance.terminal_safe_text import did_you_mean
 
 KITS: dict[str, Kit] = {
@@ -21,6 +21,7 @@ KITS: dict[str, Kit] = {
     "mlserver": mlserver.KIT,
     "onnx": onnx.KIT,
     "openvino": openvino.KIT,
+    "python": python.KIT,
     "triton": triton.KIT,
 }
 
