@@ -1,4 +1,4 @@
-"""The summary of a report on the terminal, in 80 columns."""
+"""The summary of a report on the terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from v2_conformance.formats.outcomes_shown import LOOKS
+from v2_conformance.formats.outcomes_shown import WORST_FIRST
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report
@@ -24,18 +24,16 @@ from v2_conformance.report.words import (
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import families
-from v2_conformance.terminal_safe_text import columns, plain, wrapped
+from v2_conformance.terminal_safe_text import plain, wrapped
 
 _SHOWN = 10
 _PROBLEMS = 30
 
 
 def summary_lines(report: Report, directory: Path) -> list[str]:
-    """Return the verdict, what blocks it and where the report is. What a server sent is printable
-    ASCII in them.
+    """Return the verdict, in the first line, what blocks it and where the report is. What a server
+    sent is printable ASCII in them.
     """
-    verdict = report.verdict
     causes = shown_causes(report)
     last = f"report: {directory / PAGE.file_name}"
     if tested_nothing(report):  # neither counts nor a verdict, as if the server had failed
@@ -43,20 +41,27 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
             f"Nothing was tested: {server_name(report)} has none of the contract's "
             "models. Name one of its own: --model NAME."
         )
-        return ["", *wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), last]
-    lines = ["", *_cautions(report), *_table(report), "", *_failures(causes)]
-    for reason in verdict.reasons[:_SHOWN]:
-        lines += wrapped(f"reason: {reason}", "        ")
-    lines += _more(len(verdict.reasons) - _SHOWN, "reasons")
-    warnings = [warning for warning in verdict.warnings if warning not in verdict.reasons]
-    if warnings:
-        lines += wrapped("warnings: " + "; ".join(warnings[:_SHOWN]), "          ")
-        lines += _more(len(warnings) - _SHOWN, "warnings")
+        return [*wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), last]
+    words, _, costs = priced(report).partition("; ")
+    lines = [*wrapped(f"{words.upper()}: {claimed(report)}", "  "), *wrapped(costs, "  ")]
+    counts = Counter(case.outcome for case in report.cases)
+    total = ", ".join(f"{counts[one]} {one.words}" for one in WORST_FIRST if counts[one])
+    lines += wrapped(f"{counted(len(report.cases), 'case')}: {total}", "  ")
+    lines += wrapped(headline(causes) or must_words(report, causes), "  ")
+    lines += ["", *_failures(causes), *_cautions(report)]
+    titles = {row.id: f"{row.id} {row.title}:" for row in report.requirements}
+    shown = {requirement for cause in causes for requirement in cause.group.requirements}
+    for what, problems in (
+        ("reason", report.verdict.reasons),
+        ("warning", report.verdict.warnings),
+    ):
+        untold = [one for one in problems if shown.isdisjoint(one.split())]
+        for problem in untold[:_SHOWN]:
+            words = " ".join(titles.get(word, word) for word in problem.split())
+            lines += wrapped(f"{what}: {words}", "        ")
+        lines += _more(len(untold) - _SHOWN, f"{what}s")
     for note in _notes(report):
         lines += wrapped(note, "  ")
-    words, _, costs = priced(report).partition("; ")
-    lines += ["", *wrapped(headline(causes), "  "), *wrapped(must_words(report, causes), "  ")]
-    lines += wrapped(f"{claimed(report)}: {words.upper()}{f'; {costs}' if costs else ''}", "  ")
     return [*lines, last]
 
 
@@ -66,14 +71,14 @@ def _notes(report: Report) -> Iterator[str]:
     for row in report.requirements:
         if row.outcome is Outcome.DISPUTED:
             messages = {case.message for case in disputed if case.requirement == row.id}
-            yield f"disputed {row.id}: {'; '.join(sorted(filter(None, messages)))}"
-    unsupported = [row.id for row in report.requirements if row.outcome is Outcome.UNSUPPORTED]
-    if unsupported:
-        yield "not tested, as unsupported: " + " ".join(unsupported)
+            words = "; ".join(sorted(filter(None, messages)))
+            yield f"disputed: {row.id} {row.title}: {words}"
     if report.relations is not None and verdict.implemented:
-        yield "shown by relations: " + (" ".join(verdict.shown) or "nothing")
-        if verdict.needs_identity:
-            yield "needs identity models: " + " ".join(verdict.needs_identity)
+        more = len(verdict.needs_identity)
+        yield (
+            f"{counted(len(verdict.shown), 'requirement')} shown by relations"
+            f"{f'; {more} more need identity models' if more else ''}"
+        )
         for role, model in target.models.items():
             if not role.startswith(ROLE):
                 yield f"the model {model.model} returns its inputs: it plays the role {role}"
@@ -125,25 +130,6 @@ def _as_expected(judged: Judgement) -> str:
     if judged.problems:
         words += f"; expectations that do not hold: {len(judged.problems)}"
     return words
-
-
-def _table(report: Report) -> list[str]:
-    shown = [outcome for outcome in Outcome if any(report.of(outcome))]
-    counts: dict[str, Counter[Outcome]] = {}
-    for case in report.cases:
-        counts.setdefault(case.requirement[0], Counter())[case.outcome] += 1
-    # On a narrow terminal, titles give way to counts.
-    room = max(3, min(30, columns() - 8 * len(shown)))
-    lines = [
-        f"{'family'[: room - 1]:<{room}}" + " ".join(f"{LOOKS[o].abbreviation:>7}" for o in shown)
-    ]
-    for family, title in families().items():
-        if family in counts:
-            row = " ".join(f"{counts[family][o] or '.':>7}" for o in shown)
-            lines.append(f"{f'{family}  {title}'[: room - 1]:<{room}}{row}")
-    total = Counter(case.outcome for case in report.cases)
-    lines.append(f"{'all'[: room - 1]:<{room}}" + " ".join(f"{total[o]:>7}" for o in shown))
-    return lines
 
 
 def _cautions(report: Report) -> list[str]:
