@@ -7,19 +7,17 @@ label its inputs, which pytest-html does not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from v2_conformance.formats.shown import BRIEF, FULL, shown
 from v2_conformance.formats.templates import base
 from v2_conformance.formats.text.case import exchange_lines
-from v2_conformance.pytest_plugin.items import NODE, CaseItem
+from v2_conformance.pytest_plugin.items import NODE
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.files import as_json, from_json
+from v2_conformance.report.files import from_json
 from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import Outcome
@@ -38,14 +36,6 @@ class Page:
 
     def __init__(self, verdict: Callable[[], Report | None]) -> None:
         self._verdict = verdict
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Keep a finished case with its report, as text: other plugins may write the report."""
-        report = yield
-        if isinstance(item, CaseItem) and item.result is not None and report.when == "call":
-            report.v2_case = as_json(item.result)
-        return report
 
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """Two more columns."""

@@ -50,6 +50,7 @@ from v2_conformance.report.expectations import (
     judge_expectations,
     load_expectations,
 )
+from v2_conformance.report.files import as_json
 from v2_conformance.report.recorder import case_result, sole_run
 from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.runs.discovery import discover
@@ -227,10 +228,12 @@ class SessionHooks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, Any, Any]:
-        """Append a finished case to the record."""
+        """Append a finished case to the record, and hand it to pytest-html's page."""
         report = yield
         if isinstance(item, CaseItem) and item.result is not None and call.when == "call":
             case = item.result
+            if self._config.pluginmanager.hasplugin("v2-conformance-html"):
+                report.v2_case = as_json(case)  # text, for plugins that write reports of pytest
             self._out_of_time |= isinstance(case.cause, OutOfTime)
             self.started.record.calibrated(self.started.engine.calibrations())
             self.started.record.add_case(case)

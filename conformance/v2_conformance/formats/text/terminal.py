@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from v2_conformance.formats.outcomes_shown import WORST_FIRST
@@ -55,11 +55,9 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
         ("reason", report.verdict.reasons),
         ("warning", report.verdict.warnings),
     ):
-        untold = [one for one in problems if shown.isdisjoint(one.split())]
-        for problem in untold[:_SHOWN]:
-            words = " ".join(titles.get(word, word) for word in problem.split())
-            lines += wrapped(f"{what}: {words}", "        ")
-        lines += _more(len(untold) - _SHOWN, f"{what}s")
+        untold = [one.split() for one in problems if shown.isdisjoint(one.split())]
+        rows = (" ".join(titles.get(word, word) for word in words) for words in untold)
+        lines += _first([wrapped(f"{what}: {row}", "        ") for row in rows], f"{what}s")
     for note in _notes(report):
         lines += wrapped(note, "  ")
     return [*lines, last]
@@ -98,28 +96,27 @@ def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
 
     `words` are those of the run's verdict.
     """
-    lines = ["", *problem_lines(name, judged)]
-    for case in judged.unexpected[:_PROBLEMS]:
-        lines.append(plain(f"unexpected: {_title(case)}"))
-    lines += _more(len(judged.unexpected) - _PROBLEMS, "unexpected failures")
-    return [*lines, f"{words}; {_as_expected(judged)}"]
+    rows = [[plain(f"unexpected: {_title(case)}")] for case in judged.unexpected]
+    unexpected = _first(rows, "unexpected failures", _PROBLEMS)
+    return ["", *problem_lines(name, judged), *unexpected, f"{words}; {_as_expected(judged)}"]
 
 
 def problem_lines(name: str, judged: Judgement) -> list[str]:
     """Return what must be corrected in an expectation file, a line for each problem, and notes."""
-    lines = []
-    for problem in judged.problems[:_PROBLEMS]:
+    rows = []
+    for problem in judged.problems:
         what = f"{problem.entry.what}: "
         text = problem.text.removeprefix(what)
-        lines.append(plain(" ".join(f"{name}:{problem.entry.line}: {what}{text}".split())))
-    lines += _more(len(judged.problems) - _PROBLEMS, "expectations that do not hold")
+        rows.append([plain(" ".join(f"{name}:{problem.entry.line}: {what}{text}".split()))])
+    lines = _first(rows, "expectations that do not hold", _PROBLEMS)
     unwritten = sum(entry.reason.startswith(UNWRITTEN) for entry in judged.entries)
     if unwritten:
         lines.append(f"{plain(name)}: reasons that still begin with {UNWRITTEN}: {unwritten}")
-    for entry in judged.retired[:_PROBLEMS]:
+    rows = []
+    for entry in judged.retired:
         words = f"{name}:{entry.line}: {entry.what}: matches none of the suite's cases"
-        lines.append(plain(f"{' '.join(words.split())}; remove the entry"))
-    lines += _more(len(judged.retired) - _PROBLEMS, "entries that match no case")
+        rows.append([plain(f"{' '.join(words.split())}; remove the entry")])
+    lines += _first(rows, "entries that match no case", _PROBLEMS)
     if judged.untried:
         lines.append(f"{plain(name)}: entries not tried in this run: {len(judged.untried)}")
     return lines
@@ -133,13 +130,8 @@ def _as_expected(judged: Judgement) -> str:
 
 
 def _cautions(report: Report) -> list[str]:
-    doubts = cautions(report)
-    if not doubts:
-        return []
-    lines = [f"{TITLE.lower()}:"]
-    for caution in doubts[:_SHOWN]:
-        lines += wrapped(caution.words, "    ", limit=4, first="  - ")
-    return [*lines, *_more(len(doubts) - _SHOWN, "of these, all in the report"), ""]
+    doubts = [wrapped(one.words, "    ", limit=4, first="  - ") for one in cautions(report)]
+    return [f"{TITLE.lower()}:", *_first(doubts, "of these, all in the report"), ""] * bool(doubts)
 
 
 def _failures(causes: list[ShownCause]) -> list[str]:
@@ -162,5 +154,7 @@ def _title(case: CaseResult) -> str:
     return f"{case.outcome.upper()} {case.grade} {case.id}"
 
 
-def _more(count: int, what: str) -> list[str]:
-    return [f"… and {count} more {what}"] if count > 0 else []
+def _first(rows: Sequence[list[str]], what: str, most: int = _SHOWN) -> list[str]:
+    """Return the lines of the first rows, and how many `what` there are besides."""
+    more = [f"… and {len(rows) - most} more {what}"] if len(rows) > most else []
+    return [*(line for row in rows[:most] for line in row), *more]
