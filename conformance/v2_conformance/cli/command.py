@@ -243,7 +243,8 @@ def console() -> Console:
     from rich.console import Console  # slow to import
 
     colors = None if os.environ.get("NO_COLOR") else "auto"
-    return Console(color_system=colors, highlight=False, markup=False)  # type: ignore[arg-type]
+    raw = {"highlight": False, "markup": False, "emoji": False}  # what a server sent stays as it is
+    return Console(color_system=colors, **raw)  # type: ignore[arg-type]
 
 
 def _help_all(context: click.Context, option: click.Parameter, given: bool) -> None:
