@@ -14,6 +14,7 @@ WIDTH = 80
 _READERS = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
 _COMMAND = re.compile(r"##(\w*)\[")
 _NARROWEST = 40
+_LONGEST_WORD = 140
 
 
 def plain(text: str) -> str:
@@ -42,18 +43,19 @@ def in_github_actions() -> bool:
 
 
 def columns() -> int:
-    """Return how wide lines may be: WIDTH, or less on a narrow terminal."""
-    return max(_NARROWEST, min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns))
+    """Return how wide lines may be: as wide as the terminal, or WIDTH without one."""
+    return max(_NARROWEST, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def wrapped(text: str, indent: str, limit: int = 100, *, first: str = "") -> list[str]:
     """`text` made plain, in at most `limit` lines of `columns`, each indented: the first by
-    `first`, the others by `indent`."""
+    `first`, the others by `indent`. Only what is longer than an id is broken."""
     lines = textwrap.wrap(
         plain(text),
         columns(),
         initial_indent=first,
         subsequent_indent=indent,
+        break_long_words=any(len(word) > _LONGEST_WORD for word in text.split()),
         break_on_hyphens=False,
     )
     return lines if len(lines) <= limit else [*lines[: limit - 1], indent + "…"]

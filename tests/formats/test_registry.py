@@ -168,18 +168,17 @@ def test_color_where_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli
 
 @pytest.mark.parametrize("wanted", ["D1/x[INT32]", "D1/x*", "D1/*[INT32]", "D1"])
 def test_id_pattern_or_requirement_names_case(wanted: str, tmp_path: Path, cli: Cli) -> None:
-    path = shown_from(tmp_path, FAILED, case("D2/x[INT32]", "fail"))
+    others = (case("D1/a"), case(f"D1/x{HOSTILE}", "unsupported"), case("D2/x[INT32]", "fail"))
+    path = shown_from(tmp_path, others[0], FAILED, *others[1:])
     shown = cli("show", path, wanted, code=0).out
     assert shown.startswith("FAIL  MUST (blocks conformant)  D1/x[INT32]")
-
-
-MANY = [*(case(f"D1/{n}") for n in range(20)), case(f"D1/bad{HOSTILE}", "fail")]
+    assert ("2 more cases\n  D1/a (pass), D1/x\\x1b[2J" in shown) == (wanted == "D1")
+    assert all(line.isascii() and line.isprintable() for line in shown.splitlines())
 
 
 @pytest.mark.parametrize(
     ("cases", "wanted", "start", "end"),
     [
-        (MANY, "D1/*", "D1/* matches 21 cases: D1/bad\\x1b[2J", "D1/8 (pass), and 11 more"),
         (
             [FAILED],
             "D1/z[INT32]",
@@ -188,7 +187,7 @@ MANY = [*(case(f"D1/{n}") for n in range(20)), case(f"D1/bad{HOSTILE}", "fail")]
         ),
         ([FAILED], f"zzzz{HOSTILE}", "the report has no case zzzz\\x1b[2J", "lists its cases"),
     ],
-    ids=["several", "one that is close", "none"],
+    ids=["one that is close", "none"],
 )
 def test_a_name_of_no_single_case_is_one_line(
     cases: list[CaseResult], wanted: str, start: str, end: str, tmp_path: Path, cli: Cli

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,6 +14,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from support.commands import Cli
+from support.servers import free_port
 from v2_clients.adapters import ADAPTERS
 from v2_clients.command import client
 from v2_conformance.cli.run.command import run
@@ -54,6 +57,15 @@ def test_the_profiles_of_the_command_are_those_of_the_newest_real_server(name: s
     claimed = run.make_context("run", arguments).params["profiles"]
     profiles = yaml.safe_load(newest.read_text(encoding="utf-8"))["profiles"]
     assert ["binary", *claimed] == profiles
+
+
+@pytest.mark.long
+def test_the_server_of_python_is_conformant_and_robust(tmp_path: Path, cli: Cli) -> None:
+    write_kit("python", tmp_path / "kit")
+    port = str(free_port())
+    server = shlex.join([sys.executable, str(tmp_path / "kit" / "server.py"), port])
+    given = ("--start", server, "--require", "robust", "--report-dir", tmp_path, "-n", 2)
+    cli("run", f"http://127.0.0.1:{port}", *given, code=0)
 
 
 def test_the_kit_of_clients_has_every_adapter_and_names_it(tmp_path: Path) -> None:

@@ -71,6 +71,22 @@ def test_cases_are_collected_by_id(pytester: pytest.Pytester, good: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("named", "tests"),
+    [
+        (["v2-conformance::H6/not-a-number[letters]"], ["H6/not-a-number[letters]"]),
+        (["v2-conformance::R4/obs*", "test_own.py"], ["R4/observed", "test_of_the_vendor"]),
+        (["test_own.py::test_of_the_vendor"], ["test_of_the_vendor"]),
+    ],
+)
+def test_node_ids_name_what_runs(
+    named: list[str], tests: list[str], pytester: pytest.Pytester, good: str
+) -> None:
+    pytester.makepyfile(test_own=OWN_TEST)
+    ids = collected(run(pytester, *named, "--v2-url", good, "--collect-only", "-q"))
+    assert sorted(one.partition("::")[2] for one in ids) == tests
+
+
+@pytest.mark.parametrize(
     ("option", "chosen"),
     [
         (["-m", "H6"], lambda case: case.requirement == "H6"),
@@ -145,15 +161,20 @@ def test_under_xdist_the_cases_run_once_after_all_other_tests(
 
 def test_failures_have_a_grade_and_no_traceback(pytester: pytest.Pytester, bad: str) -> None:
     given = ["-k", "H6 and letters and not with or H4 and behind", "-rf"]
-    result = run(pytester, "--v2-url", bad, *given, "--v2-report-dir", "out")
+    given += ["-W", "default", "--v2-url", bad, "--v2-report-dir", "out"]
+    result = run(pytester, *given)
+    result.assert_outcomes(failed=1, passed=1, warnings=1, deselected=len(suite_cases()) - 2)
+    result.stdout.fnmatch_lines(["*V2Warning: SHOULD: *accepted the request with 200*"])
+    result = run(pytester, *given, "--v2-strict")
     result.assert_outcomes(failed=2, deselected=len(suite_cases()) - 2)
     result.stdout.fnmatch_lines(
         [
+            "Inference-Header-Content-Length: *the server accepted the request with 200*",
             "FAIL SHOULD H4/negative-with-bytes-behind",
             "FAIL MUST (blocks robust) H6/not-a-number[[]letters]",
-            "Inference-Header-Content-Length: *the server accepted the request with 200*",
             "why: A value that is not a decimal number*",
-            "FAILED *H4/negative-with-bytes-behind - FAIL SHOULD H4/*",
+            "repeat: pytest -p no:hypothesispytest *--v2-url http*--v2-strict *--v2-seed [0-9]*",
+            "FAILED *H4/negative-with-bytes-behind - Inference-Header-*",
         ]
     )
     assert "Traceback" not in result.stdout.str()
@@ -207,6 +228,7 @@ def test_a_selection_that_matches_nothing_is_no_success(
         ("--v2-url http://h --v2-profile binry", "unknown profile"),
         ("--v2-url http://h --v2-header no-colon", "a header must look like"),
         ("--v2-url http://h --v2-expect wrong.yaml", "cannot read wrong.yaml"),
+        ("--v2-url GOOD v2-conformance::P2/x", "did you mean"),
         ("--v2-url NOBODY", "connection refused"),
         ("--v2-url NOBODY -n 2", "connection refused"),
         ("--v2-url EMPTY", "none of the contract's models"),

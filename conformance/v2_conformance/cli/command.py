@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,8 @@ from v2_conformance.runs.targets.numbers import number, seconds, seconds_of_a_ru
 from v2_conformance.terminal_safe_text import did_you_mean
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from v2_conformance.redaction import Mask
 
 PROGRAM = "v2-conformance"
@@ -233,6 +236,15 @@ def unknown(what: str, name: str, known: Iterable[str], otherwise: str = "") -> 
     known = list(known)
     otherwise = otherwise or f"expected one of {', '.join(known)}"
     return UsageError(f"unknown {what} {name!r}: {did_you_mean(name, known, otherwise)}")
+
+
+def console() -> Console:
+    """Return standard output, with colors if it is a terminal and NO_COLOR is not set."""
+    from rich.console import Console  # slow to import
+
+    colors = None if os.environ.get("NO_COLOR") else "auto"
+    raw = {"highlight": False, "markup": False, "emoji": False}  # what a server sent stays as it is
+    return Console(color_system=colors, **raw)  # type: ignore[arg-type]
 
 
 def _help_all(context: click.Context, option: click.Parameter, given: bool) -> None:

@@ -175,7 +175,7 @@ def _code(arguments: list[str]) -> int:
 def _call(arguments: list[str]) -> int:
     # Not click's own `main`, which handles interrupts and broken pipes differently.
     try:
-        with program.make_context(PROGRAM, arguments) as context:
+        with program.make_context(PROGRAM, [*arguments], obj=arguments) as context:
             return int(program.invoke(context))
     except click.exceptions.Exit as done:  # --help and --version
         return done.exit_code

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, today
 from v2_conformance.cli import exit_codes
+from v2_conformance.cli.command import console
 from v2_conformance.cli.options import ReportOptions
 from v2_conformance.formats.github import publish
+from v2_conformance.formats.outcomes_shown import LOOKS
 from v2_conformance.formats.registry import write_formats
 from v2_conformance.formats.text.terminal import expectation_lines, gate_lines, summary_lines
 from v2_conformance.report.document import Report
@@ -29,7 +31,9 @@ class Reporting:
         """Write the files that people look at, print the summary and tell a CI service."""
         directory = self._options.report_dir
         write_formats(directory, report)
-        print(*summary_lines(report, directory), sep="\n")
+        verdict, *rest = summary_lines(report, directory)
+        console().print(verdict, style=LOOKS[standing(report).tone].style, soft_wrap=True)
+        print(*rest, sep="\n")
         publish(report, directory, print)
 
     def exit_code(self, report: Report, cases: Sequence[Case]) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import click
 
-from v2_conformance.cli.command import FILE, FOLDER, command
+from v2_conformance.cli.command import FILE, FOLDER, command, console
 from v2_conformance.cli.options import REPORT_HELP
 from v2_conformance.errors import ReportFormatError, UnreachableError
 from v2_conformance.terminal_safe_text import plain
@@ -24,23 +23,18 @@ from v2_conformance.terminal_safe_text import plain
 @click.argument("report", type=FILE, help=REPORT_HELP)
 @click.argument(
     "case",
-    help="The id of a case, or a pattern or requirement that only one case of the report matches.",
+    help="The id of a case, or a pattern or requirement: then the first that failed.",
 )
 @click.option("--full", is_flag=True, help="Show every body in full, however long it is.")
 def show(report: Path, case: str, full: bool) -> int:
     """Show one case of a report, with its bytes."""
-    from rich.console import Console
-
-    from v2_conformance.formats.text.case import find, lines
+    from v2_conformance.formats.text.case import find, lines, others
     from v2_conformance.report.files import load_report
-    from v2_conformance.terminal_safe_text import WIDTH
 
-    document = load_report(report)
-    chosen = find(document, case)
-    colors = None if os.environ.get("NO_COLOR") else "auto"
-    console = Console(color_system=colors, width=WIDTH, highlight=False)  # type: ignore[arg-type]
-    for line in lines(document, chosen, path=str(report), full=full):
-        console.print(line, soft_wrap=True)
+    document, terminal = load_report(report), console()
+    chosen, *rest = find(document, case)
+    for line in (*lines(document, chosen, path=str(report), full=full), *others(rest)):
+        terminal.print(line, soft_wrap=True)
     return 0
 
 

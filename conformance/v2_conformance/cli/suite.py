@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from v2_conformance.cli.command import FOLDER, Checked, command, unknown
 from v2_conformance.elsewhere import elsewhere
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
 )
 @click.argument(
     "name",
-    help="The server: kserve, lite-server, mlserver, openvino or triton; or clients.",
+    help="The server: kserve, lite-server, mlserver, openvino or triton; python, a server to write "
+    "your own after; or clients.",
 )
 @click.argument(
     "directory",
@@ -123,79 +126,107 @@ def serve(port: int, faults: tuple[str, ...], variants: tuple[str, ...]) -> int:
     "embedded server), client-faults, client-variants (of the plain client), variations (of "
     "requests), relations (which `run --model` tests) and models (that a server must have).",
 )
-def listing(what: str) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print an array of JSON objects.")
+def listing(what: str, as_json: bool) -> int:
     """List what the suite has: requirements, cases, scenarios, faults and more."""
     if what not in LISTINGS:
         raise unknown("listing", what, LISTINGS)
+    rows = LISTINGS[what]()
+    if as_json:
+        items = [item for item, _ in rows if item is not None]
+        print(json.dumps(msgspec.to_builtins(items), indent=2))  # ASCII, whatever is in them
+        return 0
     fitted = sys.stdout.isatty()  # a program that reads this wants one item a line
-    for line in LISTINGS[what]():
+    for line in "\n".join(text for _, text in rows).split("\n"):
         print(for_people(line, "      ") if fitted else line)
     return 0
 
 
-def _requirements() -> Iterator[str]:
+Rows = Iterator[tuple[object, str]]
+"""What a listing has, each with its line; a line about all of them is of None."""
+
+
+def _requirements() -> Rows:
     from v2_conformance.suite.requirements import catalogue, catalogue_version, grade
 
-    yield f"requirement catalogue {catalogue_version()}"
+    yield None, f"requirement catalogue {catalogue_version()}"
     for item in catalogue().values():
         level = grade(item.level, item.blocks if item.level == "MUST" else None)
         columns = f"{item.id:<4}{level:<25}{item.basis:<8}{item.profile:<22}{item.since:<7}"
         others = ", ".join(item.superseded_by)
-        yield columns + item.title + (f" (superseded by {others})" if others else "")
+        yield item, columns + item.title + (f" (superseded by {others})" if others else "")
 
 
-def _cases(*, of_clients: bool) -> Iterator[str]:
+def _cases(*, of_clients: bool) -> Rows:
     from v2_conformance.suite.library import client_cases, suite_cases
 
     for case in client_cases() if of_clients else suite_cases(large=True):
-        yield f"{case.id}  {case.grade} {case.expects}"
+        names = ("id", "requirement", "grade", "profile", "expects", "why")
+        yield _members(case, *names), f"{case.id}  {case.grade} {case.expects}"
 
 
-def _faults(what: str) -> Iterator[str]:
+def _members(item: object, *names: str) -> dict[str, object]:
+    return {name: getattr(item, name) for name in names}
+
+
+def _faults(what: str) -> Rows:
     for fault in elsewhere(what).values():
-        yield f"{fault.requirement:<3} {fault.name}: {fault.text}"
+        members = _members(fault, "name", "requirement", "text")
+        yield members, f"{fault.requirement:<3} {fault.name}: {fault.text}"
 
 
-def _variants(what: str) -> Iterator[str]:
+def _variants(what: str) -> Rows:
     for variant in elsewhere(what).values():
-        yield f"{variant.name}: {variant.text} ({variant.why})"
+        members = _members(variant, "name", "text", "why")
+        yield members, f"{variant.name}: {variant.text} ({variant.why})"
 
 
-def _variations() -> Iterator[str]:
+def _variations() -> Rows:
     from v2_conformance.suite.variations import variations
 
     for variation in variations().values():
-        yield f"{variation.kind:<9}{variation.name}: {variation.does}"
+        yield variation, f"{variation.kind:<9}{variation.name}: {variation.does}"
 
 
-def _relations() -> Iterator[str]:
+def _relations() -> Rows:
     from v2_conformance.suite.relations import relations
 
     for relation in relations().values():
-        yield f"{relation.name}: {relation.holds}"
-        yield f"    {' '.join(relation.requirements)}"
+        members = _members(relation, "name", "holds", "requirements")
+        yield members, f"{relation.name}: {relation.holds}\n    {' '.join(relation.requirements)}"
 
 
-def _models() -> Iterator[str]:
+def _models() -> Rows:
     from v2_conformance.suite.models import contract
 
-    for model in contract().values():
+    models = contract().values()
+    needed = sum(model.profile == "binary" and not model.optional for model in models)
+    others = sum(model.does != "identity" for model in models)
+    yield (
+        None,
+        (
+            f"{needed} needed ({len(models)} with optional ones and those of profiles), all but "
+            f"{others} identity: one generic handler serves them (`v2-conformance kit python DIR`)"
+        ),
+    )
+    for model in models:
         inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)
         note = "" if model.profile == "binary" else f"  (profile {model.profile})"
         if model.stands_in_for is not None:
             note += f"  (stands in for {model.stands_in_for} without one of its datatypes)"
         elif model.optional:
             note += "  (optional)"
-        yield f"{model.role}: {model.model}{note}"
-        yield f"    {inputs}"
-        yield f"    -> {outputs}, {model.does}" + (", batching" if model.batching else "")
+        does = model.does + (", batching" if model.batching else "")
+        members = _members(model, "role", "model", "does", "inputs", "outputs", "profile")
+        members |= _members(model, "batching", "optional", "stands_in_for")
+        yield members, f"{model.role}: {model.model}{note}\n    {inputs}\n    -> {outputs}, {does}"
 
 
 def _tensors(specs: tuple[TensorSpec, ...]) -> str:
     return ", ".join(f"{s.name} {s.datatype} {list(s.dims)}".replace(" ,", ",") for s in specs)
 
 
-LISTINGS: dict[str, Callable[[], Iterator[str]]] = {
+LISTINGS: dict[str, Callable[[], Rows]] = {
     "requirements": _requirements,
     "cases": partial(_cases, of_clients=False),
     "scenarios": partial(_cases, of_clients=True),

@@ -13,25 +13,23 @@ class Look:
     """Appearance of an outcome.
 
     The sign says what the color says, so that no reader depends on the color. `label` is what
-    people read, `abbreviation` the same in at most seven columns, `style` its colors on a
-    terminal.
+    people read, `style` its colors on a terminal.
     """
 
     sign: str
     label: str
-    abbreviation: str
     style: str = ""
 
 
 LOOKS: Mapping[Outcome, Look] = {
-    Outcome.PASS: Look("✓", "pass", "pass", "bold blue"),
-    Outcome.FAIL: Look("✗", "fail", "fail", "bold red"),
-    Outcome.FLAKY: Look("~", "flaky", "flaky", "bold red"),
-    Outcome.DISPUTED: Look("≠", "disputed", "disput.", "bold cyan"),
-    Outcome.UNSUPPORTED: Look("–", "unsupported", "unsupp."),
-    Outcome.INCONCLUSIVE: Look("?", "inconclusive", "inconcl", "bold yellow"),
-    Outcome.NOT_RUN: Look("○", "not run", "not run"),
-    Outcome.ERROR: Look("!", "suite error", "error", "bold magenta"),
+    Outcome.PASS: Look("✓", "pass", "bold blue"),
+    Outcome.FAIL: Look("✗", "fail", "bold red"),
+    Outcome.FLAKY: Look("~", "flaky", "bold red"),
+    Outcome.DISPUTED: Look("≠", "disputed", "bold cyan"),
+    Outcome.UNSUPPORTED: Look("–", "unsupported"),
+    Outcome.INCONCLUSIVE: Look("?", "inconclusive", "bold yellow"),
+    Outcome.NOT_RUN: Look("○", "not run"),
+    Outcome.ERROR: Look("!", "suite error", "bold magenta"),
 }
 
 WORST_FIRST = (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import UsageError
-from v2_conformance.kits import Kit, kserve, lite_server, mlserver, openvino, triton
+from v2_conformance.kits import Kit, kserve, lite_server, mlserver, openvino, python, triton
 from v2_conformance.terminal_safe_text import did_you_mean
 
 KITS: dict[str, Kit] = {
@@ -20,6 +20,7 @@ KITS: dict[str, Kit] = {
     "lite-server": lite_server.KIT,
     "mlserver": mlserver.KIT,
     "openvino": openvino.KIT,
+    "python": python.KIT,
     "triton": triton.KIT,
 }
 

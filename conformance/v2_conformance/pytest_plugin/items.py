@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
 
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.expectations import Expectation
+from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 from v2_conformance.terminal_safe_text import plain, visible
 
 NODE = "v2-conformance"
+_IDLE = ("capturemanager", "logging-plugin", "threadexception", "tmpdir", "unittest")
 
 Run = Callable[[Case], tuple[CaseResult, Expectation | None, str]]
 """Runs a case; returns its result, the entry that excuses a failure, and what is wrong with a case
@@ -53,17 +57,18 @@ class CaseItem(pytest.Item):
         self.case = case
         self.run = run
         self.result: CaseResult | None = None
-        family = case.requirement[0]
-        self.add_marker(pytest.mark.v2_requirement(case.requirement))
-        self.add_marker(pytest.mark.v2_level(case.level))
-        self.add_marker(pytest.mark.v2_family(family))
-        self.add_marker(pytest.mark.v2_profile(case.profile))
-        for name in (case.requirement, case.level, f"family_{family}", f"profile_{case.profile}"):
-            self.add_marker(name)
+        for mark in _marks(case.requirement, case.level, case.profile):
+            self.add_marker(mark)
         self._set_properties()
 
+    @property
+    def ihook(self) -> Any:
+        """The hooks of this item."""
+        return _hooks(self.config.pluginmanager)
+
     def runtest(self) -> None:
-        """Run the case; anything but a pass fails or skips the test with the case's message.
+        """Run the case: what fails of a MUST fails the test, of a SHOULD is a warning unless
+        --v2-strict is given, and of a MAY skips it.
 
         What fails as expected is an xfail. What passes against expectation, or fails in another
         way, is a failure.
@@ -81,9 +86,12 @@ class CaseItem(pytest.Item):
             return
         if outcome in (Outcome.UNSUPPORTED, Outcome.NOT_RUN):
             pytest.skip(f"{outcome.value}: {message}")
-        if outcome in (Outcome.FAIL, Outcome.FLAKY) and result.level in ("MAY", "DISPUTED"):
+        gate = Gate("robust", strict=self.config.getoption("--v2-strict"))
+        if outcome is Outcome.ERROR or gate.counts(result):
+            raise CaseFailed(result, message)
+        if result.level != "SHOULD":
             pytest.skip(f"{result.level}: {message}")
-        raise CaseFailed(result, message)
+        warnings.warn_explicit(f"SHOULD: {message}", V2Warning, NODE, 0)
 
     def _set_properties(self) -> None:
         """Set what JUnit XML has of the test: until there is a result, the suite could not judge
@@ -113,9 +121,39 @@ class CaseItem(pytest.Item):
         return NODE, None, self.case.id
 
 
+class _Hooks:
+    """The hooks without those plugins that collect what a test prints, logs and leaves behind: a
+    case does none of it, and they would take a third of its time.
+    """
+
+    def __init__(self, manager: pytest.PytestPluginManager) -> None:
+        self._manager = manager
+        self._without = [one for name in _IDLE if (one := manager.get_plugin(name))]
+
+    def __getattr__(self, name: str) -> Any:
+        caller = self._manager.subset_hook_caller(name, self._without)
+        setattr(self, name, caller)
+        return caller
+
+
+_hooks = cache(_Hooks)
+
+
+@cache
+def _marks(requirement: str, level: str, profile: str) -> list[pytest.MarkDecorator]:
+    family, mark = requirement[0], pytest.mark
+    names = (requirement, level, f"family_{family}", f"profile_{profile}")
+    valued = (mark.v2_requirement(requirement), mark.v2_level(level), mark.v2_family(family))
+    return [*valued, mark.v2_profile(profile), *(getattr(mark, name) for name in names)]
+
+
+class V2Warning(pytest.PytestWarning):
+    """A SHOULD that does not hold."""
+
+
 class CaseFailed(Exception):
-    """A case that did not pass."""
+    """A case that did not pass. pytest's short summary has the first line."""
 
     def __init__(self, case: CaseResult, message: str) -> None:
-        title = f"{case.outcome.upper()} {case.grade} {case.id}"
-        super().__init__(f"{title}\n{message}\nwhy: {case.why}")
+        grade = f"{case.outcome.upper()} {case.grade}"
+        super().__init__(f"{message}\n{grade} {case.id}\nwhy: {case.why}")

@@ -6,14 +6,18 @@ test a client (see `bench`). Under xdist the cases run at the end, in the contro
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from functools import partial
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 import pytest
 
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.pytest_plugin.options import add_options
+
+_PACKAGES = ("v2_conformance.", "v2_clients.", "v2_mutants.")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -34,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     if not config.getoption("--v2-url") and not config.getoption("--v2-target"):
         return
+    sys.meta_path.insert(0, _AsTheyAre)
+    config.add_cleanup(partial(sys.meta_path.remove, _AsTheyAre))
     from v2_conformance.protocol.names import SERVER_PROFILES
     from v2_conformance.suite.requirements import catalogue
 
@@ -42,17 +48,31 @@ def pytest_configure(config: pytest.Config) -> None:
             config.addinivalue_line("markers", f"{name}: v2-conformance, see --markers v2_*")
     for profile in SERVER_PROFILES:
         config.addinivalue_line("markers", f"profile_{profile}: v2-conformance profile")
-    from v2_conformance.pytest_plugin.session import SessionHooks, WorkerHooks
+    from v2_conformance.pytest_plugin.session import SessionHooks, WorkerHooks, named_cases
 
+    patterns = named_cases(config.args)
+    if patterns is None:
+        return
     if hasattr(config, "workerinput"):  # a worker of xdist
         config.pluginmanager.register(WorkerHooks(config), "v2-conformance-suite")
         return
-    session = SessionHooks(config)
+    session = SessionHooks(config, patterns)
     config.pluginmanager.register(session, "v2-conformance-suite")
     if config.pluginmanager.hasplugin("html") and config.getoption("htmlpath", None):
         from v2_conformance.pytest_plugin.html import Page
 
         config.pluginmanager.register(Page(lambda: session.report), "v2-conformance-html")
+
+
+class _AsTheyAre:
+    """Finds the modules of the suite before pytest does, which would rewrite the assertions of a
+    whole distribution that has a plugin.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return what Python itself finds."""
+        return PathFinder.find_spec(name, path) if name.startswith(_PACKAGES) else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -10,8 +10,11 @@ only choose cases; their controller runs these.
 
 from __future__ import annotations
 
+import gc
+import shlex
+import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack
 from itertools import zip_longest
 from pathlib import Path
@@ -38,7 +41,7 @@ from v2_conformance.formats.text.terminal import problem_lines, summary_lines
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.survival import passed_again
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.pytest_plugin.items import CaseItem, Cases
+from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
 from v2_conformance.pytest_plugin.options import target_of
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations import (
@@ -56,9 +59,22 @@ from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import check_claims
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.kinds import OutOfTime
+from v2_conformance.suite.outcomes import FAILED
 
 _CHOSEN = "v2_conformance_chosen"
 """The key in `workeroutput` under which a worker of xdist names the cases that it would run."""
+
+
+def named_cases(arguments: list[str]) -> list[str] | None:
+    """Take node ids of cases, which are in no file, from the `arguments` of pytest.
+
+    Return what they name of the suite, [] for all of it, None if only other tests are named.
+    """
+    own = [one for one in arguments if one.partition("::")[0] == NODE]
+    arguments[:] = [one for one in arguments if one not in own]
+    if not own and any("::" in one for one in arguments):
+        return None
+    return [name for one in own if (name := one.partition("::")[2])]
 
 
 class WorkerHooks:
@@ -87,8 +103,11 @@ class WorkerHooks:
 class SessionHooks:
     """The hooks of a session that tests a server. Under xdist, they are the controller's."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, patterns: Sequence[str]) -> None:
+        """`patterns` name the cases to run, of which there are none for the whole suite."""
+        config.add_cleanup(gc.unfreeze)  # it is frozen once all tests are there
         self._config = config
+        self._patterns = patterns
         self._report_dir: Path | None = config.getoption("--v2-report-dir")
         self._started: StartedRun | None = None
         self._watch: ExtensionWatch
@@ -137,7 +156,7 @@ class SessionHooks:
         """Fail early and in one line where the target is wrong or out of reach."""
         given = self._config.getoption
         try:
-            plan = plan_of(large=given("--v2-large"))
+            plan = plan_of(self._patterns, large=given("--v2-large"))
             if given("--v2-expect"):
                 self._expected = load_expectations(given("--v2-expect"))
             # Without a folder of the user's, the verdict is still for pytest's own reports.
@@ -179,6 +198,12 @@ class SessionHooks:
         session.items.sort(
             key=lambda item: isinstance(item, CaseItem) and isinstance(item.case, ObservedCase)
         )
+        manager = self._config.pluginmanager
+        hypothesis = manager.get_plugin("hypothesispytest")
+        if hypothesis and "hypothesis" not in sys.modules and not manager.hasplugin("dsession"):
+            # It would import all of Hypothesis, which takes long, to say that no test had used it.
+            manager.unregister(hypothesis)
+        gc.freeze()  # as a run does: no collection need examine again what was read
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
@@ -207,7 +232,8 @@ class SessionHooks:
         report = yield
         if isinstance(item, CaseItem) and item.result is not None and call.when == "call":
             case = item.result
-            report.v2_case = as_json(case)  # text, for plugins that write reports of pytest
+            if self._config.pluginmanager.hasplugin("v2-conformance-html"):
+                report.v2_case = as_json(case)  # text, for plugins that write reports of pytest
             self._out_of_time |= isinstance(case.cause, OutOfTime)
             self.started.record.calibrated(self.started.engine.calibrations())
             self.started.record.add_case(case)
@@ -245,6 +271,13 @@ class SessionHooks:
             self._expected, self.report.cases, ids, today(), Gate(strict=True)
         )
 
+    def _again(self) -> str:
+        """Return the command that sends the same once more."""
+        target = self.started.engine.target
+        seed = () if self._config.getoption("--v2-seed") is not None else ("--v2-seed", target.seed)
+        words = ("pytest", *self._config.invocation_params.args, *seed)
+        return f"repeat: {target.mask.text(shlex.join(map(str, words)))}"
+
     def pytest_unconfigure(self) -> None:
         """Leave the report folder, and remove the one that only this session needed."""
         self._resources.close()
@@ -256,6 +289,8 @@ class SessionHooks:
         lines = summary_lines(self.report, folder) if self.report and folder else []
         if judged is not None:
             lines += problem_lines(self._expected.name, judged)
+        if self.report and any(self.report.of(*FAILED)):
+            lines.append(self._again())
         if lines:
             terminalreporter.section("V2 conformance")
         for line in lines:

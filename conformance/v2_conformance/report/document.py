@@ -337,6 +337,15 @@ class Report(Begun, frozen=True, kw_only=True, dict=True):
     def _by_id(self) -> dict[str, CaseResult]:
         return {case.id: case for case in self.cases}
 
+    @property
+    def ok(self) -> bool:
+        """True if the verdict is conformant or consistent. A part of the suite that somebody chose
+        has no verdict: then a case passed, and none failed that would block it."""
+        if not self.selection.patterns or not self.complete:
+            return self.verdict.conformant or bool(self.verdict.consistent)
+        blocked = any(c.blocks == "conformant" and not c.outcome.harmless for c in self.cases)
+        return not blocked and any(self.of(Outcome.PASS, Outcome.DISPUTED))
+
     def case(self, case_id: str) -> CaseResult | None:
         """Return the case with this id."""
         return self._by_id.get(case_id)

@@ -58,9 +58,12 @@ def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     what = "scenarios" if cases and cases[0].of_clients else "cases"
     for pattern in patterns:
         if not any(_matches(case, pattern) for case in cases):
+            names = _names(cases, values="[" in pattern)
+            if pattern.endswith("*"):
+                names = (f"{name[: len(pattern) - 1]}*" for name in names)
             hint = did_you_mean(
                 pattern,
-                _names(cases, values="[" in pattern),
+                names,
                 f"`v2-conformance list {what}` lists every case",
             )
             raise NothingRanError(f"the pattern {pattern!r} matches no case: {hint}")

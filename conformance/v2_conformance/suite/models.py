@@ -68,6 +68,14 @@ class ModelContract:
         """The datatypes that a server needs for it."""
         return frozenset(spec.datatype for spec in (*self.inputs, *self.outputs))
 
+    def metadata(self) -> dict[str, Any]:
+        """The model as V2 model metadata describes it."""
+        return {
+            "name": self.model,
+            "inputs": [tensor.metadata() for tensor in self.inputs],
+            "outputs": [tensor.metadata() for tensor in self.outputs],
+        }
+
     def is_of_use(self, unsupported: Collection[str]) -> bool:
         """Return True if a server without these datatypes needs it."""
         if self.stands_in_for is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 from support.commands import Cli
@@ -28,6 +29,21 @@ def test_a_run_draws_a_fresh_seed_and_says_which(url: str, tmp_path: Path, cli: 
     assert seed != load_report(ran(cli, url, tmp_path / "two")).seed
     assert f"--seed {seed}" in " ".join(ended.err.split())
     assert f"<dd>{seed}</dd>" in (tmp_path / "one" / "report.html").read_text("utf-8")
+
+
+def test_a_run_that_fails_prints_what_repeats_it(tmp_path: Path, cli: Cli) -> None:
+    words = [
+        "run",
+        "--fault",
+        "every-input-gets-the-rest",
+        "--case",
+        "M1",
+        "--report-dir",
+        str(tmp_path),
+    ]
+    program, *again = shlex.split(cli(*words, code=1).out.partition("repeat: ")[2].split("\n")[0])
+    assert (program, again[:-2]) == ("v2-conformance", words)
+    assert again[-2:] == ["--seed", str(load_report(tmp_path / "report.json").seed)]
 
 
 def test_the_seed_says_what_is_sent(url: str, tmp_path: Path, cli: Cli) -> None:

@@ -213,7 +213,7 @@ def test_credentials_that_do_not_help_are_not_shown(reply: bytes, words: str) ->
 def test_404_says_that_v2_does_not_belong_into_the_url() -> None:
     with serving(always(http(b"", 404))) as server:
         message = met(target_for(server.url + "/v2/"))
-    assert message.endswith(": leave /v2 out of the URL, because the suite adds it")
+    assert message.endswith(f": did you mean {server.url}? (the suite adds /v2 itself)")
 
 
 # Readiness.

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import shlex
 import sys
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 
+import click
+
 from v2_conformance.certifying.progress import Reporter, served, warnings_about_secrets
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, seeded, start
-from v2_conformance.cli.command import masked_errors, naming_the_record
+from v2_conformance.cli.command import PROGRAM, masked_errors, naming_the_record
 from v2_conformance.cli.options import server_under_test, target_of
 from v2_conformance.cli.reporting import Reporting
 from v2_conformance.cli.run import any_model
@@ -26,6 +29,7 @@ from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import RelationCase
 from v2_conformance.suite.causes.base import counted
+from v2_conformance.suite.outcomes import FAILED
 from v2_conformance.terminal_safe_text import defused
 
 
@@ -67,6 +71,8 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
     report = _finish(options, started)
     mask = started.record.mask
     reporting.show(report)
+    if any(report.of(*FAILED)):
+        print(mask.text(f"repeat: {_again(options, target)}"))
     if options.junit_xml is not None:
         junit = replace(JUNIT, file_name=options.junit_xml.name)
         write_formats(options.junit_xml.parent, report, [junit])
@@ -74,6 +80,12 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
         for line in any_model.what_next(report, target):
             print(mask.text(line))
     return reporting.exit_code(report, started.plan.planned)
+
+
+def _again(options: RunOptions, target: Target) -> str:
+    """Return the command that sends the same once more, as it was typed."""
+    seed = () if options.seed is not None else ("--seed", str(target.seed))
+    return shlex.join([PROGRAM, *click.get_current_context().obj, *seed])
 
 
 def _start(

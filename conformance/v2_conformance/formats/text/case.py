@@ -1,4 +1,4 @@
-"""One case in lines of 80 columns, for a terminal and for logs: what it is about and its bytes.
+"""One case in lines, for a terminal and for logs: what it is about and its bytes.
 
 Every line is printable ASCII, whatever a server sent. `shown` says what is shown; here it is placed
 and colored.
@@ -6,7 +6,6 @@ and colored.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.text import Text
@@ -25,7 +24,8 @@ from v2_conformance.formats.shown import (
 )
 from v2_conformance.report.document import CaseResult, CitedDocument, Report
 from v2_conformance.report.words import lost_by
-from v2_conformance.terminal_safe_text import WIDTH, defused, did_you_mean, matches, plain
+from v2_conformance.suite.causes.base import counted
+from v2_conformance.terminal_safe_text import defused, did_you_mean, matches, plain, wrapped
 
 _MOST_MATCHES = 10
 _SHORT_ID = 300
@@ -40,37 +40,39 @@ _LOOKS: Mapping[Look, str] = {"wrong": "bold reverse red", "pointer": "bold red"
 _SIGNS = {" · ": ", ", "–": "-", "… ": "... ", "▲": "^^"}
 
 
-def find(report: Report, wanted: str) -> CaseResult:
-    """The one case whose id is `wanted`, or else the only one that it matches as a pattern or as
-    the name of a requirement.
+def find(report: Report, wanted: str) -> list[CaseResult]:
+    """The case whose id is `wanted`, or else those that it matches as a pattern or as the name of a
+    requirement: the first to look at is the first.
 
-    Raises UsageError with the first matches, or with similar names if there are none.
+    Raises UsageError with similar names if there are none.
     """
     exact = report.case(wanted)
     if exact is not None:
-        return exact
+        return [exact]
     matching = [c for c in report.cases if c.requirement == wanted or matches(c.id, wanted)]
-    if len(matching) == 1:
-        return matching[0]
     if not matching:
         names = (name for case in report.cases for name in (case.id, case.requirement))
         known = [plain(name[:_SHORT_ID]) for name in dict.fromkeys(names)]
         hint = did_you_mean(wanted[:_SHORT_ID], known, "report.html lists its cases")
         raise UsageError(f"the report has no case {plain(wanted)}: {hint}")
-    matching.sort(key=lambda case: WORST_FIRST.index(case.outcome))
-    listed = [f"{plain(case.id[:_SHORT_ID])} ({case.outcome})" for case in matching[:_MOST_MATCHES]]
-    more = f", and {len(matching) - _MOST_MATCHES} more" if len(matching) > _MOST_MATCHES else ""
-    raise UsageError(f"{plain(wanted)} matches {len(matching)} cases: {', '.join(listed)}{more}")
+    return sorted(matching, key=lambda case: WORST_FIRST.index(case.outcome))
+
+
+def others(cases: Sequence[CaseResult]) -> Iterator[Text]:
+    """Lines that name cases which are not shown."""
+    if cases:
+        names = [f"{case.id[:_SHORT_ID]} ({case.outcome.words})" for case in cases[:_MOST_MATCHES]]
+        more = ["…"] if len(cases) > _MOST_MATCHES else []
+        yield from _paragraph(f"{counted(len(cases), 'more case')}", ", ".join([*names, *more]))
 
 
 def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) -> Iterator[Text]:
-    """The case in lines of at most 80 columns of printable ASCII; long bodies are folded.
+    """The case in lines of `columns` of printable ASCII; long bodies are folded.
 
-    Only URLs and the last line, which has the report's name `path`, can be longer.
+    Only URLs, ids and the last line, which has the report's name `path`, can be longer.
     """
     outcome = case.outcome.words.upper()
-    title = f"{outcome}  {case.grade}  {plain(case.id)}"
-    for number, line in enumerate(textwrap.wrap(title, WIDTH, subsequent_indent="      ")):
+    for number, line in enumerate(wrapped(f"{outcome}  {case.grade}  {case.id}", "      ")):
         text = Text(line, style="bold")
         if not number:
             text.stylize(LOOKS[case.outcome].style, 0, len(outcome))
@@ -89,12 +91,12 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
             yield from _wrapped(_in_ascii(words))
     if view.survival:
         yield from _paragraph("Known-good requests", view.survival)
+    yield from exchange_lines(view, "; --full shows them")
     yield from _paragraph("Why this case", case.why)
     yield from _requirement(report, case)
     if case.cite:
         yield from _paragraph("Allowed by", "")
         yield from _cited(case.cite)
-    yield from exchange_lines(view, "; --full shows them")
     command = replay_command(report, case, path)
     if command:
         yield from _paragraph("Replay", "")
@@ -138,17 +140,13 @@ def _cited(cite: Sequence[CitedDocument]) -> Iterator[Text]:
 
 def _paragraph(heading: str, text: str) -> Iterator[Text]:
     yield Text("")
-    for line in textwrap.wrap(plain(heading), WIDTH):
-        yield Text(line, style="bold underline")
+    yield from (Text(line, style="bold underline") for line in wrapped(heading, ""))
     yield from _wrapped(text)
 
 
 def _wrapped(text: str, style: str = "") -> Iterator[Text]:
-    words = plain(text.strip().replace("\n", " "))
-    filled = textwrap.TextWrapper(
-        WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
-    )
-    return (Text(line, style=style) for line in filled.wrap(words))
+    words = text.strip().replace("\n", " ")
+    return (Text(line, style=style) for line in wrapped(words, "  ", first="  "))
 
 
 def _in_ascii(text: str) -> str:

@@ -1,12 +1,12 @@
-"""The summary of a report on the terminal, in 80 columns."""
+"""The summary of a report on the terminal."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from v2_conformance.formats.outcomes_shown import LOOKS
+from v2_conformance.formats.outcomes_shown import WORST_FIRST
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report
@@ -24,18 +24,16 @@ from v2_conformance.report.words import (
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import families
-from v2_conformance.terminal_safe_text import columns, plain, wrapped
+from v2_conformance.terminal_safe_text import plain, wrapped
 
 _SHOWN = 10
 _PROBLEMS = 30
 
 
 def summary_lines(report: Report, directory: Path) -> list[str]:
-    """Return the verdict, what blocks it and where the report is. What a server sent is printable
-    ASCII in them.
+    """Return the verdict, in the first line, what blocks it and where the report is. What a server
+    sent is printable ASCII in them.
     """
-    verdict = report.verdict
     causes = shown_causes(report)
     last = f"report: {directory / PAGE.file_name}"
     if tested_nothing(report):  # neither counts nor a verdict, as if the server had failed
@@ -43,20 +41,25 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
             f"Nothing was tested: {server_name(report)} has none of the contract's "
             "models. Name one of its own: --model NAME."
         )
-        return ["", *wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), last]
-    lines = ["", *_cautions(report), *_table(report), "", *_failures(causes)]
-    for reason in verdict.reasons[:_SHOWN]:
-        lines += wrapped(f"reason: {reason}", "        ")
-    lines += _more(len(verdict.reasons) - _SHOWN, "reasons")
-    warnings = [warning for warning in verdict.warnings if warning not in verdict.reasons]
-    if warnings:
-        lines += wrapped("warnings: " + "; ".join(warnings[:_SHOWN]), "          ")
-        lines += _more(len(warnings) - _SHOWN, "warnings")
+        return [*wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), last]
+    words, _, costs = priced(report).partition("; ")
+    lines = [*wrapped(f"{words.upper()}: {claimed(report)}", "  "), *wrapped(costs, "  ")]
+    counts = Counter(case.outcome for case in report.cases)
+    total = ", ".join(f"{counts[one]} {one.words}" for one in WORST_FIRST if counts[one])
+    lines += wrapped(f"{counted(len(report.cases), 'case')}: {total}", "  ")
+    lines += wrapped(headline(causes) or must_words(report, causes), "  ")
+    lines += ["", *_failures(causes), *_cautions(report)]
+    titles = {row.id: f"{row.id} {row.title}:" for row in report.requirements}
+    shown = {requirement for cause in causes for requirement in cause.group.requirements}
+    for what, problems in (
+        ("reason", report.verdict.reasons),
+        ("warning", report.verdict.warnings),
+    ):
+        untold = [one.split() for one in problems if shown.isdisjoint(one.split())]
+        rows = (" ".join(titles.get(word, word) for word in words) for words in untold)
+        lines += _first([wrapped(f"{what}: {row}", "        ") for row in rows], f"{what}s")
     for note in _notes(report):
         lines += wrapped(note, "  ")
-    words, _, costs = priced(report).partition("; ")
-    lines += ["", *wrapped(headline(causes), "  "), *wrapped(must_words(report, causes), "  ")]
-    lines += wrapped(f"{claimed(report)}: {words.upper()}{f'; {costs}' if costs else ''}", "  ")
     return [*lines, last]
 
 
@@ -66,14 +69,14 @@ def _notes(report: Report) -> Iterator[str]:
     for row in report.requirements:
         if row.outcome is Outcome.DISPUTED:
             messages = {case.message for case in disputed if case.requirement == row.id}
-            yield f"disputed {row.id}: {'; '.join(sorted(filter(None, messages)))}"
-    unsupported = [row.id for row in report.requirements if row.outcome is Outcome.UNSUPPORTED]
-    if unsupported:
-        yield "not tested, as unsupported: " + " ".join(unsupported)
+            words = "; ".join(sorted(filter(None, messages)))
+            yield f"disputed: {row.id} {row.title}: {words}"
     if report.relations is not None and verdict.implemented:
-        yield "shown by relations: " + (" ".join(verdict.shown) or "nothing")
-        if verdict.needs_identity:
-            yield "needs identity models: " + " ".join(verdict.needs_identity)
+        more = len(verdict.needs_identity)
+        yield (
+            f"{counted(len(verdict.shown), 'requirement')} shown by relations"
+            f"{f'; {more} more need identity models' if more else ''}"
+        )
         for role, model in target.models.items():
             if not role.startswith(ROLE):
                 yield f"the model {model.model} returns its inputs: it plays the role {role}"
@@ -93,28 +96,27 @@ def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
 
     `words` are those of the run's verdict.
     """
-    lines = ["", *problem_lines(name, judged)]
-    for case in judged.unexpected[:_PROBLEMS]:
-        lines.append(plain(f"unexpected: {_title(case)}"))
-    lines += _more(len(judged.unexpected) - _PROBLEMS, "unexpected failures")
-    return [*lines, f"{words}; {_as_expected(judged)}"]
+    rows = [[plain(f"unexpected: {_title(case)}")] for case in judged.unexpected]
+    unexpected = _first(rows, "unexpected failures", _PROBLEMS)
+    return ["", *problem_lines(name, judged), *unexpected, f"{words}; {_as_expected(judged)}"]
 
 
 def problem_lines(name: str, judged: Judgement) -> list[str]:
     """Return what must be corrected in an expectation file, a line for each problem, and notes."""
-    lines = []
-    for problem in judged.problems[:_PROBLEMS]:
+    rows = []
+    for problem in judged.problems:
         what = f"{problem.entry.what}: "
         text = problem.text.removeprefix(what)
-        lines.append(plain(" ".join(f"{name}:{problem.entry.line}: {what}{text}".split())))
-    lines += _more(len(judged.problems) - _PROBLEMS, "expectations that do not hold")
+        rows.append([plain(" ".join(f"{name}:{problem.entry.line}: {what}{text}".split()))])
+    lines = _first(rows, "expectations that do not hold", _PROBLEMS)
     unwritten = sum(entry.reason.startswith(UNWRITTEN) for entry in judged.entries)
     if unwritten:
         lines.append(f"{plain(name)}: reasons that still begin with {UNWRITTEN}: {unwritten}")
-    for entry in judged.retired[:_PROBLEMS]:
+    rows = []
+    for entry in judged.retired:
         words = f"{name}:{entry.line}: {entry.what}: matches none of the suite's cases"
-        lines.append(plain(f"{' '.join(words.split())}; remove the entry"))
-    lines += _more(len(judged.retired) - _PROBLEMS, "entries that match no case")
+        rows.append([plain(f"{' '.join(words.split())}; remove the entry")])
+    lines += _first(rows, "entries that match no case", _PROBLEMS)
     if judged.untried:
         lines.append(f"{plain(name)}: entries not tried in this run: {len(judged.untried)}")
     return lines
@@ -127,33 +129,9 @@ def _as_expected(judged: Judgement) -> str:
     return words
 
 
-def _table(report: Report) -> list[str]:
-    shown = [outcome for outcome in Outcome if any(report.of(outcome))]
-    counts: dict[str, Counter[Outcome]] = {}
-    for case in report.cases:
-        counts.setdefault(case.requirement[0], Counter())[case.outcome] += 1
-    # On a narrow terminal, titles give way to counts.
-    room = max(3, min(30, columns() - 8 * len(shown)))
-    lines = [
-        f"{'family'[: room - 1]:<{room}}" + " ".join(f"{LOOKS[o].abbreviation:>7}" for o in shown)
-    ]
-    for family, title in families().items():
-        if family in counts:
-            row = " ".join(f"{counts[family][o] or '.':>7}" for o in shown)
-            lines.append(f"{f'{family}  {title}'[: room - 1]:<{room}}{row}")
-    total = Counter(case.outcome for case in report.cases)
-    lines.append(f"{'all'[: room - 1]:<{room}}" + " ".join(f"{total[o]:>7}" for o in shown))
-    return lines
-
-
 def _cautions(report: Report) -> list[str]:
-    doubts = cautions(report)
-    if not doubts:
-        return []
-    lines = [f"{TITLE.lower()}:"]
-    for caution in doubts[:_SHOWN]:
-        lines += wrapped(caution.words, "    ", limit=4, first="  - ")
-    return [*lines, *_more(len(doubts) - _SHOWN, "of these, all in the report"), ""]
+    doubts = [wrapped(one.words, "    ", limit=4, first="  - ") for one in cautions(report)]
+    return [f"{TITLE.lower()}:", *_first(doubts, "of these, all in the report"), ""] * bool(doubts)
 
 
 def _failures(causes: list[ShownCause]) -> list[str]:
@@ -176,5 +154,7 @@ def _title(case: CaseResult) -> str:
     return f"{case.outcome.upper()} {case.grade} {case.id}"
 
 
-def _more(count: int, what: str) -> list[str]:
-    return [f"… and {count} more {what}"] if count > 0 else []
+def _first(rows: Sequence[list[str]], what: str, most: int = _SHOWN) -> list[str]:
+    """Return the lines of the first rows, and how many `what` there are besides."""
+    more = [f"… and {len(rows) - most} more {what}"] if len(rows) > most else []
+    return [*(line for row in rows[:most] for line in row), *more]

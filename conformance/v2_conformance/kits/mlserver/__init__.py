@@ -25,11 +25,9 @@ def files() -> Iterator[tuple[str, bytes]]:
 
 def _settings(model: ModelContract) -> dict[str, Any]:
     return {
-        "name": model.model,
+        **model.metadata(),
         "implementation": "contract_model.ContractModel",
         "parameters": {"extra": {"does": model.does}},
-        "inputs": [tensor.metadata() for tensor in model.inputs],
-        "outputs": [tensor.metadata() for tensor in model.outputs],
     }
 
 

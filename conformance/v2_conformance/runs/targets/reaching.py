@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from v2_conformance.errors import UnreachableError, UsageError
 from v2_conformance.judging.availability import unavailable
@@ -150,8 +149,9 @@ def of_status(where: str, response: Response, target: Target) -> str:
         )
     if status == 407:
         return f"{got}: a proxy wants credentials; give them with --header 'Proxy-Authorization: …'"
-    if status == 404 and urlsplit(target.url).path.rstrip("/").endswith("/v2"):
-        return f"{got}: leave /v2 out of the URL, because the suite adds it"
+    base, path, _ = f"{target.public_url}/".partition("/v2/")
+    if status == 404 and path:
+        return f"{got}: did you mean {base}? (the suite adds /v2 itself)"
     if status == 404:
         return (
             f"{got}: no V2 server is at this path; the URL must have the server's base path, and "

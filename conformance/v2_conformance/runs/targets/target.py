@@ -23,6 +23,7 @@ from v2_conformance.wire.response import Limits
 from v2_conformance.wire.sockets import SocketAddress
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+_WITHOUT_SCHEME = re.compile("[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 _TOKEN = re.compile(TOKEN)
 
 
@@ -203,8 +204,9 @@ def check_url(url: str) -> None:
     except ValueError:
         good = False
     if not good:
+        meant = f": did you mean http://{url}?" if _WITHOUT_SCHEME.fullmatch(url) else ""
         shown = _without_secrets(url)
-        raise UsageError(f"{shown!r} is not a URL like http://localhost:8000")
+        raise UsageError(f"{shown!r} is not a URL like http://localhost:8000{meant}")
     if parts.query or parts.fragment:
         raise UsageError("the URL must be a base URL without `?`; use --header for a token")
 
