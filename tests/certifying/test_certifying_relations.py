@@ -121,12 +121,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
 
 def test_a_right_server_is_consistent_and_never_conformant(whole: tuple[Report, Path]) -> None:
     report, path = whole
-    assert standing(report).words == "consistent"
+    assert standing(report).words == "consistent, robust"
     assert not report.verdict.conformant
     assert {"P2", "S2", "H4", "C1", "V1"} <= set(report.verdict.shown)
     assert {"B3", "M7"} <= set(report.verdict.needs_identity)
     assert "relations between the answers of matrix_product" in claim(report)
-    assert verify(path, every_case()).now == "consistent"
+    assert verify(path, every_case()).now == "consistent, robust"
 
 
 def test_unrepeatable_model_has_no_value_relations(start: Start, tmp_path: Path) -> None:
