@@ -36,10 +36,6 @@ _INSTEAD_S = 60.0
 _TRIED = 10
 """How many models of a server are tried until three of them can be tested."""
 
-_TO_CERTIFY = (
-    "To certify it, deploy the models that `v2-conformance list models` prints (a kit",
-    "writes them: `v2-conformance kit --help`), and run it again.",
-)
 _Value = TypeVar("_Value")
 
 
@@ -102,7 +98,11 @@ def what_next(report: Report, target: Target) -> list[str]:
             "  ",
         ),
         f"  v2-conformance run {target.public_url} --model NAME",
-        *_TO_CERTIFY,
+        *wrapped(
+            "To certify it, deploy the models that `v2-conformance list models` prints (a kit "
+            "writes them: `v2-conformance kit --help`), and run it again.",
+            "",
+        ),
     ]
 
 
