@@ -90,6 +90,7 @@ def test_texts_of_requests_at_once_differ_in_nothing_but_their_letters() -> None
     pairs = [*zip(decode_bytes(first[0].blob), decode_bytes(other[0].blob), strict=True)]
     assert all(len(one) == len(two) for one, two in pairs)
     assert sum(one != two for one, two in pairs) >= 6
+    assert b"}" in pairs[0][0]
 
 
 # What cannot be tested says why, and what to do.

@@ -32,9 +32,10 @@ _STEPS = 16
 _BETWEEN = 0.3141592
 _DIGITS = 9  # the simplest reader of JSON gets the nearest double of so many (D11)
 _FLOATS = ("FP16", "BF16", "FP32", "FP64")
-# Text as people write it: a server that changes characters gives the model another one.
+# Text as people write it: a server that changes characters gives the model another one, and some
+# cut a message behind its last "}".
 _TEXTS = (
-    "Z\u00fcrich \U0001f642",
+    '{"Z\u00fcrich": [\U0001f642]}',
     " e\u0301\r\n\t",
     '<b>%41&amp;"\\',
     "alpha",
