@@ -176,7 +176,8 @@ def _of_json(path: Path, data: bytes) -> Given:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is neither a .npy file nor JSON: {error}") from error
+        why = f"{path} is neither JSON nor a .npy file, which numpy.save writes: {error}"
+        raise UsageError(why) from error
     entry = document if isinstance(document, dict) else {}
     datatype, shape = entry.get("datatype"), entry.get("shape")
     sizes: list[Any] = shape if isinstance(shape, list) else [None]
