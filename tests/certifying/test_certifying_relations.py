@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
-from v2_conformance.reference.http_messages import Rejected
+from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import REPORT, sealed, write_report
@@ -121,12 +122,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, Path]:
 
 def test_a_right_server_is_consistent_and_never_conformant(whole: tuple[Report, Path]) -> None:
     report, path = whole
-    assert standing(report).words == "consistent"
+    assert standing(report).words == "consistent, robust"
     assert not report.verdict.conformant
     assert {"P2", "S2", "H4", "C1", "V1"} <= set(report.verdict.shown)
     assert {"B3", "M7"} <= set(report.verdict.needs_identity)
     assert "relations between the answers of matrix_product" in claim(report)
-    assert verify(path, every_case()).now == "consistent"
+    assert verify(path, every_case()).now == "consistent, robust"
 
 
 def test_unrepeatable_model_has_no_value_relations(start: Start, tmp_path: Path) -> None:
@@ -138,6 +139,43 @@ def test_unrepeatable_model_has_no_value_relations(start: Start, tmp_path: Path)
     within = run(server, tmp_path / "within", tolerance=Tolerance(rtol=0.0, atol=0.01))
     assert {case.outcome for case in tried(within)} == {Outcome.PASS}
     assert "floats within rtol 0 and atol 0.01" in claim(within)
+
+
+class Particular(Noisy):
+    """A server of version 1 alone, which wants a parameter, has an input that need not be sent, and
+    an output that nobody can compare."""
+
+    def of_model(
+        self, request: Request, name: str, version: str | None, action: list[str]
+    ) -> Response:
+        if version is None:
+            return self.error(404, "say which version")
+        return super().of_model(request, name, version, action)
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        if b'"top_k":1' not in bytes(self.decode_request(request).body):
+            raise Rejected("say top_k")
+        return super().infer(model, request)
+
+    def model_metadata(self, model: ModelContract) -> Response:
+        return super().model_metadata(replace(model, inputs=(*model.inputs, SEED)))
+
+
+SEED = TensorSpec("seed", "INT64", (1,))
+STATED = """
+models:
+  model/matrix_product:
+    {version: 1, inputs: [INPUT0, INPUT1, INPUT2], outputs: [OUTPUT2], parameters: {top_k: 1}}
+"""
+
+
+def test_a_target_file_says_what_is_particular_about_a_model(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "target.yaml").write_text(STATED)
+    target = make_target(start(Particular).url, target_file=tmp_path / "target.yaml")
+    asked = Asked(["matrix_product"])
+    report = start_relations(target, asked, tmp_path, patterns=["P2", "S2", "R3"]).finish()
+    assert {case.outcome for case in tried(report)} == {Outcome.PASS}
+    assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 
 
 @pytest.mark.parametrize("wide", [Tolerance(atol=1e300), Tolerance(rtol=1)])

@@ -251,7 +251,8 @@ def test_what_does_not_hold_of_expectations(texts: Texts) -> None:
 
 ROBUST, NOT_ROBUST = "conformant, robust", "conformant, not robust"
 FAILED, INCOMPLETE = "not conformant", "incomplete run"
-STANDINGS = {ROBUST, NOT_ROBUST, FAILED, INCOMPLETE}
+MODELS = "consistent, robust", "consistent, not robust", "not consistent"
+STANDINGS = {ROBUST, NOT_ROBUST, FAILED, INCOMPLETE, *MODELS}
 USUAL = "binary; without BF16"
 SELECTED = [case("P2/x"), case("P5/x")]
 PLAN = {"P2": 1, "P5": 1, "P8": 3}
@@ -269,6 +270,14 @@ CHOSEN_AND_STOPPED = msgspec.structs.replace(
     report_of(outcomes={"P2": "fail"}, complete=False), selection=Selection(patterns=("P*",))
 )
 LACKS = "binary, raw; without FP16, BF16, the model trio; 1 requirement untested"
+
+
+def of_models(**outcomes: str) -> Report:
+    report = report_of(outcomes=outcomes)
+    return concluded(msgspec.structs.replace(report, relations=Relations(())))
+
+
+NEED = "relations between the answers of"
 VERDICTS: dict[str, tuple[str, str, Report]] = {
     "whole": (ROBUST, USUAL, report_of()),
     "lacking": (ROBUST, LACKS, LACKING),
@@ -278,6 +287,9 @@ VERDICTS: dict[str, tuple[str, str, Report]] = {
     "stopped, not robust": (INCOMPLETE, USUAL, report_of(outcomes={"H6": "fail"}, complete=False)),
     "stopped, error": (INCOMPLETE, USUAL, report_of(outcomes={"P2": "error"}, complete=False)),
     "selection": (INCOMPLETE, USUAL, report_of([*SELECTED, case("P8/x", "fail")], planned=PLAN)),
+    "models": (MODELS[0], NEED, of_models()),
+    "models, derived": (MODELS[1], NEED, of_models(H6="fail", P4="fail")),
+    "models, failed": (MODELS[2], NEED, of_models(P2="fail")),
     "failed selection, stopped": (INCOMPLETE, USUAL, concluded(CHOSEN_AND_STOPPED)),
 }
 
@@ -305,4 +317,4 @@ def test_all_name_the_verdict_and_its_claim_alike(name: str) -> None:
         assert not {one for one in STANDINGS if one in text.lower()} - {words}
     message = json.loads(endpoint(report))["message"]
     assert message.startswith(words)
-    assert (claim in message) is report.verdict.conformant
+    assert (claim in message) is report.verdict.good

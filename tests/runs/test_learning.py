@@ -18,7 +18,7 @@ from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.runs.learning import LearnedModel, learn_again, learn_models, listed_models
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.models import ROLE, ModelContract, TensorSpec
-from v2_conformance.suite.values.samples import Choice, make_samples
+from v2_conformance.suite.values.samples import Choice, Given, make_samples
 from v2_conformance.wire.encode.deployment import Tolerance
 
 
@@ -90,6 +90,7 @@ def test_texts_of_requests_at_once_differ_in_nothing_but_their_letters() -> None
     pairs = [*zip(decode_bytes(first[0].blob), decode_bytes(other[0].blob), strict=True)]
     assert all(len(one) == len(two) for one, two in pairs)
     assert sum(one != two for one, two in pairs) >= 6
+    assert b"}" in pairs[0][0]
 
 
 # What cannot be tested says why, and what to do.
@@ -132,7 +133,7 @@ def between(low: float, high: float) -> Choice:
         ("matrix_product", shape(INPUT0=(3, 5)), "the model takes the shape [-1, 4], got"),
         ("reverser", shape(INPUT0=(2,), INPUT1=(3,)), "does not answer a plain request"),
         ("widener", shape(INPUT9=(1,)), "no model has an input 'INPUT9'"),
-        ("../x", Choice(), "cannot be tested by name"),
+        ("a\nb", Choice(), "'a\\nb' cannot be the name of a model"),
         ("widener", between(0, 1e9), "--range INPUT0=0:1e+09 is not within the numbers of FP16"),
         ("identity_int8", between(0, 200), "--range INPUT0=0:200 is not within the numbers of"),
         ("identity_int8", between(0.2, 0.8), "--range INPUT0=0.2:0.8 has no whole number"),
@@ -146,10 +147,44 @@ def test_what_does_not_fit_the_server_or_its_model_is_said(
 
 
 def test_a_model_without_tensors_cannot_be_tested(start: Start) -> None:
-    message = refused(start(Nameless).url, "widener")
-    assert "names no inputs" in message
-    assert "--input" in message
+    assert "names no inputs: give each input with --input" in refused(
+        start(Nameless).url, "widener"
+    )
     assert "its answer has no outputs" in refused(start(Sink).url, "widener")
+
+
+class Without(Behaviour):
+    """A server that has a model's metadata only for who has a token, and no list."""
+
+    def model_metadata(self, model: ModelContract) -> Response:
+        return self.error(401, "who are you?")
+
+    def repository_index(self, request: Request) -> Response:
+        return self.error(404, "there is no repository")
+
+
+def test_who_needs_credentials_or_a_name_is_told_how_to_get_in(start: Start) -> None:
+    url = start(Without).url
+    assert "--bearer-env" in refused(url, "widener", Choice(tensors={"INPUT0": HALVES}))
+    assert "does not list its models (POST /v2/repository/index" in refused(url, "no_such")
+
+
+HALVES = Given("FP16", (2,), bytes(4))
+
+
+@pytest.mark.parametrize(("datatype", "shape"), [("FP32", [7, 7]), ("float", [2]), (0, {})])
+def test_a_tensor_of_the_user_s_own_is_sent_whatever_the_metadata_says(
+    start: Start, datatype: object, shape: object
+) -> None:
+    class Says(Behaviour):
+        def model_metadata(self, model: ModelContract) -> Response:
+            told = {"name": "INPUT0", "datatype": datatype, "shape": shape}
+            return self.json_response({"inputs": [told] if datatype else []})
+
+    given = Choice(tensors={"INPUT0": HALVES})
+    (found,) = learn_models(make_target(start(Says).url), ["widener"], given, None).models
+    assert found.learned.known is not None
+    assert found.learned.known.answers is not None
 
 
 def test_answers_that_a_report_has_no_room_for_are_refused(
@@ -157,10 +192,10 @@ def test_answers_that_a_report_has_no_room_for_are_refused(
 ) -> None:
     class Large(Behaviour):
         def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
-            return Tensor(output.name, output.datatype, (100_000,), bytes(400_000))
+            return Tensor(output.name, output.datatype, (1_500_000,), bytes(6_000_000))
 
     found = refused(start(Large).url, "identity_fp32")
-    assert "too large to be compared in every form" in found
+    assert "with INPUT0 FP32 [3]: its answer has more than" in found
     monkeypatch.setattr("v2_conformance.runs.learning._ROOM", 64 << 10)
     found = refused(url, "widener", shape(INPUT0=(20_000,)))
     assert "its messages take more than" in found

@@ -86,7 +86,7 @@ class _Socket:
         limits = self._server.limits
         limit_s = min(limits.exchange_s, request.limit_s or limits.exchange_s)
         self._limit_s = limit_s if request.parting is None else min(limit_s, _MOMENT_S)
-        self._most = limits.response_to(len(data))
+        self._most = limits.response_to(len(data)) * request.answers
         self._request = request
         self._coming = deque(memoryview(piece) for piece in request.http1)
         self.sent = 0

@@ -20,7 +20,7 @@ from v2_conformance.protocol.datatypes import (
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.suite.models import ModelContract, TensorSpec
-from v2_conformance.suite.values.samples import Choice
+from v2_conformance.suite.values.samples import Choice, Given
 
 Array = np.ndarray[Any, Any]
 Arrays = Mapping[str, Array]
@@ -244,7 +244,7 @@ _TWELVE: dict[str, tuple[Any, ...]] = {
 HALVES = "halves-and-floats"
 RIGHT_MODELS: dict[str, RightModel] = {
     "column": RightModel({"x": ("FP32", 3, 1)}, {"y": ("FP32", 1)}, lambda g: {"y": g["x"].sum(0)}),
-    "row": RightModel({"x": ("INT32", 1, 3)}, {"y": ("FP32", 1, 1)}, _linear("x", "y")),
+    "org/row 50%": RightModel({"x": ("INT32", 1, 3)}, {"y": ("FP32", 1, 1)}, _linear("x", "y")),
     "iris": RightModel({"input-0": ("FP64", -1, 4)}, {"predict": ("INT64", -1)}, _iris),
     "batched-table": RightModel(
         {"x": ("FP32", -1, 3)}, {"y": ("FP32", -1, 2)}, _linear("x", "y", 2), batching=True
@@ -260,6 +260,18 @@ RIGHT_MODELS: dict[str, RightModel] = {
         _bert,
     ),
     "image": RightModel({"image": ("FP32", 1, 3, 64, 64)}, {"logits": ("FP32", 1, 8)}, _classify),
+    "upscaler": RightModel(
+        {"x": ("UINT8", 1, 32, 32, 3)},
+        {"large": ("UINT8", 1, 768, 768, 3)},
+        lambda g: {"large": g["x"].repeat(24, axis=1).repeat(24, axis=2)},
+        patterns=("P2", "R3", "H6"),
+    ),
+    "jpeg": RightModel(
+        {"image": ("BYTES", 1)},
+        {"size": ("INT64", 1)},
+        lambda g: {"size": np.array([sum(map(len, g["image"]))])},
+        choice=Choice(tensors={"image": Given("BYTES", (1,), encode_bytes([b"\xff\xd8\xff\xe0"]))}),
+    ),
     "image-of-bytes": RightModel(
         {"pixels": ("UINT8", -1, 32, 32, 3)},
         {"mean": ("FP32", -1, 3), "negative": ("UINT8", -1, 32, 32, 3)},

@@ -165,10 +165,7 @@ def _bindings(tested: TargetInfo, given: Target) -> dict[str, DeployedModel]:
             raise UsageError(
                 f"the report hides the names of the model for {role}: give them with --target FILE"
             )
-        version = model.version if model.pinned else None
-        bindings[role] = DeployedModel(
-            role, model.model, model.inputs, model.outputs, version, model.pinned
-        )
+        bindings[role] = model.deployed(role)
     return bindings
 
 

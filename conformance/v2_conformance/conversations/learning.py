@@ -10,8 +10,10 @@ values: what is wrong with it, cases say.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from math import prod
 from typing import TypeVar
 
 from v2_conformance.errors import CaseFileError
@@ -31,18 +33,19 @@ from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_OUTPUT
 from v2_conformance.suite.causes.base import describe, excerpt
 from v2_conformance.suite.causes.causes import wrong_output
-from v2_conformance.suite.models import ModelContract, TensorSpec
+from v2_conformance.suite.models import ModelContract, Sample, TensorSpec
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, KnownModel, Tolerance
 from v2_conformance.wire.encode.inputs import SAMPLE
 from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.response import Ending
+from v2_conformance.wire.response import Ending, Limits
 
 _T = TypeVar("_T")
 _Asking = Generator[Prepared, Exchange, _T]
 _Way = tuple[str, bool]
 """The form of all inputs, and whether outputs are binary."""
+_BLOBS: _Way = ("binary", True)
 _Outputs = tuple[Tensor, ...]
 
 _AGAIN = 2  # how often the first plain request is repeated; that with other values is once
@@ -50,26 +53,32 @@ _NO_JSON = frozenset({"FP16", "BF16"})
 
 
 def learn(
-    model: ModelContract, version: str | None, address: Address, tolerance: Tolerance | None
+    model: ModelContract, stated: DeployedModel, address: Address, tolerance: Tolerance | None
 ) -> _Asking[DeployedModel]:
-    """Send the model its plain requests; return it with its answers. Raises UntestableError."""
-    binding = DeployedModel.unknown(model, version)
+    """Send the model its plain requests; return it with its answers: in the outputs that the target
+    names, or else all. Raises UntestableError."""
+    binding = stated.of(model)
     problem, malformed = "", False
-    for way in _ways(model):
-        first = yield from _answer(_plain(binding, address, way, 0))
-        if not isinstance(first, Unanswered):
+    for way, prepared in _requests(binding, address, _ways(model), 0):
+        first = yield from _answer(prepared)
+        if isinstance(first, Unanswered):
+            malformed = malformed or first.malformed
+            problem = first.words
+        elif way[1] or not _is_long(model.samples[0], first):
+            wanted = stated.outputs or [one.tensor.name for one in first]
+            first = [one for one in first if one.tensor.name in wanted]
             return (yield from _learned(binding, first, way, address, tolerance))
-        malformed = malformed or first.malformed
-        problem = first.words
     if malformed:
         return _malformed(binding)
-    raise UntestableError(f"it does not answer a plain request: {problem}")
+    pairs = zip(model.inputs, model.samples[0], strict=True)
+    sent = ", ".join(f"{spec.name} {spec.datatype} {[*one.shape]}" for spec, one in pairs)
+    raise UntestableError(f"it does not answer a plain request with {sent}: {problem}")
 
 
 def _ways(model: ModelContract) -> list[_Way]:
     if any(spec.datatype in _NO_JSON for spec in model.outputs):
-        return [("binary", True)]
-    ways: list[_Way] = [("json", False), ("binary", False), ("binary", True)]
+        return [_BLOBS]
+    ways: list[_Way] = [("json", False), ("binary", False), _BLOBS]
     return ways[1:] if any(spec.datatype in _NO_JSON for spec in model.inputs) else ways
 
 
@@ -89,7 +98,7 @@ def _learned(
             for one in first
         )
         model = replace(model, outputs=outputs)
-        binding = DeployedModel.unknown(model, binding.version)
+        binding = binding.of(model)
     answers: list[_Outputs] = []
     for number in range(len(model.samples)):
         plain = _plain(binding, address, way, number)
@@ -107,31 +116,40 @@ def _learned(
             if differing is not None:
                 return replace(binding, known=KnownModel(model, differing=differing))
         answers.append(tensors)
-    special, as_json = yield from _special_answers(binding, way, address)
+    special, as_json = yield from _special_answers(binding, way, address, answers[0])
     if tolerance is None and not way[1]:
         tolerance = lost_digits(tensor for outputs in (*answers, *as_json) for tensor in outputs)
     special_answers = tuple(special.values())
+    beyond = [*not_in_json(model, answers, special_answers)]
+    if _is_long(model.samples[0], first):
+        beyond.append((None, None))
     model = replace(
         model,
         samples=model.samples[: len(answers)],
         special=tuple(model.special[number] for number in special),
-        not_in_json=tuple(dict.fromkeys(not_in_json(model, answers, special_answers))),
+        not_in_json=tuple(dict.fromkeys(beyond)),
     )
     known = KnownModel(model, tuple(answers), tolerance, special=special_answers, way=way)
     return replace(binding, known=known)
 
 
 def _special_answers(
-    binding: DeployedModel, way: _Way, address: Address
+    binding: DeployedModel, way: _Way, address: Address, answer_to_sample: _Outputs
 ) -> _Asking[tuple[dict[int, _Outputs | None], list[_Outputs]]]:
     """Return the answers to the special sets that the model takes, by number, None for a malformed
-    one; and those of them in the form of `way`."""
+    one; and those of them in the form of `way`. A set is not sent if an answer that grows with it,
+    as padded texts do, might be more than a server can hold."""
     answers: dict[int, _Outputs | None] = {}
     this_way: list[_Outputs] = []
-    for number in range(len(binding.contract.special)):
-        for one, prepared in _special_requests(binding, address, way, number):
+    model, size = binding.contract, sum(len(tensor.blob) for tensor in answer_to_sample)
+    for number, values in enumerate(model.special):
+        pairs = zip(values, model.samples[0], strict=True)
+        times = max(prod(new.shape) // max(1, prod(old.shape)) for new, old in pairs)
+        if times * size > Limits.response:
+            continue
+        for one, prepared in _requests(binding, address, (way, _BLOBS), number, special=True):
             answer = yield from _answer(prepared)
-            if isinstance(answer, Unanswered) and not answer.malformed:
+            if not answer.malformed if isinstance(answer, Unanswered) else _is_long(values, answer):
                 continue
             named = answers[number] = _named(answer, binding.outputs)
             if named is not None and one == way:
@@ -141,17 +159,19 @@ def _special_answers(
     return answers, this_way
 
 
-def _special_requests(
-    binding: DeployedModel, address: Address, way: _Way, number: int
+def _requests(
+    binding: DeployedModel,
+    address: Address,
+    ways: Iterable[_Way],
+    number: int,
+    *,
+    special: bool = False,
 ) -> Iterator[tuple[_Way, Prepared]]:
-    """Yield the plain requests to try with a special set, and how each asks: the second is for a
+    """Yield the plain requests to try with a set of values, and how each asks: the second is for a
     server that does not answer the first."""
-    for one in dict.fromkeys((way, ("binary", True))):
-        try:
-            prepared = _plain(binding, address, one, number, special=True)
-        except CaseFileError:  # JSON cannot express these values
-            continue
-        yield one, prepared
+    for one in dict.fromkeys(ways):
+        with suppress(CaseFileError):  # JSON cannot express these values
+            yield one, _plain(binding, address, one, number, special=special)
 
 
 def learned_again(
@@ -162,14 +182,9 @@ def learned_again(
     """
     known = binding.known
     assert known is not None
-    if special is None:
-        numbers = range(len(known.answers or ()))
-        requests = [[_plain(binding, address, known.way, number)] for number in numbers]
-    else:
-        ways = _special_requests(binding, address, known.way, special)
-        requests = [[prepared for _, prepared in ways]]
-    for alternatives in requests:
-        for prepared in alternatives:
+    ways, of_special = (known.way, _BLOBS), special is not None
+    for number in range(len(known.answers or ())) if special is None else (special,):
+        for _, prepared in _requests(binding, address, ways, number, special=of_special):
             for _ in range(times):
                 problem = problem_with(prepared, None, (yield prepared))
                 if problem is not None:
@@ -220,28 +235,26 @@ def _plain(
 def _answer(prepared: Prepared) -> _Asking[Sequence[ReadOutput] | Unanswered]:
     exchange = yield prepared
     response, most = exchange.response, decoded_limit(prepared.body_size)
-    too_large = Unanswered(
-        f"its answer is too large to be compared in every form (longer than {most} bytes, the most "
-        "that are read for such a request): send it less (--shape INPUT=1,3,8,8)"
-    )
     if response is None and exchange.ending is Ending.TOO_LARGE:
-        return too_large
+        return Unanswered(f"its answer has more than {most} bytes, the most that are read of one")
     if response is None:
         began = exchange.partial is not None and exchange.partial.status == 200
         malformed = began or exchange.ending is Ending.MALFORMED
         return Unanswered(f"no answer: {exchange.ending}", malformed)
     try:
-        outputs = judge_success((), decode_body(response, limit=most)).outputs
+        return judge_success((), decode_body(response, limit=most)).outputs
     except Finding as finding:
         if response.status != 200:
             malformed = 200 < response.status < 300
             return Unanswered(f"status {response.status}: {excerpt(response.body)}", malformed)
         return Unanswered(describe(finding.cause), finding.outcome is Outcome.FAIL)
-    return too_large if sum(map(_size_as_json, outputs)) > most else outputs
 
 
-def _size_as_json(output: ReadOutput) -> int:
-    """Return about the most bytes that an output takes, which is in JSON."""
-    element = DATATYPES[output.tensor.datatype].size
-    blob = len(output.tensor.blob)
-    return 2 * blob if element is None else blob // element * (4 * element + 6)
+def _is_long(values: Sequence[Sample], answer: Sequence[ReadOutput]) -> bool:
+    """Return True if the JSON of an answer to these values may be longer than what is read of it.
+    Servers write some digits, and indent them."""
+    size = 0
+    for output in answer:
+        element, blob = DATATYPES[output.tensor.datatype].size, len(output.tensor.blob)
+        size += 2 * blob if element is None else blob // element * (4 * element + 6)
+    return size > decoded_limit(sum(len(one.blob) for one in values))

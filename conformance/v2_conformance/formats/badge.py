@@ -67,7 +67,7 @@ def svg(report: Report) -> str:
 def _message(report: Report, stands: Standing) -> tuple[str, str]:
     verdict, color = report.verdict, _COLORS[stands.tone]
     words = priced(report)
-    if not (verdict.conformant or verdict.consistent) or stands.words == INCOMPLETE:
+    if not verdict.good or stands.words == INCOMPLETE:
         return words, color
     release = ".".join(report.suite.catalogue_version.split(".")[:2])
     about = f" (catalogue {short(visible(release), _SHORT)})" if release else ""

@@ -92,9 +92,10 @@ def annotation_lines(report: Report) -> list[str]:
     """
     words = standing(report).words
     causes = shown_causes(report)
-    severity = "warning" if words == "conformant, not robust" else "error"
+    verdict = report.verdict
     expected = report.complete and bool(causes) and all(cause.expected for cause in causes)
-    if expected or words in ("conformant, robust", "consistent"):
+    severity = "warning" if verdict.good else "error"
+    if expected or (verdict.good and verdict.robust):
         severity = "notice"
     about = f"{short(claimed(report), _ABOUT)}: {must_words(report, causes)}"
     lines = [_command(severity, f"V2 conformance: {words}", about)]

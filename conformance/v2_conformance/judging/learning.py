@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,13 +18,10 @@ from v2_conformance.judging.metadata import model_metadata, single_version, stat
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_array, to_json
 from v2_conformance.protocol.message import MessageError, Tensor
-from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.base import body_words, excerpt, printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance
 from v2_conformance.wire.response import Response
-
-NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
-"""The names of models that can be tested: they are part of ids and file names."""
 
 _MOST_TENSORS = 64
 _MOST_DIMENSIONS = 32
@@ -40,11 +37,13 @@ class UntestableError(Exception):
 
 @dataclass(frozen=True)
 class Described:
-    """A model's metadata: its tensors, none if it names none, and its only version."""
+    """A model's metadata: its tensors, none if it names none, and why it names none, "" if it does.
+    The `model` is as the target names it, with its only version if that names none."""
 
-    inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
-    version: str | None
+    model: DeployedModel
+    inputs: tuple[TensorSpec, ...] = ()
+    outputs: tuple[TensorSpec, ...] = ()
+    problem: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,16 +55,22 @@ class Unanswered:
     malformed: bool = False
 
 
-def described(response: Response, name: str) -> Described:
-    """Return the content of the answer to GET /v2/models/NAME. Raises UntestableError."""
+def described(response: Response, model: DeployedModel) -> Described:
+    """Return the content of the answer to the GET of a model's metadata: of the outputs that the
+    target names, or else all."""
     if response.status != 200:
-        raise UntestableError(f"GET /v2/models/{name} answered with {status_words(response)}")
+        got = f"{status_words(response)}: {body_words(excerpt(response.body))}"
+        return Described(model, problem=f"GET {model.path} answered with {got}")
     try:
         document = model_metadata(response)
         inputs, outputs = (_specs(document.get(key)) for key in ("inputs", "outputs"))
     except (Finding, MessageError) as error:
-        raise UntestableError(f"the metadata of {name} cannot be read: {error}") from error
-    return Described(inputs, outputs, single_version(document.get("versions")))
+        problem = f"the answer to GET {model.path} cannot be read: {error}"
+        return Described(model, problem=problem)
+    outputs = tuple(spec for spec in outputs if spec.name in (model.outputs or (spec.name,)))
+    if not model.pinned:
+        model = replace(model, version=single_version(document.get("versions")))
+    return Described(model, inputs, outputs, "" if inputs else "its metadata names no inputs")
 
 
 def _specs(entries: object) -> tuple[TensorSpec, ...]:
@@ -103,7 +108,7 @@ def unknown_model(
     outputs: Sequence[TensorSpec],
     samples: tuple[tuple[Sample, ...], ...],
 ) -> ModelContract:
-    """Return the contract of a model called `name` about which nothing else is known."""
+    """Return the contract of a model, called `name` in URLs, about which nothing else is known."""
     return ModelContract(
         role=ROLE + name,
         model=name,
@@ -121,7 +126,7 @@ def not_in_json(
     model: ModelContract,
     answers: Sequence[Sequence[Tensor]],
     special: Sequence[Sequence[Tensor] | None],
-) -> Iterator[tuple[int | None, int]]:
+) -> Iterator[tuple[int | None, int | None]]:
     """Yield the outputs with infinities, NaN or BYTES that are no text (see `not_in_json`), and
     those that might have them: in a malformed answer."""
     sets: list[tuple[int | None, Sequence[Tensor] | None]] = [(None, one) for one in answers]

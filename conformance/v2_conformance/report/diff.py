@@ -177,9 +177,7 @@ def _notes(old: Report, new: Report) -> Iterator[str]:
 
 
 def _rank(report: Report) -> int:
-    if report.verdict.consistent is not None:
-        return int(report.verdict.consistent)
-    return (1 + report.verdict.robust) if report.verdict.conformant else 0
+    return (1 + report.verdict.robust) if report.verdict.good else 0
 
 
 def _requirements(old: Report, new: Report) -> Iterator[RequirementChange]:

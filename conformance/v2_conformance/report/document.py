@@ -59,7 +59,12 @@ NOTHING_TESTED = "nothing tested"
 """The words for a server that may have the extension, but no model to show it."""
 OUTDATED = "outdated"
 """The words of a site for a report that it could not confirm, in place of a verdict."""
-CONSISTENT, NOT_CONSISTENT, NOT_SHOWN = "consistent", "not consistent", "consistency not shown"
+CONSISTENT, CONSISTENT_NOT_ROBUST, NOT_CONSISTENT, NOT_SHOWN = (
+    "consistent, robust",
+    "consistent, not robust",
+    "not consistent",
+    "consistency not shown",
+)
 NOT_IMPLEMENTED = "extension not implemented"
 CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
     "conformant, robust",
@@ -109,6 +114,11 @@ class OverallVerdict(Part, frozen=True):
     def words(self) -> str:
         """The verdict as people say it."""
         return self.standing
+
+    @property
+    def good(self) -> bool:
+        """True for conformant or, of a run about relations, consistent; robust or not."""
+        return self.conformant or self.consistent is True
 
 
 NO_VERDICT = OverallVerdict(False, False, (), ())

@@ -199,9 +199,7 @@ def _tested(target: Target, server: Server, client: ClientInfo | None) -> Target
         profiles=target.profiles,
         unsupported=tuple(sorted(target.unsupported)),
         models={
-            role: Model(
-                binding.model, binding.inputs, binding.outputs, binding.version, binding.pinned
-            )
+            role: Model(**{name: getattr(binding, name) for name in Model.__struct_fields__})
             for role, binding in server.present.items()
         },
         absent=dict(server.absent),
@@ -291,7 +289,9 @@ def recorded_exchange(exchange: Exchange, mask: Mask, *, of_client: bool = False
     """
     request = bytes(exchange.request)
     sent = mask.data(request) if of_client else Masked(mask.sent(request))
-    received = mask.data(bytes(exchange.received), _LIMITS.response_to(len(request)))
+    received = mask.data(
+        bytes(exchange.received), _LIMITS.response_to(len(request)) * exchange.answers
+    )
     withheld = sent.withheld or received.withheld
     return replace(
         exchange,

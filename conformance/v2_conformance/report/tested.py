@@ -15,6 +15,7 @@ from v2_conformance.suite.library import digest
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.requirements import catalogue_version
 from v2_conformance.version import __version__, judging_digest
+from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.exchange import Body, Exchange
 
 REPORT_FORMAT = 3
@@ -95,6 +96,14 @@ class Model(Part, frozen=True):
     pinned: Annotated[
         bool, Meta(description="Whether the target names that version, which every URL then has.")
     ] = False
+    parameters: Annotated[
+        dict[str, bool | int | float | str],
+        Meta(description="Parameters of the request that the model gets in all JSON."),
+    ] = {}
+
+    def deployed(self, role: str) -> DeployedModel:
+        """Return the model as requests name it."""
+        return DeployedModel(role, **{name: getattr(self, name) for name in self.__struct_fields__})
 
 
 class ClientInfo(Part, frozen=True):

@@ -7,13 +7,13 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from urllib.parse import quote
 
 from v2_conformance.conversations.discovery import SERVER
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import NothingRanError, UsageError
 from v2_conformance.judging.learning import (
-    NAME,
     Described,
     UntestableError,
     beyond_tolerance,
@@ -24,13 +24,14 @@ from v2_conformance.judging.metadata import ServerName
 from v2_conformance.protocol.datatypes import ElementError
 from v2_conformance.runs.discovery import MetadataClient, Server, server_name_of
 from v2_conformance.runs.patience import Budget, Patience, default_limit_s
+from v2_conformance.runs.targets.reaching import WITHOUT_ACCESS, of_status
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.suite.values.samples import SIZES, Choice, make_samples
+from v2_conformance.suite.values.samples import SIZES, Choice, fits, make_samples
 from v2_conformance.terminal_safe_text import did_you_mean
-from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance, model_path
+from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance
 from v2_conformance.wire.encode.requests import Prepared, get_request, post_request
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.relations.values import special_sets
@@ -41,7 +42,9 @@ ALL = "all"
 
 INDEX = "/v2/repository/index"
 LIST = "/v2/models"
+_NO_LIST = f"the server does not list its models (POST {INDEX}, GET {LIST})"
 _MOST_MODELS = 200
+_LONGEST_NAME = 100
 _NAMED = 5
 _ROOM = 256 << 20  # bytes of all messages, which the report has
 _LONG = 16 << 10  # bytes of a sample; with variable dimensions, shorter ones are tried first
@@ -85,15 +88,14 @@ def learn_models(
         wanted = _names(session, names)
         learner = _Learner(target, session, tolerance, len(wanted))
         for name in wanted:
-            learner.learn(name, partial(_to_try, choice, name))
+            learner.learn(name, partial(_to_try, choice))
             if len(learner.made) == most:
                 break
         learned = learner.server(named)
-        listed = [] if learned.models else index(session) or []
-    if not learned.models:
-        failed = learner.failed
-        why = "; ".join(f"{name}: {why}" for name, why in list(failed.items())[:_NAMED])
-        raise NothingRanError(target.mask.text(why + _others(listed, failed)))
+        if not learned.models:
+            why = [f"{name}: {why}" for name, why in learner.failed.items()]
+            said = "; ".join([*why[:_NAMED], *_others(session, learner.failed)])
+            raise NothingRanError(target.mask.text(said))
     for one in learned.models:
         too_wide = beyond_tolerance(one.learned)
         if too_wide is not None:
@@ -139,34 +141,39 @@ class _Learner:
 
     def learn(self, name: str, to_try: Callable[[Described], Iterable[ModelContract]]) -> None:
         """Learn the model `name` by the samples that it takes, the first of those `to_try`."""
+        role = ROLE + name
+        stated = self._target.models.get(role, DeployedModel(role, name, (), ()))
         try:
             if self._budget.spent:
                 raise UntestableError("no time was left to ask it (--max-time)")
-            metadata = described(self._session.get(model_path(name)), name)
+            response = self._session.get(stated.path)
+            if response.status in WITHOUT_ACCESS:
+                raise UntestableError(of_status(f"GET {stated.path}", response, self._target))
+            metadata = described(response, stated)
             exchange = self._session.asked[-1]
             with closing(self._target.transport().connection()) as connection:
-                one = self._first_taught(connection, to_try(metadata), metadata.version)
+                one = self._first_taught(connection, to_try(metadata), metadata.model)
         except UntestableError as error:
             self.failed[name] = str(error)
         else:
             self.made.append(replace(one, exchanges=(exchange, *one.exchanges)))
 
     def _first_taught(
-        self, connection: Connection, to_try: Iterable[ModelContract], version: str | None
+        self, connection: Connection, to_try: Iterable[ModelContract], stated: DeployedModel
     ) -> LearnedModel:
         problem = ""
         for asked in to_try:
             try:
-                return self._taught(connection, asked, version)
+                return self._taught(connection, asked, stated)
             except UntestableError as error:
-                problem = problem or printable(str(error), 300)
+                problem = problem or printable(str(error), 500)
         raise UntestableError(
-            f"{problem}; give inputs that it takes with --input NAME=FILE, --shape NAME=1,3,8,8 or "
-            "--range NAME=0:1"
+            f"{problem}; give inputs that it takes with --input NAME=FILE (.npy or JSON), --shape "
+            "NAME=1,3,8,8 or --range NAME=0:1"
         )
 
     def _taught(
-        self, connection: Connection, asked: ModelContract, version: str | None
+        self, connection: Connection, asked: ModelContract, stated: DeployedModel
     ) -> LearnedModel:
         patience = Patience(self._target.limits.exchange_s)
         sent: list[Exchange] = []
@@ -184,7 +191,7 @@ class _Learner:
                 )
             return exchange
 
-        learned = play(learn(asked, version, self._target.address, self._tolerance), ask)
+        learned = play(learn(asked, stated, self._target.address, self._tolerance), ask)
         self._room = room
         return LearnedModel(learned, asked, tuple(sent))
 
@@ -201,16 +208,10 @@ class _Learner:
         return LearnedServer(server, tuple(self.made))
 
 
-def _to_try(choice: Choice, name: str, metadata: Described) -> Iterator[ModelContract]:
+def _to_try(choice: Choice, metadata: Described) -> Iterator[ModelContract]:
     """Yield a model with the samples to try: of one size for its variable dimensions after the
     other. Raises UntestableError, and UsageError for a choice that it does not take."""
-    given = choice.tensors.items()
-    inputs = metadata.inputs or tuple(TensorSpec(n, one.datatype, one.shape) for n, one in given)
-    if not inputs:
-        raise UntestableError(
-            "its metadata names no inputs: give each of them with --input NAME=FILE, where FILE is "
-            "a .npy file, or JSON with datatype, shape and data"
-        )
+    inputs = tuple(_inputs(choice, metadata))
     sized = choice.shapes.keys() | choice.tensors.keys()
     varies = any(-1 in spec.dims for spec in inputs if spec.name not in sized)
     try:
@@ -221,8 +222,25 @@ def _to_try(choice: Choice, name: str, metadata: Described) -> Iterator[ModelCon
     long = sum(len(value.blob) for value in first[0]) > _LONG
     free = {spec.name for spec in inputs} - choice.names
     for samples in chain(others, [first]) if long else chain([first], others):
-        asked = unknown_model(name, inputs, metadata.outputs, samples)
+        asked = unknown_model(metadata.model.model, inputs, metadata.outputs, samples)
         yield replace(asked, special=special_sets(asked, free))
+
+
+def _inputs(choice: Choice, metadata: Described) -> Iterator[TensorSpec]:
+    """Yield the inputs to send: those that the target names, or else those of the metadata, if it
+    has any. A tensor of the user's own is right whatever the metadata says. Raises UntestableError.
+    """
+    specs = {spec.name: spec for spec in metadata.inputs}
+    for name in metadata.model.inputs or specs or choice.tensors or ["NAME"]:
+        spec, own = specs.get(name), choice.tensors.get(name)
+        if own is not None and (spec is None or not fits(spec, own)):
+            spec = TensorSpec(name, own.datatype, own.shape)
+        if spec is None:
+            raise UntestableError(
+                f"{metadata.problem or f'its metadata has no input {name}'}: give each input with "
+                f"--input {name}=FILE (.npy, or JSON with datatype, shape and data)"
+            )
+        yield spec
 
 
 def _as_described(model: ModelContract, metadata: Described) -> list[ModelContract]:
@@ -235,35 +253,31 @@ def listed_models(target: Target) -> list[str] | None:
         return index(session)
 
 
-def _others(listed: Sequence[str], failed: Collection[str]) -> str:
-    """Return which models the server has instead of those that cannot be tested, if it lists
-    them."""
-    others = [name for name in listed if name not in failed]
-    if not others:
-        return ""
-    more = len(others) - _NAMED
-    rest = f" and {more} more" if more > 0 else ""
-    return f"; the server has {', '.join(others[:_NAMED])}{rest}"
+def _others(session: MetadataClient, failed: Collection[str]) -> list[str]:
+    """Return which models the server has instead of those that cannot be tested, and how to find
+    their names if it does not say."""
+    listed = index(session)
+    if listed is None:
+        return [f"{_NO_LIST}: take NAME from the URLs of its clients (/v2/models/NAME/infer)"]
+    others = [printable(name) for name in listed if quote(name, safe="") not in failed]
+    rest = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    return [f"the server has {', '.join(others[:_NAMED])}{rest}"] if others else []
 
 
 def _names(session: MetadataClient, names: Sequence[str]) -> list[str]:
-    wanted = list(dict.fromkeys(names))
-    if ALL in wanted:
+    """Return the names of the models to learn, as URLs have them."""
+    wanted = [name for name in names if name != ALL]
+    if ALL in names:
         listed = index(session)
         if listed is None:
-            raise UsageError(
-                f"the server does not list its models (POST {INDEX}, GET {LIST}), so it cannot say "
-                "what `all` is: name each model with --model"
-            )
-        wanted = [name for name in wanted if name != ALL] + listed
-        if not wanted:
-            raise NothingRanError(
-                "the server lists no model that is ready and that can be tested by name"
-            )
+            raise UsageError(f"{_NO_LIST}, so it cannot say what `all` is: name each with --model")
+        wanted += listed
+    if not wanted:
+        raise NothingRanError("the server lists no model that is ready and that can be tested")
     for name in wanted:
-        if not NAME.fullmatch(name):
-            raise UsageError(f"a model called {name[:60]!a} cannot be tested by name")
-    return list(dict.fromkeys(wanted))
+        if not _can_be_asked_for(name):
+            raise UsageError(f"{name[:60]!a} cannot be the name of a model")
+    return [quote(name, safe="") for name in dict.fromkeys(wanted)]
 
 
 def index(session: MetadataClient) -> list[str] | None:
@@ -285,4 +299,8 @@ def _ready(entry: object) -> str | None:
     listed = entry if isinstance(entry, dict) else {"name": entry}
     name = listed.get("name")
     ready = listed.get("state", "READY") in ("READY", "", None)
-    return name if ready and isinstance(name, str) and NAME.fullmatch(name) else None
+    return name if ready and isinstance(name, str) and _can_be_asked_for(name) else None
+
+
+def _can_be_asked_for(name: str) -> bool:
+    return name.isprintable() and 0 < len(name) <= _LONGEST_NAME

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from urllib.parse import quote, unquote
 
 from v2_conformance.conversations.discovery import calibration, discovery
 from v2_conformance.conversations.learning import learn
@@ -25,14 +26,14 @@ from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
 from v2_conformance.protocol.message import MessageError
-from v2_conformance.report.tested import AskedModel, Calibration, Relations
+from v2_conformance.report.tested import AskedModel, Calibration, Model, Relations
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.kinds import AnswersDiffer
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec, models_of_use
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.verifying.record import Record, RecordedError, Setting, UnconfirmedError
-from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance, model_path
+from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance
 from v2_conformance.wire.encode.requests import Prepared, get_request
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.relations.values import special_sets
@@ -161,19 +162,21 @@ def _learned(asked: AskedModel, relations: Relations, setting: Setting) -> Deplo
     def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Exchange:
         return record.take("a request", (purpose,), prepared)
 
-    metadata = Prepared(get_request(setting.address, model_path(model.model)))
+    said = setting.report.target.models.get(asked.role, Model(model.model, (), ()))
+    stated = replace(said.deployed(asked.role), model=model.model)
+    metadata = Prepared(get_request(setting.address, stated.path))
     response = ask(metadata, Purpose.DISCOVERY).response
     if response is None:
         raise RecordedError("nothing was answered")
-    described_model = described(response, model.model)
-    if described_model.inputs and described_model.inputs != model.inputs:
-        raise RecordedError("its inputs are not those of its recorded metadata")
-    model = replace(model, outputs=described_model.outputs)
+    found = described(response, stated)
     free = {one.name for one in asked.inputs if not one.chosen}
+    if not {spec for spec in model.inputs if spec.name in free} <= {*found.inputs}:
+        raise RecordedError("its inputs are not those of its recorded metadata")
+    model = replace(model, outputs=found.outputs)
     if model.special != special_sets(replace(model, special=()), free):
         raise RecordedError("its special values are not those of the suite's cases")
     given = tolerance_of(relations)
-    learned = play(learn(model, described_model.version, setting.address, given), ask)
+    learned = play(learn(model, found.model, setting.address, given), ask)
     record.end()
     compared = json_rtol(learned, given)
     if asked.json_rtol != compared:
@@ -190,7 +193,7 @@ def asked_model(asked: AskedModel) -> ModelContract:
     Raises RecordedError, ElementError or ReportFileError if no run can have sent them.
     """
     name = asked.role.removeprefix(ROLE)
-    if ROLE + name != asked.role or not asked.learned:
+    if asked.role != ROLE + quote(unquote(name), safe="") or not asked.learned:
         raise RecordedError("its role or its exchanges do not belong to a model")
     inputs = tuple(TensorSpec(one.name, one.datatype, one.dims) for one in asked.inputs)
     if not asked.samples or not inputs:

@@ -13,6 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from msgspec.structs import astuple
+
 from v2_conformance.errors import ReportFileError
 from v2_conformance.judging.survival import Claims
 from v2_conformance.protocol.names import DRAWS
@@ -22,7 +24,7 @@ from v2_conformance.report.tested import Model
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
@@ -67,10 +69,8 @@ def setting_of(report: Report) -> Setting:
     """
     target = report.target
     size = sum(len(name) + len(value) for name, value in target.headers)
-    # A model that was learned names its tensors itself.
-    models = target.models.values() if report.relations is None else ()
-    names = (name for one in models for name in (one.model, *one.inputs, *one.outputs))
-    size += len(target.url) + len(target.host) + max(map(len, names), default=0)
+    texts = (str(part) for one in target.models.values() for part in astuple(one))
+    size += len(target.url) + len(target.host) + max(map(len, texts), default=0)
     if len(target.headers) > _MOST_FIELDS or size > _MOST_CHARACTERS:
         raise ReportFileError(
             "the report cannot be judged again: no server takes requests with so much in their head"
@@ -85,11 +85,7 @@ def setting_of(report: Report) -> Setting:
     if report.seed is not None and report.draws != DRAWS:
         raise ReportFileError("another version drew its values: verify it with that one")
     path = parts.path.rstrip("/")
-    present = {
-        role: DeployedModel(role, one.model, one.inputs, one.outputs, one.version, one.pinned)
-        for role, one in target.models.items()
-        if _plays(role, one)
-    }
+    present = {role: one.deployed(role) for role, one in target.models.items() if _plays(role, one)}
     return Setting(
         report,
         Address(target.host, path, target.headers, parts.scheme, report.seed),

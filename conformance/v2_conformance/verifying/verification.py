@@ -29,6 +29,7 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
+    CONSISTENT_NOT_ROBUST,
     NOT_ROBUST,
     CaseResult,
     OverallVerdict,
@@ -49,7 +50,7 @@ from v2_conformance.verifying.rejudge import Rejudged, rejudge
 from v2_conformance.wire.encode.inputs import stood_in
 from v2_conformance.wire.relations.cases import relation_plan
 
-GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT})
+GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT, CONSISTENT_NOT_ROBUST})
 """What every build means by these words."""
 _NAMED = 5
 

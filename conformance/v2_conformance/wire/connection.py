@@ -188,7 +188,7 @@ class _SocketExchange:
         self._limits = limits
         self.reader = ResponseReader(limits, answers, bodiless=asks_for_no_body(request))
         self._deadline = deadline
-        self._limit = limits.response_to(len(request))
+        self._limit = limits.response_to(len(request)) * answers
         self.sent = 0
         self.first_byte: float | None = None
         self._failed: OSError | None = None

@@ -50,10 +50,10 @@ class Limits:
     response: int = 80 * 1024 * 1024
 
     def response_to(self, request: int) -> int:
-        """Return the most bytes of a response to `request` bytes: their tensors as JSON, plus a
-        MiB.
+        """Return the most bytes of a response to `request` bytes: their tensors as JSON, plus 4
+        MiB, which an image takes that somebody asks for in few words.
         """
-        return min(self.response, tensors_as_json(request) + 1024 * 1024)
+        return min(self.response, tensors_as_json(request) + 4 * 1024 * 1024)
 
 
 class Response(msgspec.Struct, frozen=True, dict=True):

@@ -14,6 +14,7 @@ from support.reports import case as case_of
 from support.reports import passes, report_of
 from v2_clients.findings import ClientLacks
 from v2_conformance.report.document import CaseResult, Report
+from v2_conformance.report.tested import Relations
 from v2_conformance.report.verdict import summary as module
 from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.suite.causes.kinds import RoleAbsent
@@ -213,6 +214,16 @@ def test_a_failure_blocks_what_its_case_says_and_not_its_requirement() -> None:
     assert (row.outcome, row.blocks) == (Outcome.FAIL, "robust")
 
 
+def of_models(report: Report) -> Report:
+    """The report of a run with `--model` in which the same cases came out the same."""
+    return module.concluded(msgspec.structs.replace(report, relations=Relations(())))
+
+
+def test_a_failure_that_blocks_robust_alone_contradicts_no_answer() -> None:
+    came = of_models(summary(case(TEXT, Outcome.INCONCLUSIVE), case(DERIVED, Outcome.FAIL)))
+    assert came.verdict.words == "consistency not shown"
+
+
 GATES = CONFORMANT, ROBUST, STRICT = Gate(), Gate("robust"), Gate(strict=True)
 
 
@@ -229,8 +240,9 @@ def test_a_whole_run_opens_the_gate_if_its_verdict_is_what_is_required(
     name: str, blocks: Blocks | None, opened: list[Gate]
 ) -> None:
     failed = case_of(f"{name}/x", "fail", level="MUST" if blocks else "SHOULD", blocks=blocks)
-    assert [gate for gate in GATES if gate.is_open_for(report_of(passes(failed)))] == opened
-    assert all(gate.is_open_for(report_of(passes())) for gate in GATES)
+    for of in (lambda report: report, of_models):
+        assert [gate for gate in GATES if gate.is_open_for(of(report_of(passes(failed))))] == opened
+        assert all(gate.is_open_for(of(report_of(passes()))) for gate in GATES)
 
 
 @pytest.mark.parametrize("more", [{"own": False}, {"planned": {"P2": 2, "P4": 9}}])

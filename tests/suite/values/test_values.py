@@ -229,7 +229,6 @@ def test_what_the_datatype_or_the_memory_cannot_have_is_an_error() -> None:
     [
         (Choice(shapes={"A": (2, 5)}), r"A: the model takes the shape \[-1, 4\], got \[2, 5\]"),
         (Choice(shapes={"A": (4,)}), r"A: the model takes the shape"),
-        (Choice(tensors={"A": Given("FP64", (1, 4), bytes(32))}), "takes FP32, got FP64"),
         (Choice(ranges={"B": (0, 1)}), "B is BYTES, which has no range"),
     ],
 )

@@ -36,10 +36,6 @@ _INSTEAD_S = 60.0
 _TRIED = 10
 """How many models of a server are tried until three of them can be tested."""
 
-_TO_CERTIFY = (
-    "To certify it, deploy the models that `v2-conformance list models` prints (a kit",
-    "writes them: `v2-conformance kit --help`), and run it again.",
-)
 _Value = TypeVar("_Value")
 
 
@@ -102,7 +98,11 @@ def what_next(report: Report, target: Target) -> list[str]:
             "  ",
         ),
         f"  v2-conformance run {target.public_url} --model NAME",
-        *_TO_CERTIFY,
+        *wrapped(
+            "To certify it, deploy the models that `v2-conformance list models` prints (a kit "
+            "writes them: `v2-conformance kit --help`), and run it again.",
+            "",
+        ),
     ]
 
 
@@ -176,7 +176,8 @@ def _of_json(path: Path, data: bytes) -> Given:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is neither a .npy file nor JSON: {error}") from error
+        why = f"{path} is neither JSON nor a .npy file, which numpy.save writes: {error}"
+        raise UsageError(why) from error
     entry = document if isinstance(document, dict) else {}
     datatype, shape = entry.get("datatype"), entry.get("shape")
     sizes: list[Any] = shape if isinstance(shape, list) else [None]

@@ -32,6 +32,7 @@ from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
+    CONSISTENT_NOT_ROBUST,
     INCOMPLETE,
     NOT_CONFORMANT,
     NOT_CONSISTENT,
@@ -76,6 +77,8 @@ _EXPLAINED = {
     "plain JSON, so clients that ask it first work. Nothing else was sent.",
     CONSISTENT: "The answers of these models agree with each other, and malformed requests are "
     "rejected. What the models compute is not known, so the answers may still be wrong.",
+    CONSISTENT_NOT_ROBUST: "The answers of these models agree with each other. Some malformed or "
+    "unusual requests do not get the right answer, or were not shown to.",
     NOT_CONSISTENT: "Some answers of these models contradict each other.",
     NOT_SHOWN: "No answers of these models contradict each other, but some could not be compared, "
     "for example because a model does not repeat its answers.",

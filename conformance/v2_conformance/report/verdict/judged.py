@@ -122,6 +122,4 @@ class Gate:
         verdict = report.verdict
         if self.strict and verdict.warnings:
             return False
-        if verdict.consistent is not None:
-            return verdict.consistent
-        return verdict.robust if self.required == "robust" else verdict.conformant
+        return verdict.good and (verdict.robust or self.required == "conformant")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from v2_conformance.report.document import (
     CONFORMANT,
     CONSISTENT,
+    CONSISTENT_NOT_ROBUST,
     INCOMPLETE,
     NOT_CONFORMANT,
     NOT_CONSISTENT,
@@ -33,6 +34,7 @@ TONES = {
     NOT_CONFORMANT: (Outcome.FAIL, "✗"),
     NOT_IMPLEMENTED: (Outcome.NOT_RUN, "∅"),
     CONSISTENT: (Outcome.PASS, "≈"),
+    CONSISTENT_NOT_ROBUST: (Outcome.INCONCLUSIVE, "∼"),
     NOT_CONSISTENT: (Outcome.FAIL, "✗"),
     NOT_SHOWN: (Outcome.INCONCLUSIVE, "?"),
     INCOMPLETE: (Outcome.NOT_RUN, "○"),
@@ -91,11 +93,7 @@ def is_decided(report: Report) -> bool:
         return True
     if report.complete or report.selection.patterns or not report.own:
         return False
-    return any(
-        case.outcome in _DISPROVED and (report.relations is not None or case.blocks == "conformant")
-        for case in report.cases
-        if case.level == "MUST"
-    )
+    return any(case.blocks == "conformant" for case in report.of(*_DISPROVED))
 
 
 def verdict_words(report: Report) -> str:
@@ -109,12 +107,12 @@ def verdict_words(report: Report) -> str:
         return INCOMPLETE
     if not verdict.implemented:
         return NOT_IMPLEMENTED
-    if verdict.consistent is not None:
-        failed = any(row.level == "MUST" and row.outcome in FAILED for row in report.requirements)
-        return CONSISTENT if verdict.consistent else NOT_CONSISTENT if failed else NOT_SHOWN
-    if not verdict.conformant:
-        return NOT_CONFORMANT
-    return CONFORMANT if verdict.robust else NOT_ROBUST
+    if verdict.consistent is None:
+        grades = (NOT_CONFORMANT, NOT_ROBUST, CONFORMANT)
+    else:
+        failed = any(case.blocks == "conformant" for case in report.of(*FAILED))
+        grades = (NOT_CONSISTENT if failed else NOT_SHOWN, CONSISTENT_NOT_ROBUST, CONSISTENT)
+    return grades[verdict.good + (verdict.good and verdict.robust)]
 
 
 def unconfirmed(report: Report) -> Report:

@@ -113,14 +113,13 @@ def concluded(report: Report) -> Report:
     conformant, robust, warnings = (
         tuple(why for blocked, why in reasons if blocked == blocks) for blocks in (*BLOCKS, None)
     )
-    good = not conformant and not robust
     about_relations = report.relations is not None
     verdict = OverallVerdict(
         conformant=not conformant and not about_relations,
-        robust=good and not about_relations,
+        robust=not conformant and not robust,
         reasons=conformant + robust,
         warnings=warnings,
-        consistent=good if about_relations else None,
+        consistent=not conformant if about_relations else None,
         shown=tuple(r.id for r in rows if about_relations and r.outcome is Outcome.PASS),
         needs_identity=_need_identity(rows, target.profiles) if about_relations else (),
         implemented=not left_out,

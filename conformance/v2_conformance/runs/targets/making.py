@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,7 +25,7 @@ from v2_conformance.runs.targets.target import (
     limits_of,
 )
 from v2_conformance.suite.choosing import left_out_problem
-from v2_conformance.suite.models import contract
+from v2_conformance.suite.models import ROLE, contract
 from v2_conformance.terminal_safe_text import did_you_mean
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.response import Limits
@@ -126,6 +127,7 @@ def load_target(path: Path) -> Target:
     for name in sorted(unsupported - set(known)):
         hint = did_you_mean(name, known, f"datatypes and codings are {', '.join(known)}")
         raise wrong(f"{name[:60]!r} is not a datatype, coding or profile: {hint}", "unsupported")
+    models = document.get("models", {}).items()
     verify = document.get("verify", True)
     if isinstance(verify, str):
         verify = str(path.parent / verify)
@@ -143,7 +145,7 @@ def load_target(path: Path) -> Target:
         profiles=tuple(dict.fromkeys(("binary", *document.get("profiles", ())))),
         unsupported=unsupported,
         max_time_s=document.get("max_time"),
-        models={r: _binding(wrong, r, entry) for r, entry in document.get("models", {}).items()},
+        models={one.role: one for one in starmap(partial(_binding, wrong), models)},
         public=tuple(document.get("public", ())),
         more_secrets=tuple(map(given, document.get("secrets", ()))),
         atol=document.get("atol", 0.0),
@@ -162,21 +164,24 @@ def _given(folder: Path, value: str | dict[str, str]) -> str:
 def _binding(
     wrong: Callable[..., UsageError], role: str, entry: str | dict[str, Any]
 ) -> DeployedModel:
+    entry = {"model": entry} if isinstance(entry, str) else entry
+    names = {key: tuple(entry.get(key, ())) for key in ("inputs", "outputs")}
     model = contract().get(role)
-    if model is None:
+    if model is None and not role.startswith(ROLE):
         hint = did_you_mean(role, contract(), "`v2-conformance list models` lists every role")
         raise wrong(f"unknown role: {hint}", "models", role)
-    entry = {"model": entry} if isinstance(entry, str) else entry
-    names = {}
-    for key, specs in (("inputs", model.inputs), ("outputs", model.outputs)):
-        names[key] = tuple(entry.get(key, [spec.name for spec in specs]))
+    for key, specs in (("inputs", model.inputs), ("outputs", model.outputs)) if model else ():
+        names[key] = names[key] or tuple(spec.name for spec in specs)
         if len(names[key]) != len(specs):
             raise wrong(f"expected {len(specs)} names, got {len(names[key])}", "models", role, key)
     version = entry.get("version")
     pinned = version is not None
     version = quote(str(version), safe="") if pinned else None
-    name = quote(entry["model"], safe="")
-    return DeployedModel(role, name, names["inputs"], names["outputs"], version, pinned)
+    name = quote(entry.get("model", role.removeprefix(ROLE)), safe="")
+    role = role if model else ROLE + name
+    parameters = entry.get("parameters", {})
+    tensors = (names["inputs"], names["outputs"])
+    return DeployedModel(role, name, *tensors, version, pinned, parameters=parameters)
 
 
 def _header(text: str) -> tuple[str, str]:

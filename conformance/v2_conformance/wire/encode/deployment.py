@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import quote
 
 from v2_conformance.protocol.message import Tensor
@@ -56,7 +58,7 @@ class DeployedModel:
 
     `version` is the only version of the model that the server lists, None if it lists none or more;
     or, if `pinned`, the one that the target names, which every URL has. `known` is set for a model
-    that is in no role of the contract.
+    that is in no role of the contract. Every request that has JSON has the `parameters`.
     """
 
     role: str
@@ -66,14 +68,18 @@ class DeployedModel:
     version: str | None = None
     pinned: bool = False
     known: KnownModel | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @classmethod
     def unknown(cls, model: ModelContract, version: str | None = None) -> DeployedModel:
         """Return a model that is in no role of the contract, of which no answer is known yet."""
-        inputs, outputs = (
-            tuple(spec.name for spec in specs) for specs in (model.inputs, model.outputs)
-        )
-        return cls(model.role, model.model, inputs, outputs, version, known=KnownModel(model))
+        return cls(model.role, model.model, (), (), version).of(model)
+
+    def of(self, model: ModelContract) -> DeployedModel:
+        """Return it with the tensors of `model`, of which no answer is known yet."""
+        names = (tuple(spec.name for spec in specs) for specs in (model.inputs, model.outputs))
+        inputs, outputs = names
+        return replace(self, inputs=inputs, outputs=outputs, known=KnownModel(model))
 
     @property
     def path(self) -> str:

@@ -108,6 +108,10 @@ def prepare(
 
 def _prepare(case: RequestCase, address: Address, binding: DeployedModel, variant: int) -> Prepared:
     request, model = case.request, binding.contract
+    if binding.parameters:
+        own = request.get("parameters", {})
+        request = {**request, "parameters": {**binding.parameters, **own}}
+        case = replace(case, request=request)
     draw = draw_for(address.seed, case.id)
     if draw is not None:
         if isinstance(request.get("id"), str):

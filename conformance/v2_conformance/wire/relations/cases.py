@@ -34,6 +34,7 @@ AT = "@"
 
 _NO_JSON = frozenset({"FP16", "BF16"})  # they need not have a JSON form
 _SMALL = 8 * 1024  # bytes of a sample; a case in many pieces is not sent beyond this
+_REPEATED = 8 << 20  # bytes of samples in one message of JSON
 _MOST_CHUNKS = 2048  # a server must accept as many (C3)
 _ANYWHERE = Address("host")
 _ANY: Mapping[str, Any] = {"outcome": "survives"}
@@ -121,13 +122,16 @@ def _sent(
     """Return `request` and `expect` of an entry, or of another request in it, for a model."""
     values, special = _values(given.get("values", SAMPLE), model)
     request = filled(given.get("request", {}), model, values)
+    size = sum(len(value.blob) for value in values)
+    changes = request.get("json", {}).get("change", ())
+    need(all(c.get("repeat", 0) * size <= _REPEATED for c in changes if c["at"] == "inputs.0"))
     expect = {"outcome": "success", **expect}
     answered = expect["outcome"] not in ("reject", "survives")
     need(answered or any(value.blob for value in values))  # of no elements nothing can be missing
     needs = given.get("needs", ())
     specs = model.inputs
     fitting = {
-        "small": sum(len(value.blob) for value in values) <= _SMALL,
+        "small": size <= _SMALL,
         "halves": any(spec.datatype in _NO_JSON for spec in (*specs, *model.outputs)),
         "beyond-json": any(number == special for number, _ in model.not_in_json),
         "two-inputs": len(specs) > 1,
@@ -151,6 +155,7 @@ def _sent(
     form = expect.get("outputs")
     forms = forms if form is None else dict.fromkeys(forms, form)
     in_json = [place for place, form in forms.items() if form != "binary"]
+    need(not in_json or (special, None) not in model.not_in_json)
     beyond = [place for place in in_json if (special, place) in model.not_in_json]
     need(bool(beyond) is (expect.get("compare") == "nothing"))
     expect["outputs"] = {str(place): form for place, form in forms.items()}
