@@ -14,7 +14,8 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Exchange
 
 _READ, _LONG = 256 << 10, 64 << 10
-# So many failures outweigh a right answer: its request may hardly use what is broken.
+# So many failures outweigh a right answer: its request may hardly use what is broken. Fewer right
+# ones tell nothing apart.
 _OUTWEIGH = 10
 
 
@@ -85,9 +86,8 @@ class Right:
     """The right requests of a run: the last one of each passed case."""
 
     def __init__(self, passed: Iterable[Sequence[Exchange]]) -> None:
-        held = _properties_of(passed)
-        self._plain = any(one <= _PLAIN.keys() for one in held)
-        self._number = Counter(words for one in held for words in one)
+        self._right = _properties_of(passed)
+        self._number = Counter(words for one in self._right for words in one)
 
     def lack(self, failed: Iterable[Sequence[Exchange]]) -> str:
         """Return what all requests of failures have and hardly a right one has, "" for nothing."""
@@ -95,13 +95,10 @@ class Right:
         common = frozenset.intersection(*held) if len(held) > 1 else ()
         shared = [words for words in PROPERTIES if words in common]
         best = min(shared, key=self._number.__getitem__, default="")
-        if best and self._number[best] * _OUTWEIGH <= len(held):
+        if best and self._number[best] * _OUTWEIGH <= len(held) and len(self._right) >= _OUTWEIGH:
             return f"requests {best}"
-        return (
-            "even plain requests"
-            if any(h <= _PLAIN.keys() for h in held) and not self._plain
-            else ""
-        )
+        failing, right = (any(h <= _PLAIN.keys() for h in some) for some in (held, self._right))
+        return "even plain requests" if failing and not right else ""
 
 
 def _properties_of(cases: Iterable[Sequence[Exchange]]) -> list[frozenset[str]]:
