@@ -14,8 +14,7 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Exchange
 
 _READ, _LONG = 256 << 10, 64 << 10
-# So many failures outweigh a right answer: its request may hardly use what is broken. Fewer right
-# ones tell nothing apart.
+# So many failures outweigh a right answer, whose request may hardly use what is broken.
 _OUTWEIGH = 10
 
 
@@ -53,7 +52,6 @@ _PLAIN: dict[str, Callable[[_Sent], object]] = {
     "with JSON outputs": lambda s: False in s.forms,
     "without an id": lambda s: not s.raw and "id" not in s.document,
     "with several binary inputs": lambda s: s.blobs.count(True) > 1,
-    "of several dimensions": lambda s: any(len(n) > 1 for n in s.shapes),
 }
 PROPERTIES: dict[str, Callable[[_Sent], object]] = {
     "with binary and JSON inputs": lambda s: len({*s.blobs}) > 1,

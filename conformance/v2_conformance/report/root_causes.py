@@ -97,7 +97,8 @@ def root_causes(
             waiting.setdefault(case.cause.case, []).append(case)
     failed = [case for case in all_cases if case.outcome in FAILED]
     unclear = [case for case in all_cases if case.outcome is Outcome.INCONCLUSIVE]
-    answered = (case for case in all_cases if not isinstance(case.cause, Rejected))
+    hidden = Rejected if of_any_model else ()  # a rejection shows nothing of answers
+    answered = (case for case in all_cases if not isinstance(case.cause, hidden))
     clear = (*FAILED, Outcome.PASS)
     total = Counter(case.requirement for case in answered if case.outcome in clear)
     return (
@@ -175,7 +176,7 @@ class _Grouping(Generic[Case]):
                 for other, would in self._would.items()
             )
             finding = "wrong_form" if is_unsayable else key.finding
-            words = Counter(map(_reading, self._own[key] if self._of_any_model else ()))
+            words = Counter(map(_error, self._own[key] if self._of_any_model else ()))
             way = finding, max(sorted(words), key=words.__getitem__, default="")
             by_finding.setdefault(way if key.requirement in self._known else key, []).append(key)
         parts = []
@@ -234,6 +235,10 @@ class _Grouping(Generic[Case]):
         return frozenset(would)
 
     def _explains(self, root: _Key, key: _Key) -> bool:
+        own, roots = self._own[key], self._own[root]
+        graver = self._combines(key) and _gravest(own) < _gravest(roots)
+        if graver and {*map(_reading, own)}.isdisjoint(map(_reading, roots)):
+            return False  # who reads what the root says would not learn of this
         # What the root needs fails there, too, where it happens to use what is broken.
         known = self._known.get(key.requirement)
         needed = known is not None and root.requirement in known.prerequisite_of
@@ -253,6 +258,7 @@ class _Grouping(Generic[Case]):
             if self._of_any_model:
                 return (
                     -len(own) if key in self._shown else 0,
+                    self._combines(key),
                     not self._is_about(key),
                     key.requirement in needed,
                     not self._is_misread(key),
@@ -262,8 +268,8 @@ class _Grouping(Generic[Case]):
                     key,
                 )
             likeness = self._likeness(key, failing)
-            foreign, share = self._is_foreign(key), self._share[key]
-            return foreign, _gravest(own), -likeness, -len(own), share, key
+            foreign, combines = self._is_foreign(key), self._combines(key)
+            return foreign, combines, _gravest(own), -likeness, -len(own), self._share[key], key
 
         return rank
 
@@ -335,10 +341,9 @@ def unhandled_error(cause: Cause | None) -> WrongStatus | None:
 def _error(case: JudgedCase) -> str:
     """Return the status and the words of an error, "" if a failure has no such words."""
     cause = _finding(case)
-    if cause is None or _reading(case) in ("", case.requirement):
-        return ""
-    is_error = isinstance(cause, AcceptedInvalidRequest | WrongStatus)
-    return repr(_what_failed(case)) if is_error or cause.telling else ""
+    is_error = isinstance(cause, AcceptedInvalidRequest | AnsweredExactly | WrongStatus)
+    is_telling = is_error or (cause is not None and cause.telling)
+    return repr(_what_failed(case)) if is_telling else ""
 
 
 def _what_failed(case: JudgedCase) -> object:
