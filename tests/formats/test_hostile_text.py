@@ -229,7 +229,8 @@ def commands(output: str) -> list[str]:
 
 
 def test_annotations_are_few_and_each_is_one_command() -> None:
-    report = report_of(outcomes=dict.fromkeys(MUSTS, "fail"), message="a%b," + HOSTILE)
+    no, text = NotHttp("no"), "a%b," + HOSTILE
+    report = report_of([case(f"{name}/x", "fail", text, cause=no) for name in MUSTS])
     rows = tuple(replace(row, title=HOSTILE) for row in report.requirements)
     found = annotation_lines(replace(report, requirements=rows))
     assert len(found) == MOST_ANNOTATIONS

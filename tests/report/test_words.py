@@ -102,6 +102,12 @@ def test_a_cause_has_its_gravest_grade_and_shows_a_case_of_it_first() -> None:
     assert cause.group.grade == cause.first.grade == CONFORMANT
 
 
+def test_no_two_causes_have_one_title() -> None:
+    failing = [case("D1/x", "fail", cause=REFUSED), case("D1/y", "fail", cause=WRONG)]
+    first, second = shown_causes(report_of(passes(*failing)))
+    assert first.name != second.name
+
+
 def test_a_cause_is_named_after_what_blocks_most_of_what_only_reads_alike() -> None:
     refused = kinds.WrongStatus("200", 500, "NaN is not supported")
     names = ["D4/1", "D4/2", "D4/3", "D3/x", "D5/x", "D8/x"]

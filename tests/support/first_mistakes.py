@@ -234,8 +234,7 @@ FIRST_MISTAKES = (
     FirstMistake(made("column-major-outputs"), ("D10",)),
     FirstMistake(HeaderAlwaysNeeded, ("D10", "D11", "M6")),
     FirstMistake(BoolAsNumber, ("D6",)),
-    # What is left unread on a connection that serves many requests (C7) is named beside P6.
-    FirstMistake(ContentLengthOfJson, ("C7", "P6")),
+    FirstMistake(ContentLengthOfJson, ("P6",)),
     FirstMistake(OtherNames, ("O10", "O13")),
     FirstMistake(HeaderInJsonAnswers, ("P9",)),
     FirstMistake(made("json-response-with-nan"), ("P9",)),

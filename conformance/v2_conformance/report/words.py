@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from v2_conformance.report.document import OUTDATED, CaseResult, Report
+from v2_conformance.report.properties import Right
 from v2_conformance.report.root_causes import CauseGroup, root_causes, unhandled_error
 from v2_conformance.report.verdict.judged import failed_musts
 from v2_conformance.report.verdict.standing import is_decided, verdict_words
 from v2_conformance.suite.causes.base import body_words, counted, describe
 from v2_conformance.suite.causes.causes import NotKept
-from v2_conformance.suite.causes.kinds import ExtensionLeftOut
+from v2_conformance.suite.causes.kinds import ExtensionLeftOut, Rejected
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, Blocks, catalogue
 from v2_conformance.terminal_safe_text import short
@@ -42,7 +43,8 @@ def losses(*, client: bool) -> Mapping[Harm, str]:
 
 @dataclass(frozen=True)
 class ShownCause:
-    """One cause of failures; `title` is its requirement's, "" if the report has none.
+    """One cause of failures; `title` is its requirement's, "" if the report has none. `about` says
+    what only its requests have in common, or which of several causes with a title it is.
 
     `first` is the case to look at first, of the gravest grade: its message says what is wrong.
     `lost` is what a user loses, in words, "" for a cause that blocks nothing.
@@ -52,11 +54,14 @@ class ShownCause:
     title: str
     first: CaseResult
     lost: str
+    about: str
 
     @property
     def name(self) -> str:
-        """The requirement and its title, such as "P5 Response header length is …"."""
-        return short(f"{self.group.requirement} {self.title}".strip(), _NAME)
+        """The requirement and its title, such as "P5 Response header length is …", after what the
+        cause is about."""
+        named = f"{self.group.requirement} {self.title}".strip()
+        return short(f"{self.about}: {named}" if self.about else named, _NAME)
 
     @property
     def number(self) -> str:
@@ -110,15 +115,22 @@ def shown_causes(report: Report) -> list[ShownCause]:
     # A finding may show a requirement of which no case could be sent.
     titles = {known.id: known.title for known in catalogue().values()}
     titles |= {row.id: row.title for row in report.requirements}
+    passed = [case for case in report.of(Outcome.PASS) if not isinstance(case.cause, Rejected)]
+    right, client = Right(case.exchanges for case in passed), report.target.client is not None
     shown = [
         ShownCause(
             group,
             titles.get(group.requirement, ""),
             min(group.cases, key=partial(_distance, group)),
             harm_words(report, group.harm if any(case.blocks for case in group.cases) else None),
+            "" if client else right.lack(c.exchanges for c in group.cases if c.blocks != "robust"),
         )
         for group in root_causes(report.cases, of_any_model=report.relations is not None)
     ]
+    names = Counter(cause.name for cause in shown)
+    for n, cause in enumerate(shown):
+        if names[cause.name] > 1:
+            shown[n] = replace(cause, about=f"{cause.about} like {cause.first.id}".strip())
     return sorted(shown, key=lambda cause: cause.expected)
 
 

@@ -71,8 +71,8 @@ class Requirement:
     `findings` are kinds of causes: whatever case shows one of them, it is about this requirement.
     `prerequisite_of` are the requirements that cannot hold if this one does not. `ordinary` says
     that its requests have mistakes of any client's users, `combines` that its cases only combine
-    what others test alone. `blobs` says how they tell what is wrong
-    with the blobs of requests (cases/requirements.yaml). `report.root_causes` reads all.
+    what others test alone. `blobs` says how they tell what is wrong with the blobs of requests
+    (cases/requirements.yaml). `report.root_causes` reads all.
     """
 
     id: str

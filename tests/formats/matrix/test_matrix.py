@@ -12,6 +12,7 @@ from support.reports import case, passes, report_of, row_of
 from v2_conformance.formats.heat import HeatCell, heat
 from v2_conformance.report.document import Report, RequirementResult
 from v2_conformance.report.verdict.judged import by_level
+from v2_conformance.suite.causes.kinds import NotHttp
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 from v2_publishing.matrix.columns import Column, column_of
@@ -109,7 +110,8 @@ def test_the_shade_grows_with_what_a_failure_blocks_and_not_with_how_many_fail()
 
 def test_requirements_are_counted_at_each_level_of_their_cases() -> None:
     lenient = case("H6/read-exactly", "fail", level="SHOULD")
-    report = report_of(passes(case("H6/x"), case("H6/y"), lenient, case("H7/x", "fail")))
+    other = case("H7/x", "fail", cause=NotHttp("no"))
+    report = report_of(passes(case("H6/x"), case("H6/y"), lenient, other))
     column = column_of(report, "")
     assert (column.failing("MUST"), column.failing("SHOULD")) == (("H7",), ("H6",))
     musts = sum(row.level == "MUST" for row in report.requirements)

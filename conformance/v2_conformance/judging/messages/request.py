@@ -63,7 +63,7 @@ class ReadRequest:
     def id(self) -> str | None:
         """Return the id in its JSON, if every server finds the same one there; None also
         for "", and with U+0000, where servers that keep a C string cut it: that is V4's SHOULD."""
-        document = self._json()
+        document = self.json()
         if document is None or b'"id"' not in document:
             return None
         try:
@@ -83,7 +83,7 @@ class ReadRequest:
         except content_codings.CodingError:
             return None
 
-    def _json(self) -> bytes | None:
+    def json(self) -> bytes | None:
         body = self.decoded()
         if body is None:
             return None

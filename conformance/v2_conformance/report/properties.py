@@ -1,0 +1,114 @@
+"""What the requests of failures have in common that right ones lack, in words. Pure."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from v2_conformance.judging.messages.request import read_request
+from v2_conformance.protocol.content_codings import acceptable
+from v2_conformance.protocol.message import json_object, parameters_of
+from v2_conformance.suite.outcomes import Purpose
+from v2_conformance.wire.exchange import Exchange
+
+_READ, _LONG = 256 << 10, 64 << 10
+# So many failures outweigh a right answer, whose request may hardly use what is broken.
+_OUTWEIGH = 10
+
+
+class _Sent:
+    """What is read of the beginning of a request. Raises ValueError for one without JSON."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        data = exchange.request.start(_READ)
+        http = read_request(data)
+        self.exchange, self.fields = exchange, dict(http.fields)
+        self.raw = self.fields.get("inference-header-content-length") == "0"
+        text = b"{}" if self.raw else http.json() or b""
+        found = json_object(text)
+        if found is None:
+            raise ValueError("no JSON")
+        self.document, self.ascii, self.path = found[0], text.isascii(), data.split(b"\r")[0]
+        self.inputs, self.outputs = map(self._listed, ("inputs", "outputs"))
+        asked = [parameters_of(one).get("binary_data") for one in self.outputs] or [None]
+        default = self.raw or parameters_of(self.document).get("binary_data_output")
+        self.forms = [(default if one is None else one) is True for one in asked]
+        self.blobs = ["binary_data_size" in parameters_of(one) for one in self.inputs]
+        self.shapes = [one["shape"] for one in self.inputs if type(one.get("shape")) is list]
+        self.data = [one["data"] for one in self.inputs if type(one.get("data")) is list]
+
+    def _listed(self, name: str) -> list[dict[str, Any]]:
+        found = self.document.get(name)
+        return [one for one in found if type(one) is dict] if type(found) is list else []
+
+
+# fmt: off
+_PLAIN: dict[str, Callable[[_Sent], object]] = {
+    "with binary inputs": lambda s: True in s.blobs,
+    "with JSON inputs": lambda s: s.data,
+    "with binary outputs": lambda s: True in s.forms,
+    "with JSON outputs": lambda s: False in s.forms,
+    "without an id": lambda s: not s.raw and "id" not in s.document,
+    "with several binary inputs": lambda s: s.blobs.count(True) > 1,
+}
+PROPERTIES: dict[str, Callable[[_Sent], object]] = {
+    "with binary and JSON inputs": lambda s: len({*s.blobs}) > 1,
+    "with binary and JSON outputs": lambda s: len({*s.forms}) > 1,
+    "with an id": lambda s: "id" in s.document,
+    "with binary_data_output": lambda s: "binary_data_output" in parameters_of(s.document),
+    "with parameters on an input": lambda s: any(
+        {*parameters_of(one)} - {"binary_data_size"} for one in s.inputs),
+    "that are raw": lambda s: s.raw,
+    "in chunks": lambda s: "chunked" in s.fields.get("transfer-encoding", ""),
+    "in gzip": lambda s: "gzip" in s.fields.get("content-encoding", ""),
+    "in deflate": lambda s: "deflate" in s.fields.get("content-encoding", ""),
+    "in a content coding": lambda s: "content-encoding" in s.fields,
+    "for encoded answers": lambda s: acceptable(s.fields.get("accept-encoding", "")),
+    "on a versioned path": lambda s: b"/versions/" in s.path,
+    "sent at once": lambda s: s.exchange.purpose is Purpose.SAMPLE,
+    "in several writes": lambda s: s.exchange.pieces,
+    "of over 64 KiB": lambda s: s.exchange.request.size > _LONG,
+    "with answers of over 64 KiB": lambda s: s.exchange.received.size > _LONG,
+    "with a dimension of 1": lambda s: any(1 in n for n in s.shapes),
+    "with a tensor of no elements": lambda s: any(0 in n for n in s.shapes),
+    "with nested data": lambda s: any(list in map(type, n) for n in s.data),
+    "with text that is not ASCII": lambda s: not s.ascii,
+    **_PLAIN,
+}
+# fmt: on
+
+
+class Right:
+    """The right requests of a run: the last one of each passed case."""
+
+    def __init__(self, passed: Iterable[Sequence[Exchange]]) -> None:
+        self._right = _properties_of(passed)
+        self._number = Counter(words for one in self._right for words in one)
+
+    def lack(self, failed: Iterable[Sequence[Exchange]]) -> str:
+        """Return what all requests of failures have and hardly a right one has, "" for nothing."""
+        held = _properties_of(failed)
+        common = frozenset.intersection(*held) if len(held) > 1 else ()
+        shared = [words for words in PROPERTIES if words in common]
+        best = min(shared, key=self._number.__getitem__, default="")
+        if best and self._number[best] * _OUTWEIGH <= len(held) and len(self._right) >= _OUTWEIGH:
+            return f"requests {best}"
+        failing, right = (any(h <= _PLAIN.keys() for h in some) for some in (held, self._right))
+        return "even plain requests" if failing and not right else ""
+
+
+def _properties_of(cases: Iterable[Sequence[Exchange]]) -> list[frozenset[str]]:
+    """Return those of each case's own request, if it is neither generated nor pipelined."""
+    found = []
+    for exchanges in cases:
+        own = [one for one in exchanges if one.purpose in (Purpose.CASE, Purpose.SAMPLE)][-1:]
+        for one in own:
+            if one.entry is None and one.answers == 1:
+                with contextlib.suppress(ValueError):
+                    sent = _Sent(one)
+                    found.append(
+                        frozenset(words for words, holds in PROPERTIES.items() if holds(sent))
+                    )
+    return found
