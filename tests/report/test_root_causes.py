@@ -115,6 +115,7 @@ ROWS = {
     "no UTF-8 is no bare word": "P9 4/9 bare_word, B14 2/4 latin_1, M7 1 latin_1 => B14 3, P9 4",
     "nowhere UTF-8 is one cause": "P9 1/9 latin_1, B14 2/4 latin_1, M7 1 latin_1 => P9 4",
     "one error text is one cause": "P2 4 no_shape, V1 9 no_shape, H6 1/9 refused => P2 13, H6 1",
+    "X1 has two": "B4 2 no_text, D5 1 no_shape, X1 3 no_text, X1 4 no_shape => B4 5, D5 5",
     "what fails alone is not due to others sent at once": "C6 9 wrong, M1 1/9 wrong => M1 10",
     "what fails only at once is": "C6 9 wrong, M1 0/9 wrong => C6 9",
     "what passed has no cause": "P5 0/5 not_json => ",

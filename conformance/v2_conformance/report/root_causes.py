@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
@@ -133,6 +133,10 @@ class _Key:
     finding: str
 
 
+_Cases = dict[_Key, list[Case]]
+"""Some cases by key; the cause that they have is named after the first."""
+
+
 class _Grouping(Generic[Case]):
     """Groups some cases, of requirements that have `total` cases with a clear outcome."""
 
@@ -146,7 +150,7 @@ class _Grouping(Generic[Case]):
         self._waiting, self._of_any_model = waiting, of_any_model
         self._known = catalogue()  # a report of another version may have others
         self._blobs = {name: one.blobs for name, one in self._known.items() if total[name]}
-        self._own: dict[_Key, list[Case]] = {}
+        self._own: _Cases[Case] = {}
         self._shown: set[_Key] = set()
         elsewhere = caused_elsewhere(cases)
         for case in sorted(cases, key=lambda case: case.id in elsewhere):
@@ -186,30 +190,47 @@ class _Grouping(Generic[Case]):
                 explained = [key for key in left if key != root and self._explains(root, key)]
                 parts.append([root, *explained])
                 left = [key for key in left if key not in parts[-1]]
-        parts.sort(key=lambda keys: (self._combines(keys[0]), *self._order(keys)))
-        causes: list[list[_Key]] = []
-        by_error: dict[str, list[_Key]] = {}
-        for keys in parts:
-            errors = sorted({_error(case) for key in keys for case in self._own[key]} - {""})
-            cause = next((by_error[error] for error in errors if error in by_error), None)
-            if cause is None:
-                causes.append(cause := [])
-            cause += keys
-            by_error.update(dict.fromkeys(errors, cause))
-        return [self._group(keys) for keys in sorted(causes, key=self._order)]
+        wholes = [{key: self._own[key] for key in keys} for keys in parts]
+        wholes.sort(
+            key=lambda own: (self._combines(next(iter(own))), *self._order(self._group(own)))
+        )
+        return sorted(map(self._group, self._by_error(wholes)), key=self._order)
 
-    def _group(self, keys: Sequence[_Key]) -> CauseGroup[Case]:
+    def _by_error(self, parts: Sequence[_Cases[Case]]) -> Iterator[_Cases[Case]]:
+        """Yield the causes. The same error is one cause, the first that has it in a case that
+        combines nothing; a combination may fail of several errors.
+        """
+        cause_of: dict[str, int] = {}
+        for combines in (False, True):
+            for number, own in enumerate(parts):
+                for key in own:
+                    if self._combines(key) is combines:
+                        for case in own[key]:
+                            cause_of.setdefault(_error(case), number)
+        causes: list[_Cases[Case]] = [{key: [] for key in own} for own in parts]
+        for number, own in enumerate(parts):
+            for key, cases in own.items():
+                for case in cases:
+                    error = _error(case)
+                    cause = causes[cause_of[error] if error else number]
+                    cause.setdefault(key, []).append(case)
+        for cause in causes:
+            left = {key: cases for key, cases in cause.items() if cases}
+            if left:
+                yield left
+
+    def _group(self, own: _Cases[Case]) -> CauseGroup[Case]:
         """Return the cause that the first of these is; what a user loses is the worst that its own
         cases show, or else the others."""
-        root, cases = keys[0], [case for key in keys for case in self._own[key]]
-        names = (*(key.requirement for key in keys), *(case.requirement for case in cases))
+        root, cases = next(iter(own)), [case for some in own.values() for case in some]
+        names = (*(key.requirement for key in own), *(case.requirement for case in cases))
         return CauseGroup(
             root.requirement,
             root.finding,
             tuple(cases),
             tuple(dict.fromkeys(names)),
             tuple(other for case in cases for other in self._waiting.get(case.id, ())),
-            _worst_harm(self._own[root]) or _worst_harm(cases),
+            _worst_harm(own[root]) or _worst_harm(cases),
         )
 
     def _is_about(self, key: _Key) -> bool:
@@ -291,10 +312,10 @@ class _Grouping(Generic[Case]):
         would = self._would[key]
         return Fraction(len(would & self._failing), len(would.union(failing)))
 
-    def _order(self, keys: Sequence[_Key]) -> tuple[object, ...]:
+    def _order(self, group: CauseGroup[Case]) -> tuple[object, ...]:
         """Return the sort key: what blocks most of the verdict comes first, then what harms most,
         then what explains most; of two that explain as much, the narrower corner."""
-        root, group = keys[0], self._group(keys)
+        root = _Key(group.requirement, group.finding)
         blocking = min(_gravest((*group.cases, *group.waiting)), len(BLOCKS))
         return (
             blocking,
