@@ -134,6 +134,12 @@ def shown_causes(report: Report) -> list[ShownCause]:
     return sorted(shown, key=lambda cause: cause.expected)
 
 
+def beside(causes: Iterable[ShownCause], problems: Iterable[str]) -> list[str]:
+    """Return those reasons or warnings of a verdict that no cause tells."""
+    told = {requirement for cause in causes for requirement in cause.group.requirements}
+    return [one for one in problems if told.isdisjoint(one.split())]
+
+
 def _distance(group: CauseGroup[CaseResult], case: CaseResult) -> tuple[bool, int, bool]:
     """Return the sort key of the case to look at first: one of the gravest, and of what the cause
     is named after if it has one of these."""

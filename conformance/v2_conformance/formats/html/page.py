@@ -47,7 +47,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import claim, standing
-from v2_conformance.report.words import headline, lost, lost_by, must_words, shown_causes
+from v2_conformance.report.words import beside, headline, lost, lost_by, must_words, shown_causes
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES, LEVELS, Basis, families
 from v2_conformance.terminal_safe_text import short
@@ -185,6 +185,8 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         },
         "open_cases": _OPEN,
         "most_troubles": _TROUBLES,
+        "reasons": beside(causes[:_CAUSES], report.verdict.reasons),
+        "warnings": beside(causes[:_CAUSES], report.verdict.warnings),
         "most_reasons": _REASONS,
     }
 

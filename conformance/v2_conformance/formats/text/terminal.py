@@ -15,6 +15,7 @@ from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.report.verdict.standing import claimed, is_whole, server_name, tested_nothing
 from v2_conformance.report.words import (
     ShownCause,
+    beside,
     headline,
     library_words,
     must_words,
@@ -50,12 +51,11 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
     lines += wrapped(headline(causes) or must_words(report, causes), "  ")
     lines += ["", *_failures(causes), *_cautions(report)]
     titles = {row.id: f"{row.id} {row.title}:" for row in report.requirements}
-    shown = {requirement for cause in causes for requirement in cause.group.requirements}
     for what, problems in (
         ("reason", report.verdict.reasons),
         ("warning", report.verdict.warnings),
     ):
-        untold = [one.split() for one in problems if shown.isdisjoint(one.split())]
+        untold = (one.split() for one in beside(causes, problems))
         rows = (" ".join(titles.get(word, word) for word in words) for words in untold)
         lines += _first([wrapped(f"{what}: {row}", "        ") for row in rows], f"{what}s")
     for note in _notes(report):
