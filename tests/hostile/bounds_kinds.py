@@ -126,15 +126,16 @@ BODIES: dict[str, Answer] = {
 add("resets in an error", answering(resets(b"HTTP/1.1 400 Bad Request\r\n\r\n"), INFER),
     outcomes=SILENT | {"H1": "fail", "P2": "fail"})  # fmt: skip
 for name, answer in (TO_INFERENCE | BODIES).items():
-    # A million chunks take their time to read, and more beside other work.
+    # Millions of chunks take time and memory to read, and more beside other work.
+    many = "of one byte" in name
     add(name, answering(answer, INFER), outcomes=SILENT | UNREADABLE,
-        seconds=60 if "of one byte" in name else 20, slow="of one byte" in name)  # fmt: skip
+        seconds=60 if many else 20, mib=300 if many else 200, slow=many)  # fmt: skip
 for name, answer in NO_HTTP.items():
     add(name, answering(answer, INFER), outcomes=UNREADABLE | {"C12": "fail"})
 # In a whole run, such a server would keep it busy for hours.
 add("chunks of one byte without end, in many cases",
     answering(endless(CHUNKED, chunk(b" ") * 1000), INFER), outcomes=None,
-    cases=("P2/*", "H1/*"), seconds=240, says="far longer than they can need",
+    cases=("P2/*", "H1/*"), seconds=240, mib=300, says="far longer than they can need",
     slow=True)  # fmt: skip
 for name, answer in {
     "never answers": stalls(),

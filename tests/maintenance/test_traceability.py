@@ -93,7 +93,7 @@ def test_the_page_says_why_a_requirement_has_no_case() -> None:
     untested = traceability_page(without_cases("P2", untested="It is made up."))
     assert "| [P2](#p2) " in untested.partition("## Requirements without a case")[2]
     superseded = traceability_page(without_cases("P2", superseded_by=("P3",)))
-    assert "none, superseded by [P3](#p3)" in superseded
+    assert ", superseded by [P3](#p3)" in superseded
 
 
 def test_a_statement_as_another_has_its_words_and_requirements() -> None:

@@ -67,6 +67,8 @@ def described(response: Response, model: DeployedModel) -> Described:
     except (Finding, MessageError) as error:
         problem = f"the answer to GET {model.path} cannot be read: {error}"
         return Described(model, problem=problem)
+    if outputs and {spec.name for spec in outputs} <= {*model.outputs}:
+        model = replace(model, outputs=())  # a report of a run whose target names none has all
     outputs = tuple(spec for spec in outputs if spec.name in (model.outputs or (spec.name,)))
     if not model.pinned:
         model = replace(model, version=single_version(document.get("versions")))
