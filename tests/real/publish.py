@@ -225,7 +225,7 @@ def front_page(text: str, published: Published) -> str:
 def _row(expected: Expectation, report: Report) -> str:
     server = f"[{expected.server} {expected.version}](reports/{expected.name}/report.html)"
     musts = [must.id for must in failed_musts(report) if must.blocks == "conformant"]
-    seen = dict.fromkeys(expected.seen[name].strip() for name in musts)
+    seen = dict.fromkeys(expected.seen[name].strip() for name in musts or [*expected.seen][:1])
     return f"| {server} | {standing(report).words} | {' '.join([*seen][:_MOST_SENTENCES])} |\n"
 
 

@@ -30,7 +30,7 @@ _HARMS: Mapping[Harm, str] = {
 }
 _HARMS_OF_A_CLIENT: Mapping[Harm, str] = {
     **_HARMS,
-    "breaks-clients": "fails with right servers",
+    "breaks-clients": "fails with correct servers",
     "dies": "the client dies or hangs",
     "hygiene": "unclear errors",
 }

@@ -237,8 +237,9 @@ def _inputs(choice: Choice, metadata: Described) -> Iterator[TensorSpec]:
             spec = TensorSpec(name, own.datatype, own.shape)
         if spec is None:
             raise UntestableError(
-                f"{metadata.problem or f'its metadata has no input {name}'}: give each input with "
-                f"--input {name}=FILE (.npy, or JSON with datatype, shape and data)"
+                f"{metadata.problem or f'its metadata has no input {name}'}: check the name, or "
+                f"give each input with --input {name}=FILE (.npy, or JSON with datatype, shape and "
+                "data)"
             )
         yield spec
 

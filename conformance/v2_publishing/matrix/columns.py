@@ -74,9 +74,10 @@ class Column:
         return words + (f", {left} not shown" if left else "")
 
     def passing(self, level: str) -> tuple[int, int]:
-        """Return how many requirements of a level pass with all their cases, out of how many."""
+        """Return how many requirements of a level hold with all their cases, out of how many."""
         results = [row for row in self.by_level if row.level == level]
-        whole = [r for r in results if r.outcome is Outcome.PASS and not self.left.get(r.id)]
+        good = (Outcome.PASS, Outcome.DISPUTED)  # both readings are allowed
+        whole = [r for r in results if r.outcome in good and not self.left.get(r.id)]
         return len(whole), len(results)
 
     def failing(self, level: str) -> tuple[str, ...]:

@@ -70,15 +70,15 @@ _BASES: Mapping[Basis, str] = {
 }
 _EXPLAINED = {
     CONFORMANT: "Correct requests work, and malformed ones are rejected.",
-    NOT_ROBUST: "Correct requests work. Some malformed or unusual ones do not get the right "
-    "answer, or were not shown to.",
-    NOT_CONFORMANT: "Some correct requests do not get the right answer, or were not shown to.",
+    NOT_ROBUST: "Correct requests work. Some malformed or unusual ones get a wrong answer, or "
+    "were not tested.",
+    NOT_CONFORMANT: "Some correct requests get a wrong answer, or were not tested.",
     NOT_IMPLEMENTED: "The server neither advertises the extension nor serves any of it. It serves "
     "plain JSON, so clients that ask it first work. Nothing else was sent.",
     CONSISTENT: "The answers of these models agree with each other, and malformed requests are "
     "rejected. What the models compute is not known, so the answers may still be wrong.",
     CONSISTENT_NOT_ROBUST: "The answers of these models agree with each other. Some malformed or "
-    "unusual requests do not get the right answer, or were not shown to.",
+    "unusual requests get a wrong answer, or were not tested.",
     NOT_CONSISTENT: "Some answers of these models contradict each other.",
     NOT_SHOWN: "No answers of these models contradict each other, but some could not be compared, "
     "for example because a model does not repeat its answers.",
@@ -92,8 +92,8 @@ _EXPLAINED_OF_A_CLIENT = {
     **_EXPLAINED,
     CONFORMANT: "Correct responses are understood, and malformed ones are rejected.",
     NOT_ROBUST: "Correct responses are understood. Some malformed or unusual ones are not handled, "
-    "or were not shown to be.",
-    NOT_CONFORMANT: "Some tasks with correct responses fail, or were not shown to succeed.",
+    "or were not tested.",
+    NOT_CONFORMANT: "Some tasks with correct responses fail, or were not tested.",
 }
 _PACKED = '<script type="application/octet-stream" id="packed">'
 _REQUIREMENT_ID = re.compile(r"\b([A-Z][0-9]{1,3})\b")
