@@ -286,7 +286,8 @@ class SessionHooks:
         """Print the verdict, and tell a CI service of it."""
         folder = self._report_dir
         judged = self._judgement()
-        lines = summary_lines(self.report, folder) if self.report and folder else []
+        ran = self.report and (folder or self.report.cases)
+        lines = summary_lines(self.report, folder) if self.report and ran else []
         if judged is not None:
             lines += problem_lines(self._expected.name, judged)
         if self.report and any(self.report.of(*FAILED)):

@@ -31,18 +31,18 @@ _SHOWN = 10
 _PROBLEMS = 30
 
 
-def summary_lines(report: Report, directory: Path) -> list[str]:
+def summary_lines(report: Report, directory: Path | None) -> list[str]:
     """Return the verdict, in the first line, what blocks it and where the report is. What a server
     sent is printable ASCII in them.
     """
     causes = shown_causes(report)
-    last = f"report: {directory / PAGE.file_name}"
+    last = [] if directory is None else [f"report: {directory / PAGE.file_name}"]
     if tested_nothing(report):  # neither counts nor a verdict, as if the server had failed
         words = (
             f"Nothing was tested: {server_name(report)} has none of the contract's "
             "models. Name one of its own: --model NAME."
         )
-        return [*wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), last]
+        return [*wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), *last]
     words, _, costs = priced(report).partition("; ")
     lines = [*wrapped(f"{words.upper()}: {claimed(report)}", "  "), *wrapped(costs, "  ")]
     counts = Counter(case.outcome for case in report.cases)
@@ -60,7 +60,7 @@ def summary_lines(report: Report, directory: Path) -> list[str]:
         lines += _first([wrapped(f"{what}: {row}", "        ") for row in rows], f"{what}s")
     for note in _notes(report):
         lines += wrapped(note, "  ")
-    return [*lines, last]
+    return [*lines, *last]
 
 
 def _notes(report: Report) -> Iterator[str]:
