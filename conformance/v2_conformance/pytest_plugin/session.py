@@ -284,17 +284,16 @@ class SessionHooks:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the verdict, and tell a CI service of it."""
-        folder = self._report_dir
+        folder, report = self._report_dir, self.report
         judged = self._judgement()
-        ran = self.report and (folder or self.report.cases)
-        lines = summary_lines(self.report, folder) if self.report and ran else []
+        lines = summary_lines(report, folder) if report and (folder or report.cases) else []
         if judged is not None:
             lines += problem_lines(self._expected.name, judged)
-        if self.report and any(self.report.of(*FAILED)):
+        if report and any(report.of(*FAILED)):
             lines.append(self._again())
         if lines:
             terminalreporter.section("V2 conformance")
         for line in lines:
             terminalreporter.write_line(line)
-        if self.report and self.report.cases:
-            publish(self.report, folder, terminalreporter.write_line)
+        if report and report.cases:
+            publish(report, folder, terminalreporter.write_line)

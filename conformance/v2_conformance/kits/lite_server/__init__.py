@@ -28,10 +28,8 @@ def files() -> Iterator[tuple[str, bytes]]:
         config = {
             # A probe that is late, as on a busy machine, would take the model away for seconds.
             "health_check_interval": 0,
-            "name": model.model,
             "does": model.does,
-            "inputs": [tensor.metadata() for tensor in model.inputs],
-            "outputs": [tensor.metadata() for tensor in model.outputs],
+            **model.metadata(),
         }
         yield f"models/{model.model}/1/config.yaml", json_file(config)
 
