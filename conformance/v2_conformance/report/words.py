@@ -115,8 +115,11 @@ def shown_causes(report: Report) -> list[ShownCause]:
     # A finding may show a requirement of which no case could be sent.
     titles = {known.id: known.title for known in catalogue().values()}
     titles |= {row.id: row.title for row in report.requirements}
-    passed = [case for case in report.of(Outcome.PASS) if not isinstance(case.cause, Rejected)]
-    right, client = Right(case.exchanges for case in passed), report.target.client is not None
+    groups = root_causes(report.cases, of_any_model=report.relations is not None)
+    client = report.target.client is not None
+    # To read what was sent takes a while, for which a run without failures has no use.
+    passed = report.of(Outcome.PASS) if groups and not client else ()
+    right = Right(case.exchanges for case in passed if not isinstance(case.cause, Rejected))
     shown = [
         ShownCause(
             group,
@@ -125,7 +128,7 @@ def shown_causes(report: Report) -> list[ShownCause]:
             harm_words(report, group.harm if any(case.blocks for case in group.cases) else None),
             "" if client else right.lack(c.exchanges for c in group.cases if c.blocks != "robust"),
         )
-        for group in root_causes(report.cases, of_any_model=report.relations is not None)
+        for group in groups
     ]
     names = Counter(cause.name for cause in shown)
     for n, cause in enumerate(shown):
