@@ -79,8 +79,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what is long, or leave it out, or run nothing else."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
-    # What failed before was chosen before, out of more than is collected now.
-    if config.getoption("--long") or config.getoption("--last-failed", default=False):
+    if config.getoption("--long"):
         return
     short = [item.nodeid for item in items if item.get_closest_marker("long") is None]
     ordinary = chosen(short)

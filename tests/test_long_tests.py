@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -42,18 +39,3 @@ def test_of_the_rest_each_table_keeps_a_share_and_each_test_a_row() -> None:
     names = [f"tests/x.py::test_y[{number}]" for number in range(10)]
     assert rows([*names, "tests/x.py::test_z"], 1) == {*names, "tests/x.py::test_z"}
     assert len(rows([*names, "tests/x.py::test_z"], 2)) == 6
-
-
-def test_a_test_that_failed_is_tried_again_whatever_share_chose_it(tmp_path: Path) -> None:
-    folder, cache = "tests/maintenance", ("-o", f"cache_dir={tmp_path}")
-    collected = _collected(folder, "--long", *cache)
-    failed = next(name for name in collected if name not in chosen(collected))
-    (tmp_path / "v/cache").mkdir(parents=True)
-    (tmp_path / "v/cache/lastfailed").write_text(json.dumps({failed: True}))
-    assert _collected(folder, "--rest", "--one-in", "3", "--last-failed", *cache) == [failed]
-
-
-def _collected(*options: str) -> list[str]:
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *options]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return [line for line in done.stdout.splitlines() if "::" in line]
