@@ -93,7 +93,10 @@ def element_count(shape: Iterable[int]) -> int:
 
 def encode_bytes(elements: Sequence[bytes]) -> bytes:
     """BYTES elements as one blob: each after its length as a little-endian uint32 (B1)."""
-    return b"".join(piece for one in elements for piece in (_PREFIX.pack(len(one)), one))
+    pieces = [b""] * (2 * len(elements))
+    pieces[::2] = map(_Prefixes().__getitem__, map(len, elements))
+    pieces[1::2] = elements
+    return b"".join(pieces)
 
 
 def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
@@ -117,6 +120,13 @@ def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
     if count is not None and len(elements) != count:
         raise ElementError(f"expected {_number(count)} BYTES elements, got {len(elements)}")
     return elements
+
+
+class _Prefixes(dict[int, bytes]):
+    def __missing__(self, length: int) -> bytes:
+        prefix = _PREFIX.pack(length)
+        self[length] = prefix
+        return prefix
 
 
 class _Lengths(dict[bytes, int]):

@@ -108,8 +108,10 @@ class Streams:
     """The streams of a report, which is being written or was read."""
 
     def __init__(self) -> None:
+        self.packed_long = 0  # packed bytes of all long messages
         self._all: list[_Stream] = []
         self._open: _Stream | None = None  # the stream to which short messages are added
+        self._grown: dict[int, _Stream] = {}  # by number: those that `added` has not handed out
         self._known: dict[bytes, PlacedBody] = {}  # by digest
         self._reading: list[Place] = []  # of a line that may turn out to be cut off
         self._claimed: dict[int, set[tuple[int, int]]] = {}  # by stream: the places that were read
@@ -122,11 +124,6 @@ class Streams:
             stream.flush(zlib.Z_FINISH)
         self._open = None
         return [stream.packed for stream in self._all]
-
-    @property
-    def packed_size(self) -> int:
-        """Number of packed bytes so far."""
-        return sum(len(stream.packed) for stream in self._all)
 
     def place(self, data: Buffer, *, most: int | None = None) -> PlacedBody | None:
         """Return the place of a message, which is added unless it is there already; None if it is
@@ -141,12 +138,14 @@ class Streams:
             if most is not None and len(stream.packed) > most:
                 return None
             self._all.append(stream)
+            self.packed_long += len(stream.packed)
         else:
             if self._open is None or self._open.extent + len(data) > FULL:
                 self._open = _Stream(len(self._all), packing=zlib.compressobj())
                 self._all.append(self._open)
             stream = self._open
             stream.packed += stream.packing.compress(data)
+        self._grown[stream.number] = stream
         place = Place(stream.number, stream.extent, len(data))
         stream.extent += len(data)
         self._known[digest] = PlacedBody(self, place)
@@ -168,11 +167,12 @@ class Streams:
         the `last` call, with the ends of the streams.
         """
         pieces = []
-        for number, stream in enumerate(self._all):
+        for stream in self._all if last else self._grown.values():
             stream.flush(zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH)
             if stream.written < len(stream.packed):
-                pieces.append((number, bytes(stream.packed[stream.written :])))
+                pieces.append((stream.number, bytes(stream.packed[stream.written :])))
                 stream.written = len(stream.packed)
+        self._grown.clear()
         return tuple(pieces)
 
     def add(self, pieces: Added) -> None:

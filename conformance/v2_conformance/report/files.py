@@ -385,13 +385,13 @@ class Room:
 
     def _fitted(self, body: Body, most: int) -> tuple[Body, int]:
         """Return a message, and how many bytes it takes packed, at most `most`."""
-        data, before = bytes(body), self._streams.packed_size
+        data, before = bytes(body), self._streams.packed_long
         if len(data) <= SHORT:
             return body, 0
         placed = self._streams.place(data, most=most) if len(data) <= self._unpacked else None
         if placed is None:
             return self._streams.cut(data, _START), 0
-        taken = self._streams.packed_size - before
+        taken = self._streams.packed_long - before
         self._unpacked -= len(data)
         self._packed -= taken
         return placed, taken
