@@ -57,9 +57,9 @@ def test_the_first_wrong_answer_of_several_counts_and_the_number_is_told(start: 
         result = engine.run(replace(REQUEST, together=2))
     assert result.outcome is Outcome.FAIL
     wrong = WrongStatus("200", 500, '{"error":"busy"}')
-    assert result.cause == SeveralWrong(2, 10, wrong)
+    assert result.cause == SeveralWrong(2, 6, wrong)
     assert purposes(result) == [Purpose.SAMPLE, Purpose.CANARY_FRESH]
-    assert result.exchanges[0].note == "one of 10, 2 at a time"
+    assert result.exchanges[0].note == "one of 6, 2 at a time"
 
 
 # Connections.
@@ -163,7 +163,7 @@ def test_a_case_of_many_rounds_has_fewer_on_a_slow_server(
             result = engine.run(case)
         notes.append(result.exchanges[0].note)
         assert result.outcome is Outcome.PASS
-    assert notes == ["one of 520, 2 at a time", "one of 10, 2 at a time"]
+    assert notes == ["one of 520, 2 at a time", "one of 6, 2 at a time"]
 
 
 def test_a_case_that_needs_a_model_that_is_absent_is_not_run(url: str) -> None:

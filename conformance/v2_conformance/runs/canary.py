@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Collection
 
@@ -51,6 +52,7 @@ class Canary:
         self._unanswered = 0  # how many calibrations in a row
         self._seen: list[Calibrated] = []
         self.slowest_s = 0.0  # how long a known-good request took at most when it was calibrated
+        self.fastest_s = math.inf  # and at least
 
     def news(self) -> list[Calibrated]:
         """Return the calibrations made since the last call."""
@@ -114,6 +116,7 @@ class Canary:
             answered = exchange.response is not None
             if answered:
                 self.slowest_s = max(self.slowest_s, exchange.duration_ms / 1000)
+                self.fastest_s = min(self.fastest_s, exchange.duration_ms / 1000)
             if hung(exchange) or exchange.ending is Ending.TOO_LARGE:
                 self._unanswered += 1
             elif answered:

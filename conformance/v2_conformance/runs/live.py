@@ -32,9 +32,10 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.requests import get_request
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
-from v2_conformance.wire.transport import Connection, Request, Transport
+from v2_conformance.wire.transport import WAKING_S, Connection, Request, Transport
 
-_LONG_S = 10.0  # after this, requests that are sent at once are sent only a few times
+_SHORTEST_PAUSE_S = 0.001
+_LONG_S = 3.0  # after this, requests that are sent at once are sent only a few times
 
 
 class Live:
@@ -69,6 +70,14 @@ class Live:
     def confirming_s(self, size: int = 0) -> float:
         """Return the time limit of a request of a case that is sent again."""
         return self.hangs.confirming_s(size, self.canary.slowest_s)
+
+    def paced(self, request: Request) -> Request:
+        """Return `request` with pauses that are long enough for this server to be woken by each
+        piece: twice what a whole answer takes."""
+        if not 0 < request.pause_s <= WAKING_S:
+            return request
+        pause_s = max(_SHORTEST_PAUSE_S, 2 * self.canary.fastest_s)
+        return replace(request, pause_s=min(request.pause_s, pause_s))
 
     def connection(self) -> Connection:
         """Return this thread's connection."""
@@ -198,6 +207,7 @@ class _One:
     def _in_time(self, request: Request, purpose: Purpose) -> Request:
         """Return a request of the case with the time limit that this server has for it; one that
         goes before the case's own may have to be refused."""
+        request = self._live.paced(request)
         if self._again:
             pauses_s = request.pause_s * len(request.http1)
             return replace(request, limit_s=self._live.confirming_s(request.size) + pauses_s)
@@ -219,7 +229,7 @@ class _One:
 
     def _broken_off(self, step: Ask) -> Exchange:
         self._connection.close()
-        request = step.prepared.request
+        request = self._live.paced(step.prepared.request)
         exchange = self._connection.exchange(request, fresh=True)
         for _ in range(1, step.times):
             again = self._connection.exchange(request, fresh=True)

@@ -39,7 +39,7 @@ from v2_conformance.suite.variations import variation
 Expects = Literal["success", "reject", "either", "disputed", "survives"]
 CanaryForm = Literal["binary", "json"]
 
-ROUNDS = 5
+ROUNDS = 3
 """How many requests each of the connections sends that are used at once, unless a case says it."""
 
 # Members that do not count for a case's content, or that `_also_sent` has.

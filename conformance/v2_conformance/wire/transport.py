@@ -13,6 +13,9 @@ import msgspec
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.exchange import Exchange
 
+WAKING_S = 0.02
+"""A longer pause between two writes has a meaning of its own; any other only has to be long enough
+for a server to be woken by each piece."""
 _LONGEST_HEAD = 64 * 1024
 
 

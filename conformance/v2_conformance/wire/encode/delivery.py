@@ -16,7 +16,7 @@ from v2_conformance.wire.encode import from_hex
 from v2_conformance.wire.spelling.http import HttpSpelling
 from v2_conformance.wire.transport import Head, Parting, Request, write_head
 
-# Long enough for a server to be woken by each piece on loopback, short enough for many of them.
+# Short enough for many of them; a run shortens it further for a server that needs less.
 _PAUSE_S = 0.005
 MOST_SLICES = 50
 """Beyond these, slices are longer than a case says, which was written for a small body: that of an
