@@ -42,6 +42,7 @@ from v2_conformance.suite.causes.kinds import NoKnownGoodAnswer, RoundedBesideOt
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
 from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
 from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 _Survival = Generator[Step, Any, Verdict]
 
@@ -164,10 +165,14 @@ def _saying_what_was_sent(case: RequestCase, prepared: Prepared, verdict: Verdic
 
 def _together(case: RequestCase, requests: Sequence[Prepared]) -> Conversation:
     answers: list[tuple[int, Exchange]] = yield AskTogether(tuple(requests), case.rounds)
-    judged = [
-        (_judged_together(case.member(number), requests[number], exchange), exchange)
-        for number, exchange in answers
-    ]
+    verdicts: dict[tuple[object, ...], Verdict] = {}  # a long answer takes time, and comes again
+    judged = []
+    for number, exchange in answers:
+        same = (number, exchange.ending, exchange.sent, bytes(exchange.received))
+        if same not in verdicts or exchange.ending is not Ending.COMPLETE:
+            member = case.member(number)
+            verdicts[same] = _judged_together(member, requests[number], exchange)
+        judged.append((verdicts[same], exchange))
     bad = [item for item in judged if not item[0].outcome.harmless]
     bad.sort(key=lambda item: is_of_path(item[0].cause))  # a wrong answer says more than none
     unclear = [item for item in judged if item[0].outcome is not Outcome.PASS]
