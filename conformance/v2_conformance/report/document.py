@@ -14,10 +14,10 @@ are not here are errors, and so are members that are missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timezone
-from functools import cached_property
-from typing import Annotated, Literal
+from functools import cached_property, wraps
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta, field
 from msgspec.structs import force_setattr, replace
@@ -36,7 +36,7 @@ from v2_conformance.report.tested import (
     TargetInfo,
 )
 from v2_conformance.suite.causes.base import Count, FirstDifference
-from v2_conformance.suite.causes.causes import Cause, died, difference_in
+from v2_conformance.suite.causes.causes import Cause, difference_in
 from v2_conformance.suite.client_lines import ClientResult
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import (
@@ -70,6 +70,7 @@ CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
 )
 
 _LONGEST_REPORTED = 64 << 20
+_Found = TypeVar("_Found")
 
 
 class OverallVerdict(Part, frozen=True):
@@ -231,11 +232,6 @@ class CaseResult(Graded, frozen=True, kw_only=True):
         """The first differing element, if values were compared and are not the same."""
         return difference_in(self.cause)
 
-    @property
-    def died(self) -> bool:
-        """True if the server did not survive the case."""
-        return died(self.cause)
-
 
 class Integrity(Part, frozen=True):
     """The digest of everything else in the report, as docs/reports.md says."""
@@ -317,6 +313,19 @@ class Report(Begun, frozen=True, kw_only=True, dict=True):
     def of(self, *outcomes: Outcome) -> Iterator[CaseResult]:
         """Return the cases with one of these outcomes, in the report's order."""
         return (case for case in self.cases if case.outcome in outcomes)
+
+
+def once(function: Callable[[Report], _Found]) -> Callable[[Report], _Found]:
+    """Keep what a function finds out about a report, for all files that are made of it."""
+
+    @wraps(function)
+    def kept(report: Report) -> _Found:
+        found, name = vars(report), function.__name__
+        if name not in found:
+            found[name] = function(report)
+        return found[name]  # type: ignore[no-any-return]
+
+    return kept
 
 
 class RecordHeader(Begun, frozen=True, kw_only=True):
