@@ -86,9 +86,7 @@ _SERVERS = (
 
 
 def stages() -> list[Levels]:
-    """Subsets of the levels, of which each is covered by rows of its own: what a server may lack
-    must not be needed to cover the rest.
-    """
+    """Return the levels without what a server may lack: each subset has rows of its own."""
     return [_without(set(_OPTIONAL) - set(server.split())) for server in _SERVERS]
 
 
@@ -113,8 +111,7 @@ def uncovered(rows: Collection[Row], levels: Levels) -> Iterator[dict[str, str]]
 
 
 def completed(part: Row, levels: Levels, rows: Collection[Row] = ()) -> Row | None:
-    """Return a legal row of these levels that has this part, None if there is none. Its other
-    levels are those that have met the part in the fewest of `rows`."""
+    """Return a legal row of these levels with this part, with what is rare in `rows`; or None."""
     if not is_legal(part):
         return None
     missing = next((name for name in levels if name not in part), None)
@@ -152,18 +149,15 @@ def committed(directory: Path | None = None) -> list[Row]:
 def page(rows: Sequence[Row]) -> str:
     """The text of the file with these rows."""
     entries = []
+    first = factors()["before"][0]
     for (suffix, profile), after in itertools.product(_PROFILES.items(), ("", "-after-another")):
-        of_this = [r for r in rows if _profile(r) == profile and _is_after(r) == bool(after)]
-        if of_this:
+        own = [r for r in rows if _profile(r) == profile and (r["before"] != first) == bool(after)]
+        if own:
             lines = [f"  - id: X1/pairs{suffix}{after}", f"    why: {_WHY}"]
             lines += [f"    profile: {profile}"] if profile else []
             coded = profile == "compression-responses"
-            entries.append("\n".join([*lines, *_entry(of_this, coded=coded, after=bool(after))]))
+            entries.append("\n".join([*lines, *_entry(own, coded=coded, after=bool(after))]))
     return _ABOUT + "\n\n".join(entries) + "\n"
-
-
-def _is_after(row: Row) -> bool:
-    return row["before"] != factors()["before"][0]
 
 
 def _profile(row: Row) -> str:

@@ -161,8 +161,7 @@ _RULES: Mapping[tuple[str, ...], Callable[..., bool]] = {
 
 
 def is_legal(row: Row) -> bool:
-    """Return True if the levels of a row, which may lack factors, go together as far as rules
-    say."""
+    """Return True if the rules allow the levels of a row, which may lack factors, together."""
     return all(
         holds(*(row[factor] for factor in of))
         for of, holds in _RULES.items()
@@ -194,8 +193,7 @@ def row_of(label: str) -> dict[str, str]:
 
 
 def combination(row: Row) -> dict[str, Any]:
-    """Return what the case files say of a row: model, request, variations, and what must come
-    back."""
+    """Return what the case files say of a row: what is sent, and what must come back."""
     role = role_of(row["datatype"], row["model"])
     assert role is not None, row
     model = contract()[role]

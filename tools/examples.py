@@ -14,7 +14,6 @@ import base64
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,24 +40,8 @@ _STYLES: Mapping[str, tuple[str, str, str] | None] = {
 }
 
 
-@dataclass(frozen=True)
-class ExampleFiles:
-    """One message: its body, and the document that describes it. `stem` is the files' name."""
-
-    stem: str
-    body: bytes
-    described: JsonObject
-
-
-def example_files(examples: Sequence[JsonObject]) -> Iterator[ExampleFiles]:
-    """Each message of the examples as it is written."""
-    for example in examples:
-        for kind in KINDS:
-            if kind in example:
-                yield _files(example, kind, example[kind])
-
-
-def _files(example: JsonObject, kind: Kind, message: JsonObject) -> ExampleFiles:
+def _message(example: JsonObject, kind: Kind, message: JsonObject) -> tuple[bytes, JsonObject]:
+    """Return the body of a message, and the document that describes it."""
     tensors = _tensors(kind, message)
     blobs = [(str(tensor["name"]), tensor["blob"]) for tensor in tensors if "blob" in tensor]
     text = _json_text(example["style"], message, kind) if "json" in message else b""
@@ -83,7 +66,7 @@ def _files(example: JsonObject, kind: Kind, message: JsonObject) -> ExampleFiles
         "tensors": [_described(tensor, parts) for tensor in tensors] if right else [],
         "outputs": _asked(message) if right and kind == "request" else None,
     }
-    return ExampleFiles(f"{example['name']}.{kind}", body, described)
+    return body, described
 
 
 def _tensors(kind: Kind, message: JsonObject) -> list[JsonObject]:
@@ -123,8 +106,7 @@ def _json_text(style: str, message: JsonObject, kind: Kind) -> bytes:
 
 
 def _styled(value: Any, style: str, line: str = "\n") -> str:
-    """`value` in one of the styles. Arrays of numbers, nested ones too, stay on one line; `line` is
-    the line break, with the indentation of what comes after it."""
+    """`value` in a style, arrays of numbers on one line; `line` is a line break with its indent."""
     if (chosen := _STYLES[style]) is None:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     step, colon, inside = chosen
@@ -194,15 +176,18 @@ def _asked(message: JsonObject) -> list[JsonObject] | None:
 
 def main(folder: Path) -> None:
     """Write every file into `folder`, which has examples.yaml; remove those of no example."""
-    files = list(example_files(read_yaml(folder / _FILE, CaseFileError).document["examples"]))
-    stems = {file.stem for file in files}
+    messages = {
+        f"{example['name']}.{kind}": _message(example, kind, example[kind])
+        for example in read_yaml(folder / _FILE, CaseFileError).document["examples"]
+        for kind in KINDS
+        if kind in example
+    }
     for path in [*folder.glob("*.bin"), *folder.glob("*.json")]:
-        if path.stem not in stems:
+        if path.stem not in messages:
             path.unlink()
-    for file in files:
-        (folder / f"{file.stem}.bin").write_bytes(file.body)
-        described = printed(file.described) + "\n"
-        (folder / f"{file.stem}.json").write_text(described, encoding="utf-8")
+    for stem, (body, described) in messages.items():
+        (folder / f"{stem}.bin").write_bytes(body)
+        (folder / f"{stem}.json").write_text(printed(described) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

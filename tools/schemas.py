@@ -10,27 +10,33 @@ another `report.tested.REPORT_FORMAT` or `report.site_index.SITE_FORMAT`.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from tools import ROOT
-from v2_clients.bench.messages import ONE_OF, Task
+from v2_clients.bench import messages
+from v2_conformance.report import document, tested
 from v2_conformance.report.bodies import JsonBody, Place
-from v2_conformance.report.document import Report
+from v2_conformance.suite import client_lines
 from v2_conformance.suite.causes.causes import CAUSES
-from v2_conformance.suite.client_lines import Line
 from v2_conformance.wire.exchange import Body
-from v2_publishing.site_index import SiteIndex
+from v2_publishing import site_index
 
 MADE: Mapping[str, tuple[type, str]] = {
-    "client-line": (Line, "What a client says of one request: one line of JSON on its output"),
-    "client-task": (Task, "What a client is asked for: a line of its standard input"),
-    "report": (Report, "The report of one run"),
-    "site": (SiteIndex, "The index of a site of reports"),
+    "client-line": (
+        client_lines.Line,
+        "What a client says of one request: one line of JSON on its output",
+    ),
+    "client-task": (messages.Task, "What a client is asked for: a line of its standard input"),
+    "report": (document.Report, "The report of one run"),
+    "site": (site_index.SiteIndex, "The index of a site of reports"),
 }
 """Name of the schema to the type that it is made of, and its title."""
 
@@ -41,21 +47,26 @@ _WIDTH = 100
 def made_schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) in schemas/NAME.schema.json, for a name in MADE."""
     kind, title = MADE[name]
-    types = (kind, Place, *CAUSES) if kind is Report else (kind, kind)
+    types = (kind, Place, *CAUSES) if kind is document.Report else (kind, kind)
     (_, _, *causes), definitions = msgspec.json.schema_components(
         types, schema_hook=_body, ref_template=_REFERENCE
     )
+    for module in (document, tested, client_lines, messages, site_index):
+        for part, definition in definitions.items():
+            if isinstance(vars(module).get(part), type(msgspec.Struct)):
+                _describe(vars(module)[part], definition["properties"])
     shown = {part: _tidied(definition, causes) for part, definition in definitions.items()}
-    if kind is Report:
+    if kind is document.Report:
         shown["Cause"] = {
             "title": "Cause",
             "description": "Why a case has its outcome; `kind` names the type. The description of "
             "each is its sentence: members are in braces, what may be left out in brackets.",
             "anyOf": causes,
         }
-    if kind is Line:
+    if kind is client_lines.Line:
         shown["Line"]["oneOf"] = [
-            {"required": [one], "properties": {one: {"not": {"type": "null"}}}} for one in ONE_OF
+            {"required": [one], "properties": {one: {"not": {"type": "null"}}}}
+            for one in messages.ONE_OF
         ]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -64,6 +75,18 @@ def made_schema(name: str) -> dict[str, Any]:
         "title": title,
         "$defs": dict(sorted(shown.items())),
     }
+
+
+def _describe(kind: Any, properties: dict[str, Any]) -> None:
+    """Add the docstrings of a type's members to their schemas."""
+    names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
+    for base in kind.__mro__[: kind.__mro__.index(msgspec.Struct)]:
+        (tree,) = ast.parse(inspect.getsource(base)).body
+        for member, text in pairwise(tree.body):  # type: ignore[attr-defined]
+            if isinstance(member, ast.AnnAssign) and isinstance(text, ast.Expr):
+                name = names[ast.unparse(member.target)]
+                properties[name].pop("description", None)  # of its type
+                properties[name] = {"description": ast.literal_eval(text.value), **properties[name]}
 
 
 def _body(kind: type) -> Any:

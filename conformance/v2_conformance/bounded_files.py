@@ -16,9 +16,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def read_bounded(path: Path, most: int, error: type[ConformanceError]) -> bytes:
-    """Return all bytes of a file, a pipe or a device, of which there may be `most`. Raises `error`,
-    in one line, if it cannot be read or has more.
-    """
+    """Return all of a file, pipe or device, at most `most` bytes. Raises `error` in one line."""
     try:
         # Opening a named pipe waits for who writes to it, unless told not to block.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
@@ -57,10 +55,8 @@ def create_new(path: Path) -> int:
 
 
 def write_whole(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a whole file in the place of the old one, or leave the old one. Raises OSError.
-
-    Another file, or a link to one, is replaced and not written to.
-    """
+    """Write a whole file, or leave the old one. Raises OSError. Another file, or a link to one, is
+    replaced and not written to."""
     fresh = path.with_name(path.name + ".new")
     descriptor = create_new(fresh)
     try:

@@ -23,8 +23,7 @@ def is_known() -> bool:
 
 
 def requirement_page(requirement: str) -> str:
-    """Return the address of a requirement's page, "" as long as the site has none, or if it is no
-    id: a report may say anything."""
+    """Return the address of a requirement's page; "" without a site, or for what is no id."""
     plain = requirement.isascii() and requirement.isalnum()
     return f"{SITE}standard/{requirement}.html" if plain and is_known() else ""
 

@@ -62,10 +62,8 @@ def wrapped(text: str, indent: str, limit: int = 100, *, first: str = "") -> lis
 
 
 def for_people(line: str, indent: str) -> str:
-    """A line of ours in as many as a terminal needs; all but the first begin with `indent`.
-
-    No word is broken, so that paths and commands can be copied.
-    """
+    """Return a line of ours in as many as a terminal needs, each but the first behind an indent. No
+    word is broken, so that paths and commands can be copied."""
     begin = line[: len(line) - len(line.lstrip())]
     return textwrap.fill(
         line,
@@ -96,8 +94,7 @@ def visible(text: str) -> str:
 
 
 def is_visible(text: str) -> bool:
-    """Return True if `visible` leaves `text` as it is; it reads a long text only as far as it
-    must."""
+    """Return True if `visible` leaves `text` as it is; a long one is not read to its end."""
     return _HIDDEN.search(text) is None
 
 
@@ -118,16 +115,14 @@ def _escape(code: int) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Return the question "did you mean X or Y? (`otherwise`)" with the known names closest to
-    `name`, or only `otherwise` if none is close."""
+    """Return "did you mean X or Y? (`otherwise`)", or `otherwise` if no name is close."""
     names = closest(name, known)
     choice = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
     return f"did you mean {choice}? ({otherwise})" if names else otherwise
 
 
 def closest(name: str, known: Iterable[str]) -> list[str]:
-    """Return at most three known names that are close to `name`, ignoring case, the closest first;
-    only those that begin with it if there are any."""
+    """Return at most three known names close to `name`, those that begin with it if any do."""
     # Takes its time to import, and nobody needs it who mistypes nothing.
     from difflib import get_close_matches
 

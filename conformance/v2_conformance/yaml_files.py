@@ -46,6 +46,8 @@ _KINDS = {
 _TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "integer",
           float: "number", type(None): "null"}  # fmt: skip
 
+# How much a broken rule shows of what was meant: a wrong name more than its absence.
+_TELLING = {"pattern": 0, "type": 0, "additionalProperties": 2}
 # The C parser reads a file ten times faster; a PyYAML without libyaml lacks it.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -240,7 +242,9 @@ def misfit(
         return None
     wrong = errors[0]
     while wrong.context:  # the branch that came furthest says what is really wrong
-        wrong = max(wrong.context, key=lambda e: (len(e.absolute_path), _telling(e.validator)))
+        wrong = max(
+            wrong.context, key=lambda e: (len(e.absolute_path), _TELLING.get(e.validator, 1))
+        )
     where = tuple(wrong.absolute_path)
     hidden = bool(where) and where[0] in private
     member = ".".join(str(step) for step in where[unnamed : 1 if hidden else None]) or "the file"
@@ -265,11 +269,6 @@ def misfit(
                 extra, known, f"there are {', '.join(known)}"
             )
     return where, f"{member}: {words}"
-
-
-def _telling(validator: str) -> int:
-    """Return how much a broken rule shows of what was meant: a wrong name more than its absence."""
-    return {"pattern": 0, "type": 0, "additionalProperties": 2}.get(validator, 1)
 
 
 def as_text(value: object) -> str:

@@ -30,13 +30,12 @@ class SiteMaker(Part, frozen=True):
 
     name: Literal["v2-conformance"]
     version: str
-    catalogue: Annotated[str, Meta(description="Digest of what that suite asks and expects.")]
-    format: Annotated[
-        int, Meta(description="Version of this format.", ge=SITE_FORMAT, le=SITE_FORMAT)
-    ]
-    catalogue_version: Annotated[
-        str, Meta(description="Version of the catalogue by which all reports were judged again.")
-    ] = ""
+    catalogue: str
+    """Digest of what that suite asks and expects."""
+    format: Annotated[int, Meta(ge=SITE_FORMAT, le=SITE_FORMAT)]
+    """Version of this format."""
+    catalogue_version: str = ""
+    """Version of the catalogue by which all reports were judged again."""
 
 
 class LevelCount(Part, frozen=True):
@@ -50,62 +49,49 @@ class LevelCount(Part, frozen=True):
 class SiteReport(Part, frozen=True, kw_only=True):
     """A published report."""
 
-    id: Annotated[
-        str,
-        Meta(description="The folder of its files, unique in the site.", pattern="^[a-z0-9._-]+$"),
-    ]
+    id: Annotated[str, Meta(pattern="^[a-z0-9._-]+$")]
+    """The folder of its files, unique in the site."""
     kind: Kind
-    name: Annotated[str, Meta(description="The name of the server or client, as it says itself.")]
-    version: Annotated[str, Meta(description="Its version, as it says itself.")]
-    verdict: Annotated[
-        str, Meta(description="The verdict as people say it, such as `conformant, robust`.")
-    ]
+    name: str
+    """The name of the server or client, as it says itself."""
+    version: str
+    """Its version, as it says itself."""
+    verdict: str
+    """The verdict as people say it, such as `conformant, robust`."""
     conformant: bool
     robust: bool
-    complete: Annotated[bool, Meta(description="Whether every case of a whole run is in it.")]
-    consistent: Annotated[
-        bool | None,
-        Meta(description="Whether relations hold, in a run about any model; else null."),
-    ]
-    confirmed: Annotated[
-        bool,
-        Meta(
-            description="Whether the verdict came out the same when every case was judged again. "
-            "False for a report of a catalogue that asks or expects something else."
-        ),
-    ]
-    claim: Annotated[
-        str, Meta(description="What the verdict is about, such as `binary, raw; without BF16`.")
-    ]
+    complete: bool
+    """Whether every case of a whole run is in it."""
+    consistent: bool | None
+    """Whether relations hold, in a run about any model; else null."""
+    confirmed: bool
+    """Whether the verdict came out the same when every case was judged again. False for a report of
+    a catalogue that asks or expects something else."""
+    claim: str
+    """What the verdict is about, such as `binary, raw; without BF16`."""
     profiles: tuple[str, ...]
     started: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-    suite: Annotated[str, Meta(description="The version of the suite that made the report.")]
-    catalogue: Annotated[str, Meta(description="Digest of what that suite asks and expects.")]
-    digest: Annotated[
-        str, Meta(description="`integrity.digest` of the report.", pattern="^[0-9a-f]{64}$")
-    ]
-    levels: Annotated[
-        dict[str, LevelCount], Meta(description="Level (MUST, SHOULD, MAY, DISPUTED) to numbers.")
-    ]
-    requirements: Annotated[
-        dict[str, Outcome], Meta(description="Requirement to the worst outcome of its cases.")
-    ]
+    suite: str
+    """The version of the suite that made the report."""
+    catalogue: str
+    """Digest of what that suite asks and expects."""
+    digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    """`integrity.digest` of the report."""
+    levels: dict[str, LevelCount]
+    """Level (MUST, SHOULD, MAY, DISPUTED) to numbers."""
+    requirements: dict[str, Outcome]
+    """Requirement to the worst outcome of its cases."""
     page: SitePath
     report: SitePath
-    badge: Annotated[SitePath, Meta(description="badge.svg, relative to index.json.")]
-    endpoint: Annotated[
-        SitePath, Meta(description="badge.json, for services that draw badges, likewise.")
-    ]
-    catalogue_version: Annotated[
-        str, Meta(description="Version of the catalogue that the verdict is about; empty if old.")
-    ] = ""
-    grades: Annotated[
-        dict[str, str],
-        Meta(
-            description="Failed requirement to the strictest grade of its failed cases, such as "
-            "`MUST (blocks robust)`."
-        ),
-    ] = msgspec.field(default_factory=dict)
+    badge: SitePath
+    """badge.svg, relative to index.json."""
+    endpoint: SitePath
+    """badge.json, for services that draw badges, likewise."""
+    catalogue_version: str = ""
+    """Version of the catalogue that the verdict is about; empty if old."""
+    grades: dict[str, str] = msgspec.field(default_factory=dict)
+    """Failed requirement to the strictest grade of its failed cases, such as `MUST (blocks
+    robust)`."""
 
 
 class SiteProduct(Part, frozen=True):
@@ -114,24 +100,20 @@ class SiteProduct(Part, frozen=True):
     kind: Kind
     name: str
     page: SitePath
-    reports: Annotated[
-        tuple[str, ...], Meta(description="The `id` of each report, the oldest version first.")
-    ]
+    reports: tuple[str, ...]
+    """The `id` of each report, the oldest version first."""
 
 
 class SiteIndex(Part, frozen=True):
     """Everything that a site of reports has."""
 
     site: SiteMaker
-    base_url: Annotated[
-        str | None, Meta(description="Where the site is published, without a slash at the end.")
-    ]
+    base_url: str | None
+    """Where the site is published, without a slash at the end."""
     reports: tuple[SiteReport, ...]
     products: tuple[SiteProduct, ...]
-    files: Annotated[
-        tuple[SitePath, ...],
-        Meta(description="Every file of the site. What else is in the folder is somebody else's."),
-    ]
+    files: tuple[SitePath, ...]
+    """Every file of the site. What else is in the folder is somebody else's."""
 
 
 class _OldMaker(msgspec.Struct):

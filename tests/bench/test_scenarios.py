@@ -27,8 +27,10 @@ from v2_conformance.cli.main import main
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.redaction import Mask
 from v2_conformance.report.diff import diff_reports
 from v2_conformance.report.files import REPORT, load_report
+from v2_conformance.report.recorder import case_result
 from v2_conformance.report.root_causes import CauseGroup, root_causes
 from v2_conformance.resources import folder
 from v2_conformance.suite.case_files import load_scenarios
@@ -37,7 +39,6 @@ from v2_conformance.suite.choosing import CLIENT_PROFILES
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.selftest.clients import plain_client
-from v2_mutants.selftest.servers import Judged, judged
 
 CASES = [
     case
@@ -148,15 +149,14 @@ LEFT_OUT = ("K5/", "K7/", "K21/", "K23/", "K25/", "K27/", "K29/", "K30/", "K31/"
 FORM_SCENARIOS = ("K9/", "K12/any-bytes", "K14/nans", "K15/", "K16/", "K18/", "K19/")
 
 
-def causes(
-    client: InProcessClient, needs: Callable[[ClientCase], bool]
-) -> tuple[CauseGroup[Judged], ...]:
+def causes(client: InProcessClient, needs: Callable[[ClientCase], bool]) -> tuple[CauseGroup, ...]:
     """The causes of what fails in scenarios."""
     found = [case for case in client_cases() if isinstance(case, ClientCase) and needs(case)]
-    return root_causes([judged(run_scenario(case, client), CLIENT_PROFILES) for case in found])
+    results = [run_scenario(case, client) for case in found]
+    return root_causes([case_result(result, CLIENT_PROFILES, Mask()) for result in results])
 
 
-def requirements(groups: Iterable[CauseGroup[Judged]]) -> list[tuple[str, str]]:
+def requirements(groups: Iterable[CauseGroup]) -> list[tuple[str, str]]:
     return [(group.requirement, group.finding) for group in groups]
 
 

@@ -99,7 +99,7 @@ def test_what_fails_as_expected_is_good_and_what_does_not_is_named(
 ) -> None:
     now = judged(entries, cases)
     assert now.good is not isinstance(found, str)
-    assert [one.text for one in now.problems] == ([found] if isinstance(found, str) else [])
+    assert [text for _, text in now.problems] == ([found] if isinstance(found, str) else [])
     assert isinstance(found, str) or set(now.expected) == found
 
 

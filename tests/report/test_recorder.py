@@ -203,7 +203,7 @@ def test_secret_that_is_a_word_of_the_report(tmp_path: Path, secret: str) -> Non
 def test_case_with_a_secret_is_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = Target("http://h:1", headers=(("X-Api-Key", "open-sesame-42"),))
     monkeypatch.setattr(
-        "v2_conformance.redaction.mask.Mask.data", lambda self, data, limit: Masked(data)
+        "v2_conformance.redaction.Mask.data", lambda self, data, limit: Masked(data)
     )
     leaky = exchange_of(http(b'{"error": "open-sesame-42"}', 400))
     report = finished(tmp_path, result(CASES[0], Outcome.FAIL, leaky), *PASSED[1:], target=target)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import pytest
 
+from support.reports import case
+from v2_conformance.report.document import CaseResult
 from v2_conformance.report.root_causes import CauseGroup, caused_elsewhere, root_causes
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import FirstDifference
@@ -19,7 +20,6 @@ from v2_conformance.suite.causes.causes import (
     SeveralWrong,
     finding_of,
 )
-from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import catalogue
 
 DIFFERENCE = FirstDifference("OUTPUT0", "INT32", 0, 0, 0, "01", "02", "1", "2")
@@ -48,18 +48,7 @@ CAUSES: dict[str, Cause] = {
 }
 
 
-@dataclass(frozen=True)
-class Some:
-    """A case as `root_causes` reads it."""
-
-    id: str
-    requirement: str
-    outcome: Outcome
-    cause: Cause | None
-    grade: str = "MUST (blocks conformant)"
-
-
-def some(words: str) -> list[Some]:
+def some(words: str) -> list[CaseResult]:
     """The cases that a row names: `P9 4/9 wrong SHOULD` are 9 cases of P9, of which 4 fail so, and
     `M7 1 made:wrong` is a generated request that fails so."""
     name, numbers, kind, *grade = words.split()
@@ -67,15 +56,18 @@ def some(words: str) -> list[Some]:
     cause = CAUSES[kind.removeprefix("made:")]
     if kind.startswith("made:"):
         cause = GeneratedFailure(cause, 5, None, None, None)
-    failed, passed = (Outcome.FAIL, cause), (Outcome.PASS, None)
+    level = grade[0] if grade else "MUST"
+    blocks = None if grade else "conformant"
+    failed, passed = ("fail", "", cause), ("pass", "", None)
     return [
-        Some(f"{name}/case[{n}]", name, *(failed if n < int(failing) else passed), *grade)
+        case(f"{name}/case[{n}]", outcome, message, cause=found, level=level, blocks=blocks)
         for n in range(int(total or failing))
+        for outcome, message, found in [failed if n < int(failing) else passed]
     ]
 
 
-def cases_of(row: str) -> list[Some]:
-    return [case for words in filter(None, row.split(", ")) for case in some(words)]
+def cases_of(row: str) -> list[CaseResult]:
+    return [one for words in filter(None, row.split(", ")) for one in some(words)]
 
 
 def each(names: Iterable[str], words: str) -> str:
@@ -83,7 +75,7 @@ def each(names: Iterable[str], words: str) -> str:
     return ", ".join(f"{name} {words}" for name in names)
 
 
-def named(groups: tuple[CauseGroup[Some], ...]) -> str:
+def named(groups: tuple[CauseGroup, ...]) -> str:
     return ", ".join(f"{group.requirement} {len(group.cases)}" for group in groups)
 
 
@@ -173,16 +165,17 @@ def test_a_generated_failure_is_caused_elsewhere_by_the_same_cause(
 
 
 def test_what_killed_the_server_explains_what_could_not_run() -> None:
-    died = Some("H7/x", "H7", Outcome.FAIL, DidNotSurvive(None, LATE, None, case_passed=True))
+    unsurvived = DidNotSurvive(None, LATE, None, case_passed=True)
+    died = case("H7/x", "fail", cause=unsurvived, blocks="conformant")
     killed = kinds.KilledBy("H7/x", None)
-    waiting = tuple(Some(f"D1/{n}", "D1", Outcome.NOT_RUN, killed) for n in range(9))
+    waiting = tuple(case(f"D1/{n}", "not_run", cause=killed) for n in range(9))
     first, second = root_causes([*cases_of("P4 2/4 refused"), died, *waiting])
     assert (first.requirement, first.waiting) == ("H7", waiting)
     assert (second.requirement, second.waiting) == ("P4", ())
 
 
 def test_a_report_with_very_many_requirements_is_still_read() -> None:
-    cases = [case for n in range(5000) for case in some(f"Q{n} 1 form")]
+    cases = [one for n in range(5000) for one in some(f"Q{n} 1 form")]
     assert len(root_causes(cases)) == 5000
 
 

@@ -205,8 +205,7 @@ def _sentences(name: str) -> dict[str, str]:
 
 
 def _disputes(requirement: str) -> list[tuple[str, str]]:
-    """Return the headings of docs/disputes.md that name a requirement, alone or in a span, each
-    with its anchor."""
+    """Return the headings of docs/disputes.md that name a requirement, each with its anchor."""
     text = (ROOT / "docs" / "disputes.md").read_text("utf-8")
     return [
         (heading, re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-"))

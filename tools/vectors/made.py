@@ -109,8 +109,7 @@ def of_success(case: Case) -> tuple[Result, Should | None]:
 
 
 def of_rejection(case: Case, *, exact: bool) -> tuple[Result, Should | None]:
-    """Return the result of what must or should be an error. If something `exact` can be read from
-    it, only a SHOULD forbids that."""
+    """Return the result of an error, which is a SHOULD if something `exact` can be read."""
     if facts_of(case).level == "MUST" and not exact:
         return "invalid", None
     return "either", "reject"

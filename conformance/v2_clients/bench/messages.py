@@ -30,19 +30,15 @@ class TaskInput(_Strict, frozen=True, kw_only=True):
     name: str
     datatype: str
     shape: tuple[Size, ...]
-    data: Annotated[bytes, Meta(description="The tensor's raw bytes, of `from` if that is given.")]
-    form: Annotated[Literal["binary", "json"], Meta(description="How the caller wants it sent.")]
-    layout: Annotated[
-        Literal["row-major", "column-major", "big-endian"],
-        Meta(
-            description="How the caller's array lies in memory: the adapter makes such an array "
-            "of `data` before it calls the client."
-        ),
-    ] = "row-major"
-    of: Annotated[
-        Literal["float32"] | None,
-        Meta(description="BF16 only: `data` is FP32, which the client has to round to BF16."),
-    ] = msgspec.field(default=None, name="from")
+    data: bytes
+    """The tensor's raw bytes, of `from` if that is given."""
+    form: Literal["binary", "json"]
+    """How the caller wants it sent."""
+    layout: Literal["row-major", "column-major", "big-endian"] = "row-major"
+    """How the caller's array lies in memory: the adapter makes such an array of `data` before it
+    calls the client."""
+    of: Literal["float32"] | None = msgspec.field(default=None, name="from")
+    """BF16 only: `data` is FP32, which the client has to round to BF16."""
     parameters: dict[str, Value] = {}
 
 
@@ -50,9 +46,8 @@ class TaskOutput(_Strict, frozen=True, kw_only=True):
     """An output that the caller names."""
 
     name: str
-    form: Annotated[
-        Literal["binary", "json"] | None, Meta(description="null: the caller does not say.")
-    ] = None
+    form: Literal["binary", "json"] | None = None
+    """null: the caller does not say."""
     parameters: dict[str, Value] = {}
 
 
@@ -62,19 +57,18 @@ class TaskRequest(_Strict, frozen=True, kw_only=True):
     model: str
     version: str | None
     id: str | None
-    parameters: Annotated[
-        dict[str, Value], Meta(description="The caller's own request parameters.")
-    ]
-    headers: Annotated[dict[str, str], Meta(description="The caller's own HTTP header fields.")]
+    parameters: dict[str, Value]
+    """The caller's own request parameters."""
+    headers: dict[str, str]
+    """The caller's own HTTP header fields."""
     request_compression: Coding | None
-    response_compression: Annotated[Coding | None, Meta(description="What the caller asks for.")]
-    binary_data_output: Annotated[
-        bool | None, Meta(description="The request-level parameter; null: not given.")
-    ]
+    response_compression: Coding | None
+    """What the caller asks for."""
+    binary_data_output: bool | None
+    """The request-level parameter; null: not given."""
     inputs: tuple[TaskInput, ...]
-    outputs: Annotated[
-        tuple[TaskOutput, ...] | None, Meta(description="null: the caller names no outputs.")
-    ]
+    outputs: tuple[TaskOutput, ...] | None
+    """null: the caller names no outputs."""
 
 
 class Task(_Strict, frozen=True, kw_only=True):
@@ -82,8 +76,10 @@ class Task(_Strict, frozen=True, kw_only=True):
     same client object."""
 
     scenario: str
-    url: Annotated[str, Meta(description="The server's base URL, without a trailing slash.")]
-    timeout_s: Annotated[float, Meta(description="Seconds that the client has.", gt=0)]
+    url: str
+    """The server's base URL, without a trailing slash."""
+    timeout_s: Annotated[float, Meta(gt=0)]
+    """Seconds that the client has."""
     requests: tuple[TaskRequest, ...]
 
 

@@ -32,11 +32,8 @@ from v2_conformance.wire.relations.cases import relation_plan
 
 @dataclass(frozen=True)
 class Asked:
-    """Models to test, what the user says about their inputs, and how much floats may differ.
-
-    "all" among the names stands for every model that the server lists. With `most`, they are tried
-    in their order until so many can be tested, and the rest is left out.
-    """
+    """Models to test, what the user says about their inputs, and how much floats may differ. The
+    name "all" stands for every model; with `most`, they are tried until so many can be tested."""
 
     names: Sequence[str]
     choice: Choice = field(default_factory=Choice)
@@ -54,10 +51,8 @@ def start_relations(
     expectations: Expectations = NO_EXPECTATIONS,
     ready_within_s: float | None = None,
 ) -> StartedRun:
-    """Learn the models and begin the record of a run, as `certifying.start` does.
-
-    Raises what that raises, and NothingRanError if no model answers its plain request.
-    """
+    """Learn the models and begin the record of a run. Raises as `certifying.start` does, and
+    NothingRanError if no model answers its plain request."""
     cases = suite_cases()
     check_claims(target)
     wait_until_ready(target, ready_within_s)

@@ -8,7 +8,7 @@ has a verdict, so nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -44,11 +44,8 @@ _OF_EVERY_REQUEST = {"user-agent": "v2-conformance", "accept": "*/*"}
 
 @dataclass(frozen=True)
 class Failure:
-    """A case that failed in a report.
-
-    `case` is this installation's version, None if it has no such case. `shown_by` are the cases
-    that its cause names if it sends nothing itself: their exchanges show it again.
-    """
+    """A case that failed in a report; `case` is that of this installation, if any, and `shown_by`
+    are those whose exchanges show it if it sends nothing itself."""
 
     recorded: CaseResult
     case: Case | None
@@ -66,10 +63,7 @@ class Now(Enum):
 
 @dataclass(frozen=True)
 class Again:
-    """A case that was sent again, or could not be, and what there is to say of it in words.
-
-    `optional` says that a server may do what fails it.
-    """
+    """A case as it is now, in words; if it is `optional`, a server may do what fails it."""
 
     case_id: str
     now: Now
@@ -85,11 +79,8 @@ class Again:
 def failures(
     report: Report, cases: Sequence[Case], patterns: Sequence[str] = ()
 ) -> tuple[Failure, ...]:
-    """Return the cases of `report` that failed, only those that match `patterns` if there are any.
-
-    `cases` are all of this installation. Raises UsageError for a report that says nothing about
-    the suite's own cases of servers, and ReportFileError for one that cannot be read again.
-    """
+    """Return the cases of `report` that failed and match `patterns`. Raises UsageError for a report
+    that is not about the suite's own cases of servers, and ReportFileError."""
     if report.target.client is not None:
         raise UsageError(
             "the report is about a client: run its scenarios again with `v2-conformance client "
@@ -100,16 +91,13 @@ def failures(
             "the report is about cases of another file: send them again with `run --cases FILE`"
         )
     known = plan_of(setting_of(report), cases, [], []).cases
-    return tuple(
-        Failure(case, known.get(case.id), _shown_by(case, known))
-        for case in report.of(Outcome.FAIL, Outcome.FLAKY)
-        if not patterns or any(case.requirement == p or matches(case.id, p) for p in patterns)
-    )
-
-
-def _shown_by(failed: CaseResult, known: Mapping[str, Case]) -> tuple[Case, ...]:
-    named = failed.cause.cases if isinstance(failed.cause, NotKept) else ()
-    return tuple(known[name] for name in named if name in known)
+    found = []
+    for case in report.of(Outcome.FAIL, Outcome.FLAKY):
+        if not patterns or any(case.requirement == p or matches(case.id, p) for p in patterns):
+            named = case.cause.cases if isinstance(case.cause, NotKept) else ()
+            shown_by = tuple(known[name] for name in named if name in known)
+            found.append(Failure(case, known.get(case.id), shown_by))
+    return tuple(found)
 
 
 def shown_url(report: Report) -> str:
@@ -196,7 +184,10 @@ def resend(
             server = discover(target)
         else:
             learned = _learned_again(target, of.relations)
-            server, now = learned.server, _plan_of(learned, of)
+            server, models = learned.server, [one.learned.contract for one in learned.models]
+            suite = (case for case in every_case() if not case.of_clients)
+            wanted = asked_for(suite, large=of.selection.large)
+            now = {case.id: case for case in relation_plan(models, wanted)}
             lost = "; ".join(server.absent.values()) or "the model no longer takes what it sends"
             unsent |= dict.fromkeys((i for i in by_id if i in cases and i not in now), lost)
             cases = {case_id: now[case_id] for case_id in cases if case_id in now}
@@ -217,13 +208,6 @@ def _learned_again(target: Target, relations: Relations) -> LearnedServer:
         with suppress(ElementError, RecordedError, ReportFileError):  # `verify` says so
             models.append(asked_model(asked))
     return learn_again(target, models, tolerance_of(relations))
-
-
-def _plan_of(learned: LearnedServer, report: Report) -> dict[str, Case]:
-    suite = [case for case in every_case() if not case.of_clients]
-    models = [one.learned.contract for one in learned.models]
-    wanted = asked_for(suite, large=report.selection.large)
-    return {case.id: case for case in relation_plan(models, wanted)}
 
 
 def _again(result: Result, failure: Failure | None) -> Again | None:

@@ -49,11 +49,8 @@ NO_EXPECTATIONS = Expectations("")
 
 @dataclass(frozen=True)
 class Plan:
-    """The cases that a verdict is about, `planned`, and those of them that the run sends, `chosen`.
-
-    `own` says whether they are the suite's own: a run of others certifies nothing. `selection` is
-    what they were chosen by.
-    """
+    """The cases that a verdict is about, `planned`, and those that the run sends, `chosen` by the
+    `selection`. A run whose cases are not the suite's `own` certifies nothing."""
 
     planned: Sequence[Case]
     chosen: Sequence[Case]
@@ -69,10 +66,7 @@ class Plan:
 def plan_of(
     patterns: Sequence[str] = (), *, large: bool = False, case_files: Path | None = None
 ) -> Plan:
-    """Return the plan for the cases that match: of the suite's own, or of those in `case_files`.
-
-    Raises CaseFileError, NothingRanError and UsageError.
-    """
+    """Return the plan for the cases that match. Raises CaseFileError and NothingRanError."""
     own = case_files is None
     cases = suite_cases(large=large) if case_files is None else load_cases(case_files)
     for case in cases:
@@ -84,10 +78,8 @@ def plan_of(
 
 @dataclass(frozen=True)
 class StartedRun:
-    """A run whose server was found and whose record is open; `finish` runs its cases.
-
-    It may take `limit_s` seconds. Then the rest of the cases is not sent, and it is incomplete.
-    """
+    """A run whose server was found and whose record is open; `finish` runs its cases, for `limit_s`
+    seconds at most."""
 
     engine: Engine
     plan: Plan
@@ -160,9 +152,7 @@ def start(
 
 
 def find(target: Target, plan: Plan, ready_within_s: float | None) -> Server:
-    """Return the server that a run of `plan` is about, which may take `ready_within_s` seconds to
-    become ready (see `wait_until_ready`). Raises as `start` does.
-    """
+    """Return the server that a run of `plan` is about, once it is ready. Raises as `start` does."""
     if plan.own:
         check_claims(target)
     wait_until_ready(target, ready_within_s)

@@ -31,11 +31,8 @@ _Options = TypeVar("_Options")
 
 
 class Command(click.Command):
-    """A command whose help ends with examples and exit codes.
-
-    `examples` maps command lines to what they do, `exit_codes` each exit code to what it means.
-    `first` names the options that `--help` shows, in their order; then `--help-all` has the rest.
-    """
+    """A command whose help ends with examples and exit codes, each with its meaning. `first` are
+    the options that `--help` shows; `--help-all` has the rest."""
 
     def __init__(
         self,
@@ -94,10 +91,8 @@ class Command(click.Command):
 
 
 class CommandGroup(Command, click.Group):
-    """A command that has commands, each of which is loaded when it is needed.
-
-    `parts` maps titles of sections to names of commands and where these are, `module:function`.
-    """
+    """A command that has commands, loaded when needed: `parts` has titles, their names and
+    places."""
 
     def __init__(self, *args: Any, parts: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, no_args_is_help=False, **kwargs)
@@ -139,10 +134,7 @@ def command(
     exit_codes: Mapping[int, str] | None = None,
     first: Sequence[str] = (),
 ) -> Callable[[Callable[..., int]], Command]:
-    """Make a command of a function that returns the exit code and has click's decorators.
-
-    Its docstring is the help.
-    """
+    """Make a command of a function that returns the exit code; its docstring is the help."""
     return click.command(name, cls=Command, examples=examples, exit_codes=exit_codes, first=first)
 
 
@@ -203,10 +195,7 @@ def argument(*, default: Any = MISSING, **attributes: Any) -> Any:
 
 
 class Checked(click.ParamType[Any]):
-    """The type of what a `function` makes of text, which raises ValueError with what is wrong.
-
-    `name` is what help calls the value.
-    """
+    """The type `name` of what a `function` makes of text, which raises ValueError."""
 
     def __init__(self, name: str, function: Callable[[Any], Any]) -> None:
         self.name = name
@@ -230,9 +219,7 @@ _TYPES = {"FILE": FILE, "FILE|DIR": FILE, "DIR": FOLDER, "SECONDS": SECONDS, "N"
 
 
 def unknown(what: str, name: str, known: Iterable[str], otherwise: str = "") -> UsageError:
-    """Return the error for a `name` that is not a `what`: the closest of those `known`, and then
-    `otherwise`, by default a list of them all.
-    """
+    """Return the error for a `name` that is no `what`: the closest ones, or `otherwise`, or all."""
     known = list(known)
     otherwise = otherwise or f"expected one of {', '.join(known)}"
     return UsageError(f"unknown {what} {name!r}: {did_you_mean(name, known, otherwise)}")
@@ -256,9 +243,7 @@ def _help_all(context: click.Context, option: click.Parameter, given: bool) -> N
 
 @contextmanager
 def masked_errors(mask: Mask) -> Iterator[None]:
-    """Hide what `mask` hides in the messages of errors that leave the block, and in the traceback
-    of a bug in the suite.
-    """
+    """Hide what `mask` hides in the errors that leave the block, tracebacks of bugs included."""
     try:
         yield
     except ConformanceError as error:

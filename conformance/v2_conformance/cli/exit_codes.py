@@ -36,9 +36,7 @@ def of_report(report: Report, gate: Gate) -> int:
 
 
 def with_expectations(report: Report, gate: Gate, *, as_expected: bool) -> int:
-    """Return the exit code if known failures are expected: only what is not `as_expected` counts,
-    unless the report says nothing about the server at all.
-    """
+    """Return the exit code if only what is not `as_expected` counts."""
     code = of_report(report, gate)
     if not report.complete:  # what did not run may be unexpected
         return UnreachableError.exit_code

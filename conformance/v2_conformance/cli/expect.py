@@ -69,8 +69,7 @@ def expect(options: ExpectOptions) -> int:
 
 
 def _known(report: Report) -> dict[str, str]:
-    """Return the requirement of each case that such a run could have: of arbitrary models only the
-    report knows."""
+    """Return the requirement of each case that such a run could have."""
     from v2_conformance.suite.library import every_case
 
     cases = every_case() if report.relations is None else report.cases

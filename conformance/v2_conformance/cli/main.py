@@ -2,13 +2,10 @@
 
 Other programs read the exit code, so nothing but a verdict may end with 0 or 1: whatever goes wrong
 is an exception with an exit code of its own, printed as one line on standard error, and a bug of
-the suite ends with 3. That holds also if the output cannot be written: nobody reads it any more, or
-a disk is full.
+the suite ends with 3, also if the output cannot be written.
 
-`PARTS` says where each command is. Modules of commands import what they need when they are called,
-so that `--help`, `list` and the shell's completion load nothing that only a run needs. Options that
-several commands share are members of dataclasses (`options`), which the rest of the command gets as
-one typed value.
+Modules of commands import what they need when they are called, so that `--help`, `list` and the
+shell's completion load nothing that only a run needs.
 """
 
 from __future__ import annotations

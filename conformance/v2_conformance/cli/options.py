@@ -77,10 +77,7 @@ class SendingOptions(AccessOptions):
 
 
 def target_of(options: AccessOptions) -> Target:
-    """Return the target that the options describe: they are called as make_target's parameters.
-
-    Raises UsageError.
-    """
+    """Return the target that the options, which make_target has as parameters, describe."""
     # Imported here because it is slow to import.
     from v2_conformance.runs.targets.making import make_target
 

@@ -37,10 +37,7 @@ class Reporting:
         publish(report, directory, print)
 
     def exit_code(self, report: Report, cases: Sequence[Case]) -> int:
-        """Return the exit code, after the comparison with known failures, if there are any.
-
-        `cases` are all cases of the suite that the report could have.
-        """
+        """Return the exit code; `cases` are all of the suite that the report could have."""
         gate = Gate(self._options.require, self._options.strict)
         if self._options.expectation_file:
             ids = {case.id: case.requirement for case in cases}

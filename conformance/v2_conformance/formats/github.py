@@ -16,7 +16,14 @@ from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import Report
 from v2_conformance.report.verdict.standing import claimed, standing
-from v2_conformance.report.words import ShownCause, headline, must_words, priced, shown_causes
+from v2_conformance.report.words import (
+    ShownCause,
+    beside,
+    headline,
+    must_words,
+    priced,
+    shown_causes,
+)
 from v2_conformance.terminal_safe_text import in_github_actions, on_one_line, short
 
 # GitHub shows no more of one kind for a step.
@@ -29,10 +36,8 @@ _SEVERITY: Mapping[str, str] = {"MUST": "error", "SHOULD": "warning"}
 
 
 def publish(report: Report, directory: Path | None, write: Callable[[str], None]) -> None:
-    """Publish a run on GitHub Actions; anywhere else do nothing.
-
-    `directory` has the reports, if any were written; `write` prints a line to standard output.
-    """
+    """Publish a run, whose reports are in `directory`, on GitHub Actions; anywhere else do nothing.
+    `write` prints a line to standard output."""
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if path:
         try:
@@ -46,9 +51,7 @@ def publish(report: Report, directory: Path | None, write: Callable[[str], None]
 
 
 def inert(text: str) -> str:
-    """`text` as inline code in ASCII: no markup, link, mention, table cell or line break in it.
-    "" stays "".
-    """
+    """Return `text` as inline code in ASCII, without markup, links, mentions or line breaks."""
     coded = (
         char if char.isascii() and (char.isalnum() or char in ", ") else f"&#{ord(char)};"
         for char in on_one_line(text)
@@ -76,20 +79,19 @@ def markdown(report: Report, directory: Path | None = None) -> str:
     doubts = [_clip(caution.words) for caution in cautions(report)]
     if doubts:
         lines += [f"**{TITLE}**", "", *_list("- ", doubts, "such reasons"), ""]
-    verdict = report.verdict
-    warnings = [one for one in verdict.warnings if one not in verdict.reasons]
-    lines += _list("- ", map(_clip, verdict.reasons), "reasons")
-    lines += [*_list("- warning: ", map(_clip, warnings), "warnings")]
+    reasons, warnings = (
+        map(_clip, beside(causes, untold))
+        for untold in (report.verdict.reasons, report.verdict.warnings)
+    )
+    lines += [*_list("- ", reasons, "reasons"), *_list("- warning: ", warnings, "warnings")]
     if directory is not None:
         lines += ["", f"The full report is {_clip(str(directory / PAGE.file_name))}."]
     return "\n".join(lines) + "\n"
 
 
 def annotation_lines(report: Report) -> list[str]:
-    """At most ten workflow commands, each one line: the verdict, then the first causes.
-
-    What was expected marks no job as wrong, not even as the verdict.
-    """
+    """Return at most ten workflow commands, each one line: the verdict, then the first causes. What
+    was expected marks no job as wrong, not even as the verdict."""
     words = standing(report).words
     causes = shown_causes(report)
     verdict = report.verdict

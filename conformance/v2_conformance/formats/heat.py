@@ -60,10 +60,8 @@ def by_grade(rows: Sequence[RequirementResult]) -> dict[str, Counter[Outcome]]:
 
 
 def heat(requirements: Iterable[RequirementResult]) -> list[HeatRow]:
-    """A row for each family with requirements, in the catalogue's order, unknown ones last.
-
-    `requirements` has one row for each level of a requirement, as `judged.by_level` does.
-    """
+    """Return a row for each family with requirements, in the catalogue's order, unknown ones last;
+    `judged.by_level` has the `requirements`."""
     groups: dict[str, list[RequirementResult]] = {letter: [] for letter in families()}
     for row in requirements:
         groups.setdefault(row.id[:1], []).append(row)

@@ -17,10 +17,8 @@ _FAILURES = (Outcome.FAIL, Outcome.FLAKY)
 
 
 def render(report: Report) -> bytes:
-    """The document. A failure at MAY, which never counts, and an expected one are skipped tests.
-
-    What a server sent is escaped: characters that XML cannot have are written as escapes.
-    """
+    """Return the document. A failure at MAY, which never counts, and an expected one are skipped
+    tests. Characters that XML cannot have are written as escapes."""
     cases = report.cases
     kinds = Counter(map(_kind, cases))
     counts = {

@@ -10,11 +10,8 @@ from v2_conformance.suite.outcomes import Outcome
 
 @dataclass(frozen=True)
 class Look:
-    """Appearance of an outcome.
-
-    The sign says what the color says, so that no reader depends on the color. `label` is what
-    people read, `style` its colors on a terminal.
-    """
+    """Appearance of an outcome. The sign says what the color says; `label` is what people read,
+    `style` its colors on a terminal."""
 
     sign: str
     label: str

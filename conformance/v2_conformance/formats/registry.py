@@ -1,8 +1,7 @@
 """The files that are made of a report: one line here for each, one module that renders it.
 
 Runs, the `report` command and the pytest plugin write every file that is listed here, and a run
-removes those that an older one left in its folder. To add a format, write a module with a function
-from a `Report` to the file's content, and list it in `FORMATS`.
+removes those that an older one left in its folder.
 """
 
 from __future__ import annotations
@@ -21,12 +20,8 @@ from v2_conformance.terminal_safe_text import plain
 
 @dataclass(frozen=True)
 class Format:
-    """A file beside report.json, and what makes it.
-
-    `renderer` names the function that makes its content, as "module:function". It is imported when
-    a report is written: most commands, and pytest without a server, need none. One `on_request` is
-    written only where somebody names it.
-    """
+    """A file beside report.json, and the function that makes its content, as "module:function",
+    which is imported when it is needed. One `on_request` is written only if somebody names it."""
 
     file_name: str
     renderer: str
@@ -68,11 +63,8 @@ def named(names: Sequence[str]) -> list[Format]:
 
 
 def write_formats(directory: Path, report: Report, formats: Sequence[Format] = ()) -> list[Path]:
-    """Write `formats` of `report` into `directory`, those of every run if none are given, and
-    return their paths. A report has no secret, so what is made of it has none.
-
-    Raises UsageError.
-    """
+    """Write `formats` of `report`, by default those of every run, and return their paths. A report
+    has no secret, so what is made of it has none. Raises UsageError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -42,11 +42,8 @@ _Range = tuple[Kind, str, int, int]  # of a body: kind, label, start, end
 
 
 class Section(NamedTuple):
-    """A labeled range of a message: bytes `start` to `end` of what was recorded.
-
-    `data` is its content: the recorded bytes, without the framing of HTTP chunks between them.
-    `base` is where the content starts in the body, or in what was recorded if not `in_body`.
-    """
+    """Bytes `start` to `end` of what was recorded. `data` are these without the framing of chunks,
+    `base` is where they start in the body, or in what was recorded if not `in_body`."""
 
     kind: Kind
     label: str
@@ -58,19 +55,16 @@ class Section(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A request or a response, or several that were pipelined. `sections` cover every byte once and
-    in order; `notes` are oddities.
-    """
+    """A request or a response, or several: `sections` cover every byte once, `notes` are
+    oddities."""
 
     sections: list[Section]
     notes: list[str]
 
 
 def read_message(name: Name, data: bytes, answers: int = 1, *, bodiless: bool = False) -> Message:
-    """Cut recorded bytes into sections: one message, or as many as there are `answers`.
-
-    It is `bodiless` if it answers HEAD: whatever length it has, its head is all of it.
-    """
+    """Cut one recorded message into sections, or as many as there are `answers`; one that answers
+    HEAD is `bodiless`."""
     sections: list[Section] = []
     head, at = read_head(data), 0
     while name == "response" and head.is_interim and len(sections) < _MAX_INTERIM:
@@ -139,9 +133,7 @@ def _read_body(name: Name, data: bytes, head: Head) -> Message:
 
 
 def _ranges(name: Name, body: bytes, head: Head, notes: list[str]) -> list[_Range]:
-    """Return JSON, blobs and the rest of a body, which follow each other from 0 to its end. Adds to
-    the notes.
-    """
+    """Return JSON, blobs and the rest of a body, from its start to its end. Adds to the notes."""
     size = len(body)
     codings = codings_in(head.values("content-encoding"))
     if codings:

@@ -23,7 +23,7 @@ from v2_conformance.formats.sections import Name, Section, read_message
 from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.base import FirstDifference
-from v2_conformance.suite.causes.causes import unsurvived
+from v2_conformance.suite.causes.causes import died, unsurvived
 from v2_conformance.suite.client_lines import ClientResult, Line
 from v2_conformance.suite.outcomes import FAILED, Outcome, Purpose
 from v2_conformance.terminal_safe_text import is_visible, on_one_line, plain, short, visible
@@ -72,11 +72,8 @@ class _Wrong(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A piece of a part's text. A `pointer` says what is wrong with the bytes above it.
-
-    That of `hex` is short, for the page's sake: the offset of the first byte, a space, and the
-    digits of all bytes, which are shown in rows of a hexdump.
-    """
+    """A piece of a part's text. A `pointer` says what is wrong with the bytes above it. That of
+    `hex` is short, for the page's sake: the offset of the first byte, a space, and all digits."""
 
     look: Look
     text: str
@@ -91,10 +88,7 @@ class Run(NamedTuple):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A section of a message with `size` bytes: its title, and the text of what is shown of it.
-
-    `look` is the section's kind, for a blob with one of five numbers in turn.
-    """
+    """What is shown of a section of `size` bytes; `look` is its kind, for a blob with a number."""
 
     title: str
     look: str
@@ -127,12 +121,8 @@ class ShownExchange(msgspec.Struct, frozen=True):
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """A case, as it is shown once somebody looks at it.
-
-    `difference` says where the first wrong element is, what was expected and what was received.
-    `client` is what a client answered to its tasks, `survival` what known-good requests after the
-    case showed.
-    """
+    """A case, as it is shown once somebody looks at it: its first wrong element, what a client
+    answered, and what known-good requests after it showed."""
 
     difference: tuple[str, ...] = ()
     client: tuple[str, ...] = ()
@@ -141,10 +131,8 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 class Limits(NamedTuple):
-    """The number of bytes of a section that are shown, at its start and at its end.
-
-    Heads and JSON are text, which takes less room, so `first_of_text` of their bytes are shown.
-    """
+    """How many bytes of a section are shown at its start, at its end, and of text, which is
+    small."""
 
     first: int
     last: int
@@ -159,13 +147,10 @@ WHOLE = Limits(sys.maxsize, 0, first_of_text=sys.maxsize)
 
 def shown(case: CaseResult, limits: Limits, canaries: Limits | None = None) -> Shown:
     """Return a case as it is shown; the bytes around the first wrong one are always there.
-
-    Known-good requests that were answered as they must be are folded by `canaries`, and left out if
-    that is None.
-    """
+    Known-good requests that were answered rightly are folded by `canaries`, or left out."""
     exchanges = []
     for exchange in case.exchanges:
-        used = canaries if exchange.purpose.canary and not case.died else limits
+        used = canaries if exchange.purpose.canary and not died(case.cause) else limits
         if used is not None:
             exchanges.append(_exchange(exchange, used, case))
     return Shown(
@@ -177,9 +162,8 @@ def shown(case: CaseResult, limits: Limits, canaries: Limits | None = None) -> S
 
 
 def replay_command(report: Report, case: CaseResult, path: str = "report.json") -> str:
-    """Return what to paste into a POSIX shell to send a failed case of the report at `path` again,
-    or to run a scenario again; "" if nothing can.
-    """
+    """Return what to paste into a POSIX shell to send a failed case, or run a scenario, again; ""
+    if nothing can."""
     client = report.target.client
     if client is None:
         failed = case.outcome in (Outcome.FAIL, Outcome.FLAKY) and report.own
@@ -225,8 +209,7 @@ def _difference(first: FirstDifference | None) -> Iterator[str]:
 
 
 def _survival(case: CaseResult) -> str:
-    """Return what the known-good requests after a case showed, in a sentence; "" if none was
-    sent."""
+    """Return what the known-good requests after a case showed; "" if none was sent."""
     cause = unsurvived(case.cause)
     wrong = {
         Purpose.CANARY_SAME: cause is not None and cause.same_connection is not None,
@@ -407,8 +390,7 @@ def _is_text(section: Section) -> bool:
 
 
 def _spans(section: Section, limits: Limits, wrong: _Wrong | None) -> Iterator[tuple[int, int]]:
-    """Yield what is shown of a section: its first and last bytes, and what is around the wrong
-    one."""
+    """Yield what is shown of a section: its start, its end, and around the wrong byte."""
     length = len(section.data)
     first = limits.first_of_text if section.kind in ("head", "json") else limits.first
     if length <= first + limits.last:

@@ -99,9 +99,8 @@ def source(cited: CitedDocument) -> Source:
 
 
 def _safe(text: str) -> str:
-    return _UNSAFE.sub(_coded, text)
+    def coded(match: re.Match[str]) -> str:
+        encoded = match[0].encode("utf-8", "surrogatepass")
+        return _KEPT_BRACKETS.get(match[0], "".join(f"~{byte:02x}" for byte in encoded))
 
-
-def _coded(match: re.Match[str]) -> str:
-    coded = (f"~{byte:02x}" for byte in match[0].encode("utf-8", "surrogatepass"))
-    return _KEPT_BRACKETS.get(match[0], "".join(coded))
+    return _UNSAFE.sub(coded, text)

@@ -10,11 +10,8 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Kit:
-    """One kit.
-
-    `folder` has its README.md. `files` makes all other files, each with its path in the kit.
-    `command` tests what the kit is for, once it runs as README.md says.
-    """
+    """One kit: the `folder` of its README.md, all other `files`, and the `command` that tests
+    it."""
 
     folder: Path
     files: Callable[[], Iterable[tuple[str, bytes]]]
@@ -22,8 +19,7 @@ class Kit:
 
 
 def run_command(port: int, *profiles: str, more: str = "") -> str:
-    """Return the command that tests a server on this machine and claims what its kit can hold, with
-    `more` options."""
+    """Return the command that tests a local server and claims these profiles."""
     claims = "".join(f" --profile {profile}" for profile in profiles)
     return f"v2-conformance run http://127.0.0.1:{port}{claims}{more and ' '}{more}"
 

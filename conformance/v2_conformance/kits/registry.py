@@ -7,30 +7,36 @@ the kit's command filled in. The kit `clients` has no models: its scripts put cl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import UsageError
-from v2_conformance.kits import Kit, kserve, lite_server, mlserver, openvino, python, triton
+from v2_conformance.kits import Kit, openvino_ir, run_command, servers
 from v2_conformance.terminal_safe_text import did_you_mean
+
+# Some requests hang a model of Triton, some kill one or the server.
+_RESTARTED = "--timeout 10 --restart-command 'python serve_wheel.py --restart'"
+_TRITON = ("raw", "bf16", "compression", "compression-responses")
+
+
+def _kit(name: str, files: Callable[[], servers.Files], command: str) -> Kit:
+    return Kit(servers.FOLDER / name / "files", files, command)
+
 
 KITS: dict[str, Kit] = {
     "clients": elsewhere("kit clients"),
-    "kserve": kserve.KIT,
-    "lite-server": lite_server.KIT,
-    "mlserver": mlserver.KIT,
-    "openvino": openvino.KIT,
-    "python": python.KIT,
-    "triton": triton.KIT,
+    "kserve": _kit("kserve", servers.kserve, run_command(8080)),
+    "lite-server": _kit("lite_server", servers.lite_server, run_command(8000, "bf16")),
+    "mlserver": _kit("mlserver", servers.mlserver, run_command(8080)),
+    "openvino": _kit("openvino", openvino_ir.files, run_command(8000)),
+    "python": _kit("python", servers.python, run_command(8000)),
+    "triton": _kit("triton", servers.triton, run_command(8000, *_TRITON, more=_RESTARTED)),
 }
 
 
 def write_kit(name: str, directory: Path) -> list[Path]:
-    """Write the kit `name` to `directory`, which is created if needed, and return its files.
-
-    Raises UsageError for an unknown kit, and for a directory that is not empty: a kit never
-    overwrites anything.
-    """
+    """Write a kit to a new or empty `directory` and return its files. Raises UsageError."""
     kit = KITS.get(name)
     if kit is None:
         hint = did_you_mean(name, KITS, f"the kits are {', '.join(sorted(KITS))}")

@@ -94,9 +94,7 @@ class CaseItem(pytest.Item):
         warnings.warn_explicit(f"SHOULD: {message}", V2Warning, NODE, 0)
 
     def _set_properties(self) -> None:
-        """Set what JUnit XML has of the test: until there is a result, the suite could not judge
-        it.
-        """
+        """Set what JUnit XML has of the test; without a result, the suite could not judge it."""
         case, result = self.case, self.result
         values = {
             "requirement": case.requirement,

@@ -66,10 +66,8 @@ _CHOSEN = "v2_conformance_chosen"
 
 
 def named_cases(arguments: list[str]) -> list[str] | None:
-    """Take node ids of cases, which are in no file, from the `arguments` of pytest.
-
-    Return what they name of the suite, [] for all of it, None if only other tests are named.
-    """
+    """Take node ids of cases, which are in no file, from the `arguments` of pytest. Return what
+    they name of the suite, [] for all of it, None if only other tests are named."""
     own = [one for one in arguments if one.partition("::")[0] == NODE]
     arguments[:] = [one for one in arguments if one not in own]
     if not own and any("::" in one for one in arguments):
@@ -78,10 +76,7 @@ def named_cases(arguments: list[str]) -> list[str] | None:
 
 
 class WorkerHooks:
-    """The hooks of a worker of xdist, which chooses cases and runs none.
-
-    Only workers collect, so -k, -m and other plugins choose there; the controller runs the cases.
-    """
+    """The hooks of a worker of xdist, where -k, -m and plugins choose cases for the controller."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._plan = plan_of(large=config.getoption("--v2-large"))
@@ -127,11 +122,9 @@ class SessionHooks:
         return self._started
 
     def run(self, case: Case) -> tuple[CaseResult, Expectation | None, str]:
-        """Run one case: see `Run`.
-
-        A case about all exchanges is judged by what was seen of the others. A case that another
-        plugin runs again, because it failed, is flaky if it passes then.
-        """
+        """Run one case: see `Run`. One about all exchanges is judged by what was seen of the
+        others; one that another plugin runs again, because it failed, is flaky if it passes
+        then."""
         result = self._run(case)
         self._observations.add(result.seen())
         first = self._failed_at_first.setdefault(case.id, result.verdict)

@@ -126,9 +126,7 @@ class Streams:
         return [stream.packed for stream in self._all]
 
     def place(self, data: Buffer, *, most: int | None = None) -> PlacedBody | None:
-        """Return the place of a message, which is added unless it is there already; None if it is
-        long and would take more than `most` packed bytes.
-        """
+        """Return the place of a message; None for a new one of over `most` packed bytes."""
         data = bytes(data)
         digest = hashlib.sha256(data).digest()
         if digest in self._known:
@@ -190,16 +188,12 @@ class Streams:
         self._reading.clear()
 
     def end_read(self) -> None:
-        """End the streams of a run that was killed, once `check` took in their places. Raises
-        ReportFileError."""
+        """End the streams of a run that was killed, after `check`. Raises ReportFileError."""
         for stream in self._all:
             stream.packed = bytearray(zlib.compress(_unpack(stream.packed, stream.extent)))
 
     def body(self, kind: type, value: object) -> Body:
-        """Return the message that stands for itself in JSON, as base64, or at a place.
-
-        Raises ValueError for anything else: msgspec says then where it stood.
-        """
+        """Return the message that is here in base64, or at a place. Raises ValueError."""
         if isinstance(value, str):
             return Body(base64.b64decode(value, validate=True))
         place = msgspec.convert(value, Place)
@@ -227,9 +221,7 @@ class Streams:
         return place[:3] if place.size is None else place
 
     def check(self, most: int) -> None:
-        """Take in the places that were read. Raises ReportFileError if one is in no stream, or if
-        all have more than `most` bytes.
-        """
+        """Raise ReportFileError if a place is in no stream, or if all have over `most` bytes."""
         for number, places in self._claimed.items():
             if number >= len(self._all):
                 raise _damaged(f"there is no stream {number}")
@@ -273,9 +265,7 @@ def _damaged(what: str) -> ReportFileError:
 
 
 def streams_of(document: object) -> Streams:
-    """Return the streams in which all messages of a report, or of a part of one, have places: those
-    that it was read from, or new ones.
-    """
+    """Return the streams in which all messages of a report have places: its own, or new ones."""
     bodies: list[Body] = []
 
     def note(value: object) -> None:

@@ -51,9 +51,7 @@ Expected: TypeAlias = Union[bool, int, float, str, tuple["Expected", ...], "Caus
 
 @dataclass(frozen=True)
 class CausePattern:
-    """A pattern of a cause, or of a part of one: its `kind` (None for a part that has none), and
-    members by name.
-    """
+    """A pattern of a cause or of a part of one: its `kind` (None for a part), and members."""
 
     kind: str | None
     members: tuple[tuple[str, Expected], ...] = ()
@@ -100,11 +98,8 @@ def same_failure(one: Cause | None, other: Cause | None) -> bool:
 
 
 def read_pattern(written: object) -> CausePattern:
-    """Return the pattern in an expectation file: a kind, or a mapping with one.
-
-    A value of another type than its member's just never matches. Raises PatternError with what may
-    have been meant.
-    """
+    """Return the pattern in an expectation file: a kind, or a mapping with one. A value of another
+    type than its member's never matches. Raises PatternError."""
     if isinstance(written, str):
         return CausePattern(_known(written, KINDS, "kind of cause", ()))
     if isinstance(written, dict) and isinstance(written.get("kind"), str):

@@ -30,12 +30,9 @@ class ChangeKind(Word):
 
 @dataclass(frozen=True)
 class CaseChange:
-    """A case that changed.
-
-    `before` and `after` are its outcomes, None if the report does not have the case. `level`,
-    `blocks` and `words`, its cause, are the newer ones. `other_case` is True if the case of this id
-    now sends or expects something else.
-    """
+    """A case that changed from the outcome `before` to `after`, None if a report lacks it. The
+    other members are the newer ones; `other_case` is True if the id now sends or expects something
+    else."""
 
     kind: ChangeKind
     id: str
@@ -55,27 +52,15 @@ class CaseChange:
 
 
 @dataclass(frozen=True)
-class RequirementChange:
-    """A requirement that has another outcome or level; "" in a report that does not have it."""
-
-    id: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True)
 class ReportDiff:
-    """Everything that changed from one report to another.
-
-    `notes` are about what was compared: suite, server, missing parts. `verdict` has the words
-    before and after. `same` counts the unchanged cases. `complete` is that of the newer report.
-    `rerouted` is True if the URLs differ: what stands in between may hide a failure.
-    """
+    """Everything that changed from one report to another. `notes` are about what was compared,
+    `verdict` has the words before and after, and `same` counts the unchanged cases. `rerouted` is
+    True if the URLs differ: what stands in between may hide a failure."""
 
     notes: tuple[str, ...]
     verdict: tuple[str, str]
     verdict_worse: bool
-    requirements: tuple[RequirementChange, ...]
+    requirements: tuple[tuple[str, str, str], ...]
     cases: tuple[CaseChange, ...]
     same: int
     complete: bool
@@ -180,12 +165,13 @@ def _rank(report: Report) -> int:
     return (1 + report.verdict.robust) if report.verdict.good else 0
 
 
-def _requirements(old: Report, new: Report) -> Iterator[RequirementChange]:
+def _requirements(old: Report, new: Report) -> Iterator[tuple[str, str, str]]:
+    """Yield requirements with their state before and after, "" in a report that has none."""
     before, after = ({row.id: row for row in report.requirements} for report in (old, new))
     for requirement in dict.fromkeys((*after, *before)):
         was, now = before.get(requirement), after.get(requirement)
         if _state(was) != _state(now):
-            yield RequirementChange(requirement, _state(was), _state(now))
+            yield requirement, _state(was), _state(now)
 
 
 def _state(row: RequirementResult | None) -> str:

@@ -4,23 +4,20 @@ A report has to convince people who were not there. So it has what was sent and 
 the run was asked for; the outcomes of cases, the rows of requirements and the verdict follow from
 those, and are in it so that nobody needs the suite to read them. `verify` derives them again.
 
-While it runs, a run appends lines to a record (`recorder`): what is known before its first case,
-then each case once it is judged, then a last line. `fold` (`files`) makes a report of them, also of
-those of a run that was killed, and `concluded` (verdict/summary) adds what follows. Secrets are
-masked, length by length, before anything is written. Everything that people see is made of a report
-alone: its causes, known failures and differences to another one too, so `show`, `diff` and `expect`
-work on a file that somebody else sent.
+A run appends lines to a record (`recorder`): what is known before its first case, each case once it
+is judged, and a last line. `fold` (`files`) makes a report of them, also of those of a run that was
+killed, and `concluded` (verdict/summary) adds what follows.
 
-schemas/report.schema.json is generated from these types (`tools.schemas`), and a test
-keeps the two equal. Members that are not here are errors, and so are members that are missing.
+schemas/report.schema.json is made of these types and the docstrings of their members. Members that
+are not here are errors, and so are members that are missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timezone
-from functools import cached_property
-from typing import Annotated, Literal
+from functools import cached_property, wraps
+from typing import Annotated, Literal, TypeVar
 
 from msgspec import Meta, field
 from msgspec.structs import force_setattr, replace
@@ -39,7 +36,7 @@ from v2_conformance.report.tested import (
     TargetInfo,
 )
 from v2_conformance.suite.causes.base import Count, FirstDifference
-from v2_conformance.suite.causes.causes import Cause, died, difference_in
+from v2_conformance.suite.causes.causes import Cause, difference_in
 from v2_conformance.suite.client_lines import ClientResult
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import (
@@ -73,6 +70,7 @@ CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
 )
 
 _LONGEST_REPORTED = 64 << 20
+_Found = TypeVar("_Found")
 
 
 class OverallVerdict(Part, frozen=True):
@@ -82,33 +80,20 @@ class OverallVerdict(Part, frozen=True):
     robust: bool
     reasons: tuple[str, ...]
     warnings: tuple[str, ...]
-    standing: Annotated[
-        str, Meta(description="The verdict as people say it, such as `incomplete run`.")
-    ] = ""
-    claim: Annotated[
-        str, Meta(description="What it is about, such as `binary, raw; without BF16`.")
-    ] = ""
-    consistent: Annotated[
-        bool | None,
-        Meta(
-            description="Whether all tested relations between the answers of models hold; null "
-            "for a run with the models of the contract."
-        ),
-    ] = None
-    shown: Annotated[
-        tuple[str, ...], Meta(description="Requirements that relations have shown to hold.")
-    ] = ()
-    needs_identity: Annotated[
-        tuple[str, ...],
-        Meta(description="Requirements of the claimed profiles that only identity models show."),
-    ] = ()
-    implemented: Annotated[
-        bool,
-        Meta(
-            description="False if the server neither advertises the extension nor serves any of "
-            "it, but serves plain JSON."
-        ),
-    ] = True
+    standing: str = ""
+    """The verdict as people say it, such as `incomplete run`."""
+    claim: str = ""
+    """What it is about, such as `binary, raw; without BF16`."""
+    consistent: bool | None = None
+    """Whether all tested relations between the answers of models hold; null for a run with the
+    models of the contract."""
+    shown: tuple[str, ...] = ()
+    """Requirements that relations have shown to hold."""
+    needs_identity: tuple[str, ...] = ()
+    """Requirements of the claimed profiles that only identity models show."""
+    implemented: bool = True
+    """False if the server neither advertises the extension nor serves any of it, but serves plain
+    JSON."""
 
     @property
     def words(self) -> str:
@@ -135,9 +120,7 @@ class CitedDocument(Part, frozen=True):
 
 
 def cited_documents(cite: Iterable[Citation], requirement: str = "") -> tuple[CitedDocument, ...]:
-    """Return citations with the titles of their documents and with links to the sentences: of a
-    paragraph, to those on which `requirement` rests.
-    """
+    """Return citations with titles, and with links to what `requirement` rests on."""
     return tuple(
         CitedDocument(
             documents()[one.document].title, link(one, requirement), one.section, one.paragraph
@@ -151,9 +134,8 @@ class Graded(Part, frozen=True, kw_only=True):
 
     level: Level
     basis: Basis
-    blocks: Annotated[
-        Blocks | None, Meta(description="What a failure blocks; null unless the level is MUST.")
-    ] = None
+    blocks: Blocks | None = None
+    """What a failure blocks; null unless the level is MUST."""
 
     @property
     def grade(self) -> str:
@@ -172,20 +154,18 @@ class RequirementResult(Graded, frozen=True, kw_only=True):
     outcome: Outcome
     cases: Annotated[
         dict[Outcome, Annotated[int, Meta(ge=1)]],
-        Meta(
-            description="Outcome to the number of cases that have it.",
-            extra_json_schema={"propertyNames": {"$ref": "#/$defs/Outcome"}},
-        ),
+        Meta(extra_json_schema={"propertyNames": {"$ref": "#/$defs/Outcome"}}),
     ]
+    """Outcome to the number of cases that have it."""
     title: str
     statement: str
-    follows: Annotated[str, Meta(description="Why a derived requirement holds; else empty.")]
-    note: Annotated[str, Meta(description="What is free, disputed or wrong in the documents.")]
+    follows: str
+    """Why a derived requirement holds; else empty."""
+    note: str
+    """What is free, disputed or wrong in the documents."""
     cite: tuple[CitedDocument, ...]
-    layer: Annotated[
-        Layer | None,
-        Meta(description="`http` if the HTTP library below a client usually does it."),
-    ] = None
+    layer: Layer | None = None
+    """`http` if the HTTP library below a client usually does it."""
 
 
 class ExpectedFailure(Part, frozen=True):
@@ -200,8 +180,10 @@ class LongTensor(Part, frozen=True):
     most of which have the same values.
     """
 
-    line: Annotated[Count, Meta(description="The line that has it, counted from 0.")]
-    output: Annotated[Count, Meta(description="Its place among the outputs of the line, from 0.")]
+    line: Count
+    """The line that has it, counted from 0."""
+    output: Count
+    """Its place among the outputs of the line, from 0."""
     data: Body
 
 
@@ -210,28 +192,25 @@ class CaseResult(Graded, frozen=True, kw_only=True):
 
     id: str
     requirement: str
-    profile: Annotated[
-        str, Meta(description="A server that does not claim it is not sent the case.")
-    ]
-    why: Annotated[str, Meta(description="Why the case is there, in plain words.")]
-    content: Annotated[str, Meta(description="Digest of what the case sends and expects.")]
-    cite: Annotated[
-        tuple[CitedDocument, ...],
-        Meta(description="What allows the way in which the case is sent, besides its requirement."),
-    ] = ()
+    profile: str
+    """A server that does not claim it is not sent the case."""
+    why: str
+    """Why the case is there, in plain words."""
+    content: str
+    """Digest of what the case sends and expects."""
+    cite: tuple[CitedDocument, ...] = ()
+    """What allows the way in which the case is sent, besides its requirement."""
     outcome: Outcome
-    cause: Annotated[Cause | None, Meta(description="Why the case has its outcome.")]
+    cause: Cause | None
+    """Why the case has its outcome."""
     message: str
     duration_ms: Milliseconds
     expected: ExpectedFailure | None = None
     exchanges: tuple[Exchange, ...]
-    reported: Annotated[
-        ClientResult | None,
-        Meta(description="What the client reported of a scenario, and how it ended."),
-    ] = field(default=None, name="said")
-    reported_long: Annotated[
-        tuple[LongTensor, ...], Meta(description="The data of long tensors, which `said` lacks.")
-    ] = field(default=(), name="said_long")
+    reported: ClientResult | None = field(default=None, name="said")
+    """What the client reported of a scenario, and how it ended."""
+    reported_long: tuple[LongTensor, ...] = field(default=(), name="said_long")
+    """The data of long tensors, which `said` lacks."""
 
     @property
     def reported_in_full(self) -> ClientResult | None:
@@ -253,11 +232,6 @@ class CaseResult(Graded, frozen=True, kw_only=True):
         """The first differing element, if values were compared and are not the same."""
         return difference_in(self.cause)
 
-    @property
-    def died(self) -> bool:
-        """True if the server did not survive the case."""
-        return died(self.cause)
-
 
 class Integrity(Part, frozen=True):
     """The digest of everything else in the report, as docs/reports.md says."""
@@ -272,37 +246,20 @@ class Begun(Part, frozen=True, kw_only=True):
     suite: SuiteInfo
     target: TargetInfo
     started: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-    own: Annotated[bool, Meta(description="Whether the cases are the suite's own.")]
-    planned: Annotated[
-        dict[str, Count],
-        Meta(description="Requirement to the number of its cases in a whole run."),
-    ]
-    selection: Annotated[
-        Selection, Meta(description="What the run was asked for; everything usual if absent.")
-    ] = EVERYTHING
-    discovery: Annotated[
-        tuple[Exchange, ...],
-        Meta(description="GET /v2, and the metadata of each model of the claimed profiles."),
-    ] = ()
-    relations: Annotated[
-        Relations | None,
-        Meta(description="Null for a run with the models of the contract."),
-    ] = None
-    seed: Annotated[
-        Annotated[int, Meta(ge=0, le=LARGEST_SEED)] | None,
-        Meta(
-            description="What the values and ids of its requests follow from; null in reports of "
-            "clients."
-        ),
-    ] = None
-    draws: Annotated[
-        int,
-        Meta(
-            ge=1,
-            le=DRAWS,
-            description="Which edition of the suite's draws made them of the seed.",
-        ),
-    ] = 1
+    own: bool
+    """Whether the cases are the suite's own."""
+    planned: dict[str, Count]
+    """Requirement to the number of its cases in a whole run."""
+    selection: Selection = EVERYTHING
+    """What the run was asked for; everything usual if absent."""
+    discovery: tuple[Exchange, ...] = ()
+    """GET /v2, and the metadata of each model of the claimed profiles."""
+    relations: Relations | None = None
+    """Null for a run with the models of the contract."""
+    seed: Annotated[int, Meta(ge=0, le=LARGEST_SEED)] | None = None
+    """What the values and ids of its requests follow from; null in reports of clients."""
+    draws: Annotated[int, Meta(ge=1, le=DRAWS)] = 1
+    """Which edition of the suite's draws made them of the seed."""
 
 
 class Report(Begun, frozen=True, kw_only=True, dict=True):
@@ -310,23 +267,16 @@ class Report(Begun, frozen=True, kw_only=True, dict=True):
     wire."""
 
     duration_s: Annotated[float, Meta(ge=0)]
-    complete: Annotated[
-        bool, Meta(description="False if the run was stopped before its last case.")
-    ]
+    complete: bool
+    """False if the run was stopped before its last case."""
     verdict: OverallVerdict
     requirements: tuple[RequirementResult, ...]
     cases: tuple[CaseResult, ...]
-    calibration: Annotated[
-        tuple[Calibration, ...],
-        Meta(description="How known-good requests were answered at first, by model and form."),
-    ] = ()
-    bodies: Annotated[
-        tuple[Base64, ...],
-        Meta(
-            description="The streams in which messages have their places: zlib, of at most 16 MiB "
-            "unpacked unless one message is longer."
-        ),
-    ] = ()
+    calibration: tuple[Calibration, ...] = ()
+    """How known-good requests were answered at first, by model and form."""
+    bodies: tuple[Base64, ...] = ()
+    """The streams in which messages have their places: zlib, of at most 16 MiB unpacked unless one
+    message is longer."""
     integrity: Integrity | None = None
 
     @property
@@ -365,10 +315,24 @@ class Report(Begun, frozen=True, kw_only=True, dict=True):
         return (case for case in self.cases if case.outcome in outcomes)
 
 
+def once(function: Callable[[Report], _Found]) -> Callable[[Report], _Found]:
+    """Keep what a function finds out about a report, for all files that are made of it."""
+
+    @wraps(function)
+    def kept(report: Report) -> _Found:
+        found, name = vars(report), function.__name__
+        if name not in found:
+            found[name] = function(report)
+        return found[name]  # type: ignore[no-any-return]
+
+    return kept
+
+
 class RecordHeader(Begun, frozen=True, kw_only=True):
     """The first line of a run's record."""
 
-    order: Annotated[tuple[str, ...], Meta(description="The ids of the cases, as planned.")]
+    order: tuple[str, ...]
+    """The ids of the cases, as planned."""
 
 
 class RecordFooter(Part, frozen=True):
@@ -385,10 +349,8 @@ class RecordLine(Part, frozen=True, kw_only=True):
     calibration: Calibration | None = None
     case: CaseResult | None = None
     footer: RecordFooter | None = None
-    bodies: Annotated[
-        Added,
-        Meta(description="What the line adds to the streams, by their numbers."),
-    ] = ()
+    bodies: Added = ()
+    """What the line adds to the streams, by their numbers."""
 
 
 def with_client_name(target: TargetInfo, cases: Iterable[CaseResult]) -> TargetInfo:

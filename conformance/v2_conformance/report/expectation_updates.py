@@ -46,15 +46,13 @@ class Update:
 
 
 def updated(old: Expectations, cases: Sequence[CaseResult], known: Mapping[str, str]) -> Update:
-    """Entries for every MUST and SHOULD case of a report that fails.
-
-    Entries of `old` that hold stay as they are; of the others, whatever still fails as it did
-    keeps its reason. `known` maps the id of every case of the suite to its requirement.
-    """
+    """Return entries for every MUST and SHOULD case of a report that fails: those of `old` that
+    hold, and new ones, with the old reason for what fails as it did. `known` maps the suite's ids
+    to requirements."""
     current, dropped = old, []
     while True:
         judged = judge_expectations(current, cases, known, _NEVER, Gate())
-        why = {problem.entry: problem.text for problem in reversed(judged.problems)}
+        why = dict(reversed(judged.problems))
         why |= dict.fromkeys(judged.retired, "matches none of the suite's cases")
         if not why:
             break
@@ -72,20 +70,13 @@ def updated(old: Expectations, cases: Sequence[CaseResult], known: Mapping[str, 
 
 
 def file_text(server: str, update: Update, before: str = "", seed: int | None = None) -> str:
-    """The text of the file after `update`, for a run with this `seed`.
-
-    It begins with the comments above the first entry of `before`, the file's old text, or with a
-    comment that says what to do with the failures of `server` if there was no file.
-    """
-    header = _comments(before) if before else _HEADER.format(server=plain(server))
+    """Return the text of the file after `update`, for a run with this `seed`. It begins with the
+    comments above the first entry of the old text, `before`, or with one for a new file."""
+    lines = before.splitlines(keepends=True)
+    first = next((n for n, line in enumerate(lines) if line[:1] not in "#\n"), 0)
+    header = "".join(lines[:first]) if before else _HEADER.format(server=plain(server))
     drawn = "" if seed is None else f"seed: {seed}\n"
     return header + drawn + as_yaml((*update.kept, *update.added))
-
-
-def _comments(text: str) -> str:
-    """Return the lines above the entries, which people wrote for people."""
-    lines = text.splitlines(keepends=True)
-    return "".join(lines[: next((i for i, x in enumerate(lines) if x[:1] not in "#\n"), 0)])
 
 
 def as_yaml(entries: Sequence[Expectation]) -> str:
@@ -116,8 +107,7 @@ def _entry(case: CaseResult, old: Expectations) -> Expectation:
 def _grouped(
     missing: Sequence[Expectation], cases: Sequence[CaseResult], known: Mapping[str, str]
 ) -> Iterator[Expectation]:
-    """One entry for all cases that fail alike if they are of many slugs, else those of
-    `_of_slugs`."""
+    """Yield an entry for all that fail alike if they are of many slugs, else `_of_slugs`."""
     requirement = {case.id: case.requirement for case in cases}
     groups: dict[object, list[Expectation]] = {}
     for entry in missing:

@@ -82,26 +82,19 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """An entry that does not hold, and why."""
-
-    entry: Expectation
-    text: str
-
-
-@dataclass(frozen=True)
 class Judgement:
     """A run compared with its expectations.
 
     `expected` are the ids of cases that failed as expected. `unexpected` are the failures that no
-    entry covers and that count. `untried` are the entries none of whose cases was selected and
-    claimed, `retired` those that match none of the suite's cases.
+    entry covers and that count. `problems` are entries that do not hold, each with the reason.
+    `untried` are the entries none of whose cases was selected and claimed, `retired` those that
+    match none of the suite's cases.
     """
 
     entries: tuple[Expectation, ...]
     expected: tuple[str, ...]
     unexpected: tuple[CaseResult, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[tuple[Expectation, str], ...]
     untried: tuple[Expectation, ...]
     retired: tuple[Expectation, ...]
 
@@ -113,10 +106,8 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Expectations:
-    """The entries of the file `name`, in its order: the first that covers a case counts for it.
-
-    `seed` is that of the run that they were written for, None if the file has none.
-    """
+    """The entries of the file `name`, of which the first that covers a case counts, and the `seed`
+    of their run."""
 
     name: str
     entries: tuple[Expectation, ...] = field(default=())
@@ -141,10 +132,7 @@ class Expectations:
         return None if entry.expired(today) or entry.mismatch(case) else entry
 
     def complaint(self, case: CaseResult) -> str:
-        """Return what is wrong with one case alone: it must fail in a certain way, but does not.
-
-        "" for every other case, and if only all cases of an entry together can tell.
-        """
+        """Return how a case breaks its entry; "" if not, or if only all its cases can tell."""
         entry = self.entry_for(case.requirement, case.id, case)
         if entry is None or case.outcome is Outcome.UNSUPPORTED:
             return ""
@@ -219,14 +207,14 @@ def judge_expectations(
         i: expectations.entry_for(requirement, i, results.get(i))
         for i, requirement in known.items()
     }
-    problems: list[Problem] = []
+    problems: list[tuple[Expectation, str]] = []
     untried: list[Expectation] = []
     retired: list[Expectation] = []
     for entry in expectations.entries:
         about = {i for i, requirement in known.items() if entry.covers(requirement, i)}
         own = {case_id for case_id, chosen in belongs.items() if chosen is entry}
         texts = _problems(entry, about, own, results, today) if about else None
-        problems += [Problem(entry, text) for text in texts or ()]
+        problems += [(entry, text) for text in texts or ()]
         if texts is None:
             (untried if about else retired).append(entry)
     bad = [case for case in cases if not case.outcome.harmless]
@@ -247,8 +235,7 @@ def _problems(
     results: Mapping[str, CaseResult],
     today: date,
 ) -> list[str] | None:
-    """Return what is wrong with an entry that covers the cases `about` and counts for `own`; None
-    if none of them was tried."""
+    """Return what is wrong with an entry for `about` that counts for `own`; None if untried."""
     ran = (results[case_id] for case_id in results if case_id in own)
     tried = [case for case in ran if case.outcome is not Outcome.UNSUPPORTED]
     failing = [case for case in tried if not case.outcome.harmless]

@@ -71,11 +71,8 @@ class ReportFile:
 
     @cached_property
     def digest(self) -> str:
-        """The digest computed from its content, whatever it states; "" for a record.
-
-        Raises ReportFileError for a JSON object with a duplicate member: JSON readers differ in
-        which of the two they use.
-        """
+        """The digest computed from its content; "" for a record. Raises ReportFileError for a JSON
+        object with a duplicate member, of which JSON readers use different ones."""
         if self.is_record:
             return ""
         return document_digest(json.loads(self._data, object_pairs_hook=_without_duplicates))
@@ -93,9 +90,7 @@ def load_report(path: Path) -> Report:
 
 
 def read_report(path: Path) -> ReportFile:
-    """Read a report.json, packed with gzip or not, or the record of a run (finished or not),
-    folded. Raises ReportFileError, in one line, for whatever is neither.
-    """
+    """Read a report.json, packed or not, or the record of a run, folded. Raises ReportFileError."""
     data = read_bounded(path, _LONGEST, ReportFileError)
     if data.startswith(_GZIP):
         data = _unpacked(path, data)
@@ -112,10 +107,7 @@ def read_report(path: Path) -> ReportFile:
 
 
 def packed_bytes(path: Path) -> bytes:
-    """Return a file's content, packed with gzip if it is not yet; equal reports give equal bytes.
-
-    Raises ReportFileError if it cannot be read.
-    """
+    """Return a file packed with gzip, in equal bytes for equal reports. Raises ReportFileError."""
     data = read_bounded(path, _LONGEST, ReportFileError)
     return data if data.startswith(_GZIP) else gzip.compress(data, mtime=0)
 
@@ -175,10 +167,7 @@ def pieces(report: Report, *, sort: bool = False) -> Iterator[str]:
 
 
 def document_digest(document: Mapping[str, Any]) -> str:
-    """Return the SHA-256, in hex, of the canonical JSON of everything but the digest itself.
-
-    Canonical is: keys sorted, no white space, ASCII only.
-    """
+    """Return the SHA-256 of the JSON of all but the digest: sorted keys, no white space, ASCII."""
     rest = {key: value for key, value in document.items() if key != "integrity"}
     return hashlib.sha256(_canonical(rest).encode()).hexdigest()
 
@@ -193,19 +182,13 @@ def as_json(value: Any) -> str:
 
 
 def from_json(text: str | bytes, kind: type[_T]) -> _T:
-    """Return a part of a report, or several, of this type: what as_json wrote.
-
-    Raises msgspec.ValidationError for anything else.
-    """
+    """Return a part of a report that as_json wrote. Raises msgspec.ValidationError."""
     return msgspec.json.decode(text, type=kind, dec_hook=Streams().body)
 
 
 def as_json_bytes(value: Any, hook: Callable[[object], object] | None = None) -> bytes:
     """Return a part of a report as ASCII JSON that can be read back; `hook` encodes its messages.
-
-    What a server sent may be text that UTF-8 cannot have, half of a surrogate pair: it becomes the
-    text of its escape.
-    """
+    Half of a surrogate pair, which UTF-8 cannot have, becomes the text of its escape."""
     try:
         data = msgspec.json.encode(value, enc_hook=hook)
     except UnicodeEncodeError:
@@ -228,11 +211,8 @@ def _readable(value: Any) -> Any:
 
 
 def write_atomically(path: Path, content: str | bytes | Iterable[str]) -> None:
-    """Write a whole file, text as UTF-8, or leave the old one. Raises UsageError.
-
-    Text may come in pieces. A link in its place, or in that of the file beside it that is written
-    first, is not followed.
-    """
+    """Write a whole file, text as UTF-8, or leave the old one. Raises UsageError. A link in its
+    place, or in that of the file beside it that is written first, is not followed."""
     pieces = [content] if isinstance(content, str | bytes) else content
     try:
         write_whole(path, (p.encode() if isinstance(p, str) else p for p in pieces))
@@ -301,8 +281,7 @@ def _without_duplicates(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def fold(path: Path, lines: Iterable[bytes]) -> Report:
-    """Return the report that the lines of the record at `path` fold into. Raises
-    ReportFileError."""
+    """Return the report that the lines of a record make. Raises ReportFileError."""
     header: RecordHeader | None = None
     footer: RecordFooter | None = None
     cases: dict[str, CaseResult] = {}  # the last run of a case counts
@@ -369,9 +348,7 @@ class Room:
         self._unpacked, self._packed, self._answers = UNPACKED, PACKED, ANSWERS
 
     def fitted(self, exchange: Exchange) -> Exchange:
-        """Return an exchange with all its bytes in the streams, except those that the report has no
-        room for.
-        """
+        """Return an exchange, cut if the report has no room for all of it."""
         request, _ = self._fitted(exchange.request, self._packed)
         if len(request) > SHORT:  # tensors of the suite, to which each answer may have as many
             self._answers += len(request)

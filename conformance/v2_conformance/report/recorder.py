@@ -1,8 +1,6 @@
 """Writes what a run finds: the append-only record, and report.json at its end.
 
-A run appends to `report.jsonl`: a header line, a line for each case, a footer. At the end the
-record is folded into `report.json`. A killed run keeps its record; folding it says that it is
-incomplete. Secrets of the target are masked, length by length, before anything is written.
+Secrets of the target are masked, length by length, before anything is written.
 """
 
 from __future__ import annotations
@@ -115,14 +113,11 @@ class Record:
         self._write(RecordLine(header=header))
 
     def add(self, result: Result) -> None:
-        """Append one case, which is on disk when this returns. Raises UsageError if it cannot be
-        written."""
+        """Append one case, which is on disk when this returns. Raises UsageError."""
         self.add_case(case_result(result, self._profiles, self.mask))
 
     def add_case(self, case: CaseResult) -> None:
-        """Append one case that is already in report.json's form. One that still shows a secret is
-        an error of the suite: it is recorded without its bytes.
-        """
+        """Append a case as report.json has it, without bytes if it still shows a secret."""
         case = self._noted(case)
         try:
             for one in case.exchanges:
@@ -254,9 +249,7 @@ def shortened(reported: ClientResult) -> tuple[ClientResult, tuple[LongTensor, .
 
 
 def masked(value: Any, mask: Mask) -> Any:
-    """Return a cause, a client's words, a target, or a member of one, without the target's secrets,
-    of the same type.
-    """
+    """Return a value of the report without the target's secrets, of the same type."""
     if isinstance(value, str):
         return mask.text(value)
     if isinstance(value, bytes):  # a tensor that a client gave its user
@@ -267,8 +260,7 @@ def masked(value: Any, mask: Mask) -> Any:
 
 
 def _without_bytes(value: Any) -> Any:
-    """Return a cause without the bytes at the first difference, which may stand in the middle of
-    a secret."""
+    """Return a cause without the first differing bytes, which may be the middle of a secret."""
     if isinstance(value, FirstDifference | WrongBytesElement):
         return replace(value, got="*" * len(value.got))
     return _with_parts(value, _without_bytes)
@@ -284,9 +276,7 @@ def _with_parts(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def recorded_exchange(exchange: Exchange, mask: Mask, *, of_client: bool = False) -> Exchange:
-    """An exchange without the target's secrets; `of_client` if its request is a client's, not our
-    own.
-    """
+    """Return an exchange without secrets; `of_client` if a client made its request."""
     request = bytes(exchange.request)
     sent = mask.data(request) if of_client else Masked(mask.sent(request))
     received = mask.data(
@@ -313,11 +303,8 @@ def unwritable_folder(directory: Path, error: OSError) -> UsageError:
 
 @contextlib.contextmanager
 def sole_run(directory: Path) -> Iterator[None]:
-    """Lock `directory`, made if need be, for as long as the context lasts.
-
-    The lock ends with its process. A file system without locks has none. Raises UsageError if
-    another run has it, and if the folder cannot be made.
-    """
+    """Lock `directory`, made if need be, for as long as the context lasts. A file system without
+    locks has none. Raises UsageError."""
     made = not directory.exists()
     try:
         directory.mkdir(parents=True, exist_ok=True)

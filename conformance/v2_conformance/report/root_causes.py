@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, Protocol, TypeVar
 
+from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, NotKept, finding_of, harm_by
 from v2_conformance.suite.causes.kinds import (
@@ -42,26 +42,8 @@ _BY_KIND = (
 )
 
 
-class JudgedCase(Protocol):
-    """The parts of a case that grouping reads; `grade` is the case's own."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def requirement(self) -> str: ...
-    @property
-    def grade(self) -> str: ...
-    @property
-    def outcome(self) -> Outcome: ...
-    @property
-    def cause(self) -> Cause | None: ...
-
-
-Case = TypeVar("Case", bound=JudgedCase)
-
-
 @dataclass(frozen=True)
-class CauseGroup(Generic[Case]):
+class CauseGroup:
     """One cause: the requirement that it is about, and everything that it explains.
 
     `finding` is the kind of the typed cause. `cases` are the failures, those of the requirement
@@ -71,9 +53,9 @@ class CauseGroup(Generic[Case]):
 
     requirement: str
     finding: str
-    cases: tuple[Case, ...]
+    cases: tuple[CaseResult, ...]
     requirements: tuple[str, ...]
-    waiting: tuple[Case, ...] = ()
+    waiting: tuple[CaseResult, ...] = ()
     harm: Harm | None = None
 
     @property
@@ -83,15 +65,15 @@ class CauseGroup(Generic[Case]):
 
 
 def root_causes(
-    cases: Iterable[Case], *, of_any_model: bool = False
-) -> tuple[CauseGroup[Case], ...]:
+    cases: Iterable[CaseResult], *, of_any_model: bool = False
+) -> tuple[CauseGroup, ...]:
     """Return the causes of all failures, then of all cases without a result, each as in `_order`.
 
     A run `of_any_model` lacks the cases by which the causes of others are told apart: there
     failures that read alike are one cause, and what a finding `shows` by itself is named first.
     """
     all_cases = list(cases)
-    waiting: dict[str, list[Case]] = {}
+    waiting: dict[str, list[CaseResult]] = {}
     for case in all_cases:
         if case.outcome is Outcome.NOT_RUN and isinstance(case.cause, KilledBy):
             waiting.setdefault(case.cause.case, []).append(case)
@@ -107,7 +89,7 @@ def root_causes(
     )
 
 
-def caused_elsewhere(cases: Iterable[JudgedCase]) -> dict[str, str]:
+def caused_elsewhere(cases: Iterable[CaseResult]) -> dict[str, str]:
     """Return the generated failures that repeat the failure of another case, by id, with the
     requirement of that case: the same finding, with the same status and error text, at the same
     grade or a stricter one. They belong to its cause and block nothing of their own.
@@ -133,24 +115,24 @@ class _Key:
     finding: str
 
 
-_Cases = dict[_Key, list[Case]]
+_Cases = dict[_Key, list[CaseResult]]
 """Some cases by key; the cause that they have is named after the first."""
 
 
-class _Grouping(Generic[Case]):
+class _Grouping:
     """Groups some cases, of requirements that have `total` cases with a clear outcome."""
 
     def __init__(
         self,
-        cases: Sequence[Case],
+        cases: Sequence[CaseResult],
         total: Counter[str],
-        waiting: dict[str, list[Case]],
+        waiting: dict[str, list[CaseResult]],
         of_any_model: bool,
     ) -> None:
         self._waiting, self._of_any_model = waiting, of_any_model
         self._known = catalogue()  # a report of another version may have others
         self._blobs = {name: one.blobs for name, one in self._known.items() if total[name]}
-        self._own: _Cases[Case] = {}
+        self._own: _Cases = {}
         self._shown: set[_Key] = set()
         elsewhere = caused_elsewhere(cases)
         for case in sorted(cases, key=lambda case: case.id in elsewhere):
@@ -171,7 +153,7 @@ class _Grouping(Generic[Case]):
                 self._combining.setdefault(key.finding, set()).add(key.requirement)
         self._would = {key: self._would_fail(key, total) for key in self._own}
 
-    def groups(self) -> list[CauseGroup[Case]]:
+    def groups(self) -> list[CauseGroup]:
         by_finding: dict[object, list[_Key]] = {}
         for key in self._own:
             # A client that sends as JSON what should be a blob cannot send what JSON cannot say.
@@ -196,32 +178,27 @@ class _Grouping(Generic[Case]):
         )
         return sorted(map(self._group, self._by_error(wholes)), key=self._order)
 
-    def _by_error(self, parts: Sequence[_Cases[Case]]) -> Iterator[_Cases[Case]]:
-        """Yield the causes. The same error is one cause, the first that has it in a case that
-        combines nothing; a combination may fail of several errors.
-        """
+    def _by_error(self, parts: Sequence[_Cases]) -> Iterator[_Cases]:
+        """Yield the causes; the same error is one, the first with a case that combines nothing."""
+        rows = [
+            (number, key, case, _error(case))
+            for number, own in enumerate(parts)
+            for key, cases in own.items()
+            for case in cases
+        ]
         cause_of: dict[str, int] = {}
-        for combines in (False, True):
-            for number, own in enumerate(parts):
-                for key in own:
-                    if self._combines(key) is combines:
-                        for case in own[key]:
-                            cause_of.setdefault(_error(case), number)
-        causes: list[_Cases[Case]] = [{key: [] for key in own} for own in parts]
-        for number, own in enumerate(parts):
-            for key, cases in own.items():
-                for case in cases:
-                    error = _error(case)
-                    cause = causes[cause_of[error] if error else number]
-                    cause.setdefault(key, []).append(case)
+        for number, _, _, error in sorted(rows, key=lambda row: self._combines(row[1])):
+            cause_of.setdefault(error, number)
+        causes: list[_Cases] = [{key: [] for key in own} for own in parts]
+        for number, key, case, error in rows:
+            causes[cause_of[error] if error else number].setdefault(key, []).append(case)
         for cause in causes:
             left = {key: cases for key, cases in cause.items() if cases}
             if left:
                 yield left
 
-    def _group(self, own: _Cases[Case]) -> CauseGroup[Case]:
-        """Return the cause that the first of these is; what a user loses is the worst that its own
-        cases show, or else the others."""
+    def _group(self, own: _Cases) -> CauseGroup:
+        """Return the cause that the first of these is, with the worst that its cases show."""
         root, cases = next(iter(own)), [case for some in own.values() for case in some]
         names = (*(key.requirement for key in own), *(case.requirement for case in cases))
         return CauseGroup(
@@ -312,7 +289,7 @@ class _Grouping(Generic[Case]):
         would = self._would[key]
         return Fraction(len(would & self._failing), len(would.union(failing)))
 
-    def _order(self, group: CauseGroup[Case]) -> tuple[object, ...]:
+    def _order(self, group: CauseGroup) -> tuple[object, ...]:
         """Return the sort key: what blocks most of the verdict comes first, then what harms most,
         then what explains most; of two that explain as much, the narrower corner."""
         root = _Key(group.requirement, group.finding)
@@ -328,7 +305,7 @@ class _Grouping(Generic[Case]):
         )
 
 
-def harm_of(case: JudgedCase) -> Harm | None:
+def harm_of(case: CaseResult) -> Harm | None:
     """Return what a user loses by a failed case; None if it blocks nothing and shows no harm."""
     # A requirement says what is lost by what blocks something.
     requirement = catalogue().get(case.requirement) if _gravest([case]) < len(BLOCKS) else None
@@ -336,30 +313,29 @@ def harm_of(case: JudgedCase) -> Harm | None:
     return usual if case.cause is None else harm_by(case.cause, usual)
 
 
-def _worst_harm(cases: Sequence[JudgedCase]) -> Harm | None:
+def _worst_harm(cases: Sequence[CaseResult]) -> Harm | None:
     shown = [harm for case in cases if (harm := harm_of(case)) is not None]
     return min(shown, key=HARMS.index, default=None)
 
 
-def _gravest(cases: Iterable[JudgedCase]) -> int:
+def _gravest(cases: Iterable[CaseResult]) -> int:
     """Return the place of the strictest grade of some cases, 0 for what blocks most."""
     return min(GRADES.index(case.grade) for case in cases)
 
 
-def _finding(case: JudgedCase) -> Cause | None:
+def _finding(case: CaseResult) -> Cause | None:
     return None if case.cause is None else case.cause.root
 
 
 def unhandled_error(cause: Cause | None) -> WrongStatus | None:
-    """Return the first malformed request that exchanges of a run show to be answered with 5xx, as
-    if nobody had caught an error; None for any other cause."""
+    """Return the first malformed request that NotKept shows to be answered with 5xx, else None."""
     first = cause.first if isinstance(cause, NotKept) else None
     if isinstance(first, WrongStatus) and first.expected == "4xx" and first.got >= 500:
         return first
     return None
 
 
-def _error(case: JudgedCase) -> str:
+def _error(case: CaseResult) -> str:
     """Return the status and the words of an error, "" if a failure has no such words."""
     cause = _finding(case)
     is_error = isinstance(cause, AcceptedInvalidRequest | AnsweredExactly | WrongStatus)
@@ -367,14 +343,14 @@ def _error(case: JudgedCase) -> str:
     return repr(_what_failed(case)) if is_telling else ""
 
 
-def _what_failed(case: JudgedCase) -> object:
+def _what_failed(case: CaseResult) -> object:
     """Return what failures of one cause have in common, whatever the request."""
     cause = _finding(case)
     status = cause.got if isinstance(cause, WrongStatus) else None
     return finding_of(case.cause), status, _reading(case)
 
 
-def _reading(case: JudgedCase) -> str:
+def _reading(case: CaseResult) -> str:
     """Return how a failure reads without its numbers: a server says the same of each request that
     one defect spoils. Values have nothing else to tell them apart, and a request that is answered
     as if it were right is told apart by what it is about."""

@@ -34,23 +34,14 @@ class SuiteInfo(Part, frozen=True):
 
     name: Literal["v2-conformance"]
     version: str
-    catalogue: Annotated[
-        str,
-        Meta(
-            description="Digest of what the catalogue asks and expects. Its words do not change it."
-        ),
-    ]
-    report: Annotated[
-        int, Meta(description="Version of this format.", ge=REPORT_FORMAT, le=REPORT_FORMAT)
-    ]
-    catalogue_version: Annotated[str, Meta(description="Version of the catalogue of requirements.")]
-    judging: Annotated[
-        str,
-        Meta(
-            description="Digest of the code that decides verdicts, which tells builds of one "
-            "version apart."
-        ),
-    ]
+    catalogue: str
+    """Digest of what the catalogue asks and expects. Its words do not change it."""
+    report: Annotated[int, Meta(ge=REPORT_FORMAT, le=REPORT_FORMAT)]
+    """Version of this format."""
+    catalogue_version: str
+    """Version of the catalogue of requirements."""
+    judging: str
+    """Digest of the code that decides verdicts, which tells builds of one version apart."""
 
     @property
     def of_catalogue(self) -> str:
@@ -90,16 +81,12 @@ class Model(Part, frozen=True):
     model: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    version: Annotated[
-        str | None, Meta(description="The only version of it that the server lists.")
-    ] = None
-    pinned: Annotated[
-        bool, Meta(description="Whether the target names that version, which every URL then has.")
-    ] = False
-    parameters: Annotated[
-        dict[str, bool | int | float | str],
-        Meta(description="Parameters of the request that the model gets in all JSON."),
-    ] = {}
+    version: str | None = None
+    """The only version of it that the server lists."""
+    pinned: bool = False
+    """Whether the target names that version, which every URL then has."""
+    parameters: dict[str, bool | int | float | str] = {}
+    """Parameters of the request that the model gets in all JSON."""
 
     def deployed(self, role: str) -> DeployedModel:
         """Return the model as requests name it."""
@@ -109,20 +96,14 @@ class Model(Part, frozen=True):
 class ClientInfo(Part, frozen=True):
     """How a client was run: its command, in which secrets are masked, and its time limit."""
 
-    command: Annotated[
-        tuple[str, ...],
-        Meta(description="The program and its arguments; none if it was not run as a command."),
-    ]
-    timeout_s: Annotated[
-        float, Meta(gt=0, description="Seconds that the client had for a request.")
-    ]
-    one_process: Annotated[
-        bool, Meta(description="Whether it was run once for all scenarios, not once for each.")
-    ] = False
-    lacks: Annotated[
-        tuple[str, ...],
-        Meta(description="Features that it is said to lack: scenarios that need one did not run."),
-    ] = ()
+    command: tuple[str, ...]
+    """The program and its arguments; none if it was not run as a command."""
+    timeout_s: Annotated[float, Meta(gt=0)]
+    """Seconds that the client had for a request."""
+    one_process: bool = False
+    """Whether it was run once for all scenarios, not once for each."""
+    lacks: tuple[str, ...] = ()
+    """Features that it is said to lack: scenarios that need one did not run."""
 
 
 class TargetInfo(Part, frozen=True):
@@ -132,32 +113,25 @@ class TargetInfo(Part, frozen=True):
     """
 
     url: str
-    host: Annotated[str, Meta(description="The Host of every request.", pattern="^[!-~]*$")]
-    headers: Annotated[
-        tuple[tuple[FieldText, FieldText], ...],
-        Meta(description="Header fields of every request; secret values are masked."),
-    ]
+    host: Annotated[str, Meta(pattern="^[!-~]*$")]
+    """The Host of every request."""
+    headers: tuple[tuple[FieldText, FieldText], ...]
+    """Header fields of every request; secret values are masked."""
     server: ServerInfo
     profiles: tuple[str, ...]
     unsupported: tuple[str, ...]
-    models: Annotated[
-        dict[str, Model], Meta(description="Role to the names of the model and its tensors.")
-    ]
-    absent: Annotated[
-        dict[str, str], Meta(description="Role to the reason why the server has no model for it.")
-    ]
-    host_given: Annotated[
-        bool, Meta(description="Whether the Host is not that of the URL, but was given.")
-    ] = False
-    masked: Annotated[
-        bool, Meta(description="Whether secrets other than values of these headers are masked.")
-    ] = False
-    client: Annotated[
-        ClientInfo | None, Meta(description="How the client was run, if it was one.")
-    ] = None
-    restart_command: Annotated[
-        bool, Meta(description="Whether the run had a command that restarts a killed server.")
-    ] = False
+    models: dict[str, Model]
+    """Role to the names of the model and its tensors."""
+    absent: dict[str, str]
+    """Role to the reason why the server has no model for it."""
+    host_given: bool = False
+    """Whether the Host is not that of the URL, but was given."""
+    masked: bool = False
+    """Whether secrets other than values of these headers are masked."""
+    client: ClientInfo | None = None
+    """How the client was run, if it was one."""
+    restart_command: bool = False
+    """Whether the run had a command that restarts a killed server."""
 
     @property
     def what(self) -> str:
@@ -173,9 +147,8 @@ class TargetInfo(Part, frozen=True):
 class Selection(Part, frozen=True):
     """Which cases a run was asked for: its plan can be made again from it."""
 
-    patterns: Annotated[
-        tuple[str, ...], Meta(description="Requirements and patterns of ids; all cases if none.")
-    ] = ()
+    patterns: tuple[str, ...] = ()
+    """Requirements and patterns of ids; all cases if none."""
     large: bool = False
 
 
@@ -189,9 +162,8 @@ class AskedInput(Part, frozen=True):
     name: str
     datatype: str
     dims: tuple[int, ...]
-    chosen: Annotated[
-        bool, Meta(description="Whether the user said which shape or which values it takes.")
-    ] = False
+    chosen: bool = False
+    """Whether the user said which shape or which values it takes."""
 
 
 class SampleValue(Part, frozen=True):
@@ -206,37 +178,24 @@ class AskedModel(Part, frozen=True):
 
     role: str
     inputs: tuple[AskedInput, ...]
-    samples: Annotated[
-        tuple[tuple[SampleValue, ...], ...],
-        Meta(description="Sets of values for the inputs, which were sent in turn."),
-    ]
-    special: Annotated[
-        tuple[tuple[SampleValue, ...], ...],
-        Meta(description="Sets of values that are those of cases, each of which was sent once."),
-    ]
-    learned: Annotated[
-        tuple[Exchange, ...],
-        Meta(description="The request for its metadata, then its plain requests."),
-    ]
-    json_rtol: Annotated[
-        float,
-        Meta(
-            ge=0,
-            description="How far floats may differ, relatively, as their JSON has few digits.",
-        ),
-    ] = 0.0
+    samples: tuple[tuple[SampleValue, ...], ...]
+    """Sets of values for the inputs, which were sent in turn."""
+    special: tuple[tuple[SampleValue, ...], ...]
+    """Sets of values that are those of cases, each of which was sent once."""
+    learned: tuple[Exchange, ...]
+    """The request for its metadata, then its plain requests."""
+    json_rtol: Annotated[float, Meta(ge=0)] = 0.0
+    """How far floats may differ, relatively, as their JSON has few digits."""
 
 
 class Relations(Part, frozen=True):
     """The subject of a run that compared the answers of models with each other."""
 
     models: tuple[AskedModel, ...]
-    rtol: Annotated[float, Meta(ge=0, description="How far two floats may differ, relatively.")] = (
-        0.0
-    )
-    atol: Annotated[float, Meta(ge=0, description="How far two floats may differ, absolutely.")] = (
-        0.0
-    )
+    rtol: Annotated[float, Meta(ge=0)] = 0.0
+    """How far two floats may differ, relatively."""
+    atol: Annotated[float, Meta(ge=0)] = 0.0
+    """How far two floats may differ, absolutely."""
 
     def words(self, needs_identity: Collection[str]) -> tuple[str, ...]:
         """Return what a verdict about relations covers, as clauses of its claim."""
@@ -264,5 +223,6 @@ class Calibration(Part, frozen=True):
     """The known-good requests to a model before any case of it, up to the first exact answer."""
 
     role: str
-    form: Annotated[Form, Meta(description="In what way the requests have their tensors.")]
+    form: Form
+    """In what way the requests have their tensors."""
     exchanges: tuple[Exchange, ...]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from v2_conformance.report.document import OUTDATED, CaseResult, Report
+from v2_conformance.report.document import OUTDATED, CaseResult, Report, once
 from v2_conformance.report.properties import Right
 from v2_conformance.report.root_causes import CauseGroup, root_causes, unhandled_error
 from v2_conformance.report.verdict.judged import failed_musts
@@ -50,7 +50,7 @@ class ShownCause:
     `lost` is what a user loses, in words, "" for a cause that blocks nothing.
     """
 
-    group: CauseGroup[CaseResult]
+    group: CauseGroup
     title: str
     first: CaseResult
     lost: str
@@ -58,15 +58,13 @@ class ShownCause:
 
     @property
     def name(self) -> str:
-        """The requirement and its title, such as "P5 Response header length is …", after what the
-        cause is about."""
+        """What the cause is about, its requirement and the title of that."""
         named = f"{self.group.requirement} {self.title}".strip()
         return short(f"{self.about}: {named}" if self.about else named, _NAME)
 
     @property
     def number(self) -> str:
-        """The number of cases that it explains, in words, and what those block that it prevented,
-        if that is more."""
+        """The number of cases that it explains, and what those block that it prevented, if more."""
         words = counted(len(self.group.cases), "case")
         waiting = [GRADES.index(case.grade) for case in self.group.waiting]
         if waiting:
@@ -105,11 +103,10 @@ class ShownCause:
         return all(case.expected is not None for case in self.group.cases)
 
 
+@once
 def shown_causes(report: Report) -> list[ShownCause]:
-    """Return the causes of a report, in the order of `root_causes`, but unexpected ones first.
-
-    A server that leaves the extension out has none: its verdict says it all.
-    """
+    """Return the causes of a report, in the order of `root_causes`, but unexpected ones first. A
+    server that leaves the extension out has none: its verdict says it all."""
     if not report.verdict.implemented:
         return []
     # A finding may show a requirement of which no case could be sent.
@@ -143,16 +140,14 @@ def beside(causes: Iterable[ShownCause], problems: Iterable[str]) -> list[str]:
     return [one for one in problems if told.isdisjoint(one.split())]
 
 
-def _distance(group: CauseGroup[CaseResult], case: CaseResult) -> tuple[bool, int, bool]:
-    """Return the sort key of the case to look at first: one of the gravest, and of what the cause
-    is named after if it has one of these."""
+def _distance(group: CauseGroup, case: CaseResult) -> tuple[bool, int, bool]:
+    """Return the sort key of the case to look at first: unexpected, grave, of this requirement."""
     other = case.requirement != group.requirement
     return case.expected is not None, GRADES.index(case.grade), other
 
 
 def headline(causes: Sequence[ShownCause]) -> str:
-    """Return all causes as a sentence, such as "440 failures, 1 cause. Fix first: P5 …"; "" for
-    none. Cases without a clear outcome are no failures."""
+    """Return all causes as a sentence: "440 failures, 1 cause. Fix first: P5 …"; "" for none."""
     if not causes:
         return ""
     cases = [case for cause in causes for case in cause.group.cases]
@@ -200,16 +195,13 @@ def lost_by(report: Report, requirement: str) -> str:
 
 
 def priced(report: Report) -> str:
-    """Return the verdict and what it costs, such as "not conformant; from correct requests: wrong
-    numbers (1)"."""
+    """Return the verdict and what it costs: "not conformant; from correct requests: …"."""
     return "; ".join(filter(None, (verdict_words(report), lost(report))))
 
 
 def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
-    """Return the MUST requirements that fail, in words such as "6 of 96 MUST fail: P9, H6 …".
-
-    If some of them block *conformant* and others *robust*, they are told apart.
-    """
+    """Return the MUST requirements that fail, such as "6 of 96 MUST fail: P9, H6 …". If some block
+    *conformant* and others *robust*, they are told apart."""
     if report.verdict.standing == OUTDATED:
         return "nothing that it says was confirmed"
     if not report.verdict.implemented:
@@ -235,8 +227,7 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
 
 
 def library_words(report: Report) -> str:
-    """Return what the HTTP library below a client failed, which is not the client's own doing; ""
-    if nothing, or for a server."""
+    """Return what the HTTP library below a client failed; "" if nothing, or for a server."""
     usual = {row.id for row in report.requirements if row.layer == "http"}
     sent = [
         case

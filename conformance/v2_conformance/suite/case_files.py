@@ -62,10 +62,7 @@ _Axes = Mapping[str, Mapping[str, Any]]  # by name, then by label
 
 
 def load_cases(path: Path) -> list[Case]:
-    """Return every case of a user's file, or of a folder of them.
-
-    Raises CaseFileError, with file and line, for whatever is not a valid, unique case.
-    """
+    """Return every case of a user's file, or of a folder. Raises CaseFileError with its line."""
     return _with_last(load_entries(path, "case", case_of))
 
 
@@ -76,18 +73,14 @@ def own_cases() -> list[Case]:
 
 
 def make_case(entry: Mapping[str, Any]) -> Case:
-    """Return the case of one entry without axes that is valid by its schema. Raises
-    CaseFileError."""
+    """Return the case of a valid entry without axes. Raises CaseFileError."""
     (case,) = expand(entry, "case", case_of)
     return case
 
 
 def vary(case: RequestCase, names: Sequence[str], models: Models | None = None) -> RequestCase:
-    """Return `case`, whose model is one of `models` (by default of the contract), in the variations
-    `names`, applied in order; its id stays the same.
-
-    Raises CaseFileError for an unknown variation, and for one that does not fit.
-    """
+    """Return `case` in the variations `names`, applied in order, with the same id. Raises
+    CaseFileError for one that is unknown or does not fit."""
     for name in names:
         given = variation(name)
         before = [variation(earlier) for earlier in case.variations]
@@ -119,10 +112,7 @@ def own_entries(names: Iterable[str], kind: Kind, make: Make[Made]) -> list[Made
 
 
 def load_entries(path: Path, kind: Kind, make: Make[MadeCase]) -> list[MadeCase]:
-    """Return the cases of all entries of a file, or of those of a folder, in their order.
-
-    Raises CaseFileError, with file and line, for whatever is not valid and unique.
-    """
+    """Return the cases of a file or folder, in order. Raises CaseFileError with its line."""
     if not path.exists():
         raise CaseFileError(f"{path}: there is no such file or folder of {kind}s")
     in_folder = sorted(one for one in path.glob("*.yaml") if one.name not in _NOT_CASES)
@@ -156,8 +146,7 @@ def load_entries(path: Path, kind: Kind, make: Make[MadeCase]) -> list[MadeCase]
 
 
 def expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[Made]:
-    """Yield what `make` makes of an entry, once for each combination of its axes. Raises
-    CaseFileError."""
+    """Yield what `make` makes for each combination of the axes. Raises CaseFileError."""
     requirement = entry["id"].split("/")[0]
     if requirement not in catalogue():
         raise CaseFileError(f"{entry['id']}: the catalogue has no requirement {requirement}")
@@ -219,8 +208,7 @@ def _changed(entry: Mapping[str, Any], item: Mapping[str, Any], kind: Kind) -> d
 
 
 def _fill(value: Any, axes: Mapping[str, tuple[str, Any]]) -> Any:
-    """Return `value` with every ${axis} replaced; a string that is nothing else becomes the
-    value."""
+    """Return `value` with every ${axis} replaced; one that stands alone keeps its type."""
     if isinstance(value, str):
         whole = _AXIS.fullmatch(value)
         if whole:
@@ -267,8 +255,7 @@ def _with_last(cases: Sequence[Case]) -> list[Case]:
 def case_of(
     requirement: str, entry: Mapping[str, Any], labels: str, models: Models | None = None
 ) -> Case:
-    """Return the case of an entry whose axes are filled in, for one of `models` by role (default:
-    those of the contract). Raises CaseFileError."""
+    """Return the case of a filled entry, for models by role. Raises CaseFileError."""
     models = models or contract()
     known = catalogue()[requirement]
     model = entry.get("model")
@@ -356,10 +343,7 @@ _OUTCOMES: Mapping[str, Expects] = {"exact": "success", "error": "reject", "refu
 
 
 def load_scenarios(path: Path | None = None) -> list[ClientCase | ObservedCase]:
-    """Return every scenario of `path`, a file or a folder of them (default: the suite's own).
-
-    Raises CaseFileError, with file and line, for whatever is not a valid, unique scenario.
-    """
+    """Return every scenario of `path` (default: the suite's own). Raises CaseFileError."""
     if path is None:
         names = (name for name in own_names() if name.startswith("clients/"))
         return own_entries(names, "scenario", _scenario)

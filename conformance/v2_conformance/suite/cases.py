@@ -1,14 +1,10 @@
 """Cases: what is sent, what must come back, and what a report says of it.
 
 A case is data: `case_files` reads those for servers from cases/*.yaml and those for clients from
-cases/clients/*.yaml, and `library` has those of a run. There are five kinds: a request
-to a model, a plain GET, all generated requests of a run, a scenario for a client, and an
-observation of all exchanges. A sixth is a request to a model of which only the metadata is known.
-
-A case says for itself what a run has to know to send it: which models, datatypes, codings and
-profiles it needs, whether it may do harm, and whether others may run at the same time. Its
-`content` is a digest of all that is sent and expected: reports made at different times compare a
-case with itself only if that is the same.
+cases/clients/*.yaml, and `library` has those of a run. A case says for itself what a run needs to
+send it: which models, datatypes, codings and profiles it needs, whether it may do harm, and whether
+others may run at the same time. Its `content` is a digest of all that is sent and expected: reports
+made at different times compare a case with itself only if that is the same.
 """
 
 from __future__ import annotations
@@ -94,9 +90,7 @@ class CaseBase:
 
     @cached_property
     def content(self) -> str:
-        """A digest of what is sent and expected: a case with another digest is another case, even
-        under the same id.
-        """
+        """A digest of what is sent and expected, by which cases of one id are told apart."""
         names = (field.name for field in fields(self))
         counting = {name: getattr(self, name) for name in names if name not in _NOT_IN_CONTENT}
         # Cases of earlier versions had the member `thorough`, and keep their digests.
@@ -208,8 +202,7 @@ class CaseBase:
 
     @property
     def cite(self) -> tuple[Citation, ...]:
-        """The places that allow the way in which it is sent, besides those that its requirement
-        cites."""
+        """The places that allow the way in which it is sent, besides those of its requirement."""
         return ()
 
     @property
@@ -328,10 +321,7 @@ def _digest(sample: Sample) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RelationCase(RequestCase):
-    """A case for a model whose answers nobody knows (`wire.relations.cases`).
-
-    What must come back is what the model `of` answered to its plain request.
-    """
+    """A case for a model whose answers nobody knows: the model `of` says what must come back."""
 
     of: ModelContract
 
@@ -360,11 +350,7 @@ class GetCase(CaseBase):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratedCase(CaseBase):
-    """Generated requests that are well-formed, so that all must be answered exactly.
-
-    `requests` are entries of a case file with this case's id. A server gets those whose models and
-    datatypes it has.
-    """
+    """Generated requests, all of which must be answered exactly: `requests` are their entries."""
 
     requests: tuple[Mapping[str, Any], ...]
 
@@ -376,11 +362,8 @@ class GeneratedCase(CaseBase):
 
 @dataclass(frozen=True, kw_only=True)
 class ObservedCase(CaseBase):
-    """A rule for every exchange of a run: it sends nothing, and is judged last.
-
-    It fails no other case, so that one defect that shows everywhere fails its own requirement.
-    `observed` is the name of the rule in judging/observed, or v2_clients/judging/observed.py.
-    """
+    """A rule for every exchange of a run, by its name in judging/observed (of a client in
+    v2_clients): it sends nothing, is judged last, and fails no other case."""
 
     observed: str
 
@@ -412,9 +395,7 @@ class ClientCase(CaseBase):
         return result
 
     def answer(self, number: int, attempt: int) -> Mapping[str, Any]:
-        """Return the answer to request `number` when it comes for the `attempt`th time, counted
-        from 0.
-        """
+        """Return the answer to request `number` when it comes for the `attempt`th time, from 0."""
         script: Mapping[str, Any] = self.requests[number]["answer"]
         for _ in range(attempt):
             script = script.get("again", script)

@@ -19,8 +19,7 @@ _NEEDED_PROFILE, _NEEDED_DATATYPE = "binary", "INT32"
 
 
 def left_out_problem(unsupported: Collection[str]) -> str | None:
-    """Return why a target cannot declare these datatypes, codings and profiles unsupported, None if
-    it can."""
+    """Return why a target cannot declare these unsupported, None if it can."""
     if _NEEDED_PROFILE in unsupported:
         return f"the profile {_NEEDED_PROFILE} cannot be left out: it is what the suite tests"
     if _NEEDED_DATATYPE in unsupported:
@@ -48,10 +47,7 @@ def claims_problem(profiles: Collection[str], unsupported: Collection[str]) -> s
 
 
 def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
-    """The cases whose requirement or id matches one of `patterns`; all of them without patterns.
-
-    Raises NothingRanError for a pattern that matches no case.
-    """
+    """The cases that match one of `patterns`, all without patterns. Raises NothingRanError."""
     if not patterns:
         return list(cases)
     patterns = list(dict.fromkeys(patterns))  # a forged report repeats one as often as it likes
@@ -75,8 +71,7 @@ def _matches(case: Case, pattern: str) -> bool:
 
 
 def _names(cases: Sequence[Case], *, values: bool) -> Iterator[str]:
-    """Yield what would match: requirements, and each entry of the case files; or single cases with
-    the `values` of their axes."""
+    """Yield what would match: requirements, and entries, or cases with their `values`."""
     for case in cases:
         yield case.requirement
         yield case.id if values or case.id == case.template else f"{case.template}[*]"

@@ -35,32 +35,25 @@ class ReportedTensor(_Strict, frozen=True):
     data: Annotated[bytes, Meta(extra_json_schema={"pattern": _BASE64})]
 
 
-class Line(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
-):
+class Line(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     """The result of one request: exactly one of `outputs`, `error` and `unsupported`."""
 
     outputs: tuple[ReportedTensor, ...] | None = None
     model_name: str | None = None
     model_version: str | None = None
     id: str | None = None
-    headers: Annotated[
-        dict[str, str] | None,
-        Meta(description="The caller's headers after the call, as the caller sees them now."),
-    ] = None
-    error: Annotated[
-        str | None, Meta(description="The message that the user of the client gets.")
-    ] = None
-    status: Annotated[int | None, Meta(description="The HTTP status that it comes with.")] = None
-    unsupported: Annotated[
-        str | None, Meta(description="The API that is missing in the client, in words.")
-    ] = None
+    headers: dict[str, str] | None = None
+    """The caller's headers after the call, as the caller sees them now."""
+    error: str | None = None
+    """The message that the user of the client gets."""
+    status: int | None = None
+    """The HTTP status that it comes with."""
+    unsupported: str | None = None
+    """The API that is missing in the client, in words."""
     client: ClientName | None = None
 
 
-class ClientResult(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
-):
+class ClientResult(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that a client said of a scenario, and how it ended.
 
     `garbage` is the first line that should be one and is none, and why; printable. `ended` is how

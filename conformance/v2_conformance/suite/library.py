@@ -52,20 +52,17 @@ def digest() -> str:
 
     A report that has it was asked exactly what this installation asks, at the same levels.
     """
+    deciding = [member.name for member in fields(Variation) if member.name not in _WORDS]
     asked = [
         [{name: getattr(one, name) for name in _OF_REQUIREMENTS} for one in catalogue().values()],
         [[case.id, case.content] for case in every_case()],
         list(contract().values()),
-        list(map(_without_words, variations().values())),
+        [{name: getattr(one, name) for name in deciding} for one in variations().values()],
         [[one.labels, {**one.entry, "why": ""}] for one in any_model_cases()],
         list(value_sets().values()),
     ]
     text = json.dumps(msgspec.to_builtins(asked), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _without_words(entry: Variation) -> dict[str, Any]:
-    return {f.name: getattr(entry, f.name) for f in fields(entry) if f.name not in _WORDS}
 
 
 @cache
@@ -76,9 +73,7 @@ def _cases() -> tuple[Case, ...]:
 
 @cache
 def generated_case() -> GeneratedCase:
-    """Return what stands for all generated requests of a run: in its plan, its report and its
-    blame.
-    """
+    """Return what stands for all generated requests of a run."""
     requirement = catalogue()["M7"]
     requests = own_document("generated_requests.yaml")["requests"]
     return GeneratedCase(

@@ -96,8 +96,7 @@ class Purpose(Word):
 
     @property
     def note(self) -> str:
-        """The words beside the exchange; "" for nothing, and for a sample, of which
-        `sample_note` says more."""
+        """The words beside the exchange, "" for none; `sample_note` has those of a sample."""
         return _NOTES.get(self, "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import msgspec
 
@@ -44,11 +44,8 @@ class Document:
 
 @dataclass(frozen=True)
 class Citation:
-    """Where a document says it.
-
-    `document` is a key of `documents()`. `section` is a heading ("A > B" is heading B below A) or
-    an RFC's section number. `paragraph` counts paragraphs and list items in the section from 1.
-    """
+    """Where a document says it: a key of `documents()`, a heading ("A > B" is B below A) or an
+    RFC's section, and a paragraph or list item in that, from 1."""
 
     document: str
     section: str
@@ -104,8 +101,7 @@ class Requirement:
         return self.id[0]
 
     def level_for(self, profiles: Collection[str]) -> Level:
-        """The level for a server that claims `profiles`: the strictest, if several profiles name
-        one."""
+        """The level for a server that claims `profiles`, the strictest that they name."""
         if not self.level_in:
             return self.level
         raised = [level for profile, level in self.level_in.items() if profile in profiles]
@@ -127,26 +123,26 @@ GRADES: tuple[str, ...] = (
 @cache
 def catalogue() -> dict[str, Requirement]:
     """Every requirement by id, in the order of the file."""
-    result = msgspec.convert(_data()["requirements"], list[Requirement])
+    result = msgspec.convert(own_document(_FILE)["requirements"], list[Requirement])
     return {requirement.id: requirement for requirement in result}
 
 
 @cache
 def catalogue_version() -> str:
     """The catalogue's own version, MAJOR.MINOR.PATCH: docs/governance.md says what changes it."""
-    return str(_data()["version"])
+    return str(own_document(_FILE)["version"])
 
 
 @cache
 def families() -> dict[str, str]:
     """Family letter to title, in the order of the file."""
-    return dict(_data()["families"])
+    return dict(own_document(_FILE)["families"])
 
 
 @cache
 def documents() -> dict[str, Document]:
     """The documents that citations name, by their key."""
-    return msgspec.convert(_data()["documents"], dict[str, Document])
+    return msgspec.convert(own_document(_FILE)["documents"], dict[str, Document])
 
 
 def check_profile(name: str) -> None:
@@ -154,8 +150,3 @@ def check_profile(name: str) -> None:
     if name not in PROFILES:
         hint = did_you_mean(name, PROFILES, f"the profiles are {', '.join(PROFILES)}")
         raise UsageError(f"unknown profile {name!r}: {hint}")
-
-
-def _data() -> dict[str, Any]:
-    document: dict[str, Any] = own_document(_FILE)
-    return document

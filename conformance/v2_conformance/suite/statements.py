@@ -16,11 +16,8 @@ _BETWEEN = " … "
 
 
 def link(cited: Citation, requirement: str = "") -> str:
-    """Return the URL that opens the cited document at the sentences on which `requirement` rests.
-
-    Without a requirement, or if no sentence of the paragraph is said to be about it, these are all
-    sentences of the paragraph that are known.
-    """
+    """Return the URL that opens the cited document at the sentences on which `requirement` rests,
+    or at all that are known of the paragraph."""
     known = _known_sentences()
     place = (cited.document, cited.section, cited.paragraph)
     words = known.get((*place, requirement)) or known.get((*place, ""), {})
@@ -29,10 +26,7 @@ def link(cited: Citation, requirement: str = "") -> str:
 
 
 def text_link(document: str, words: Iterable[str], anchor: str = "") -> str:
-    """Return a URL with a text fragment, https://wicg.github.io/scroll-to-text-fragment/.
-
-    `words` are the first and the last words of each sentence.
-    """
+    """Return a URL with a text fragment of the first and the last words of each sentence."""
     texts = [",".join(map(_escaped, sentence.split(_BETWEEN))) for sentence in words]
     return f"{documents()[document].url}#{anchor}:~:text={'&text='.join(texts)}"
 
@@ -43,9 +37,7 @@ def _escaped(words: str) -> str:
 
 
 def statement_entries() -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield the document, section and entry of every statement. One that shares another document's
-    statement has what that says.
-    """
+    """Yield each statement's document, section and entry, with what others share."""
     named = {}
     for document, sections in own_document(STATEMENTS)["documents"].items():
         for section in sections:
@@ -56,8 +48,7 @@ def statement_entries() -> Iterator[tuple[str, Mapping[str, Any], Mapping[str, A
 
 @cache
 def _known_sentences() -> dict[tuple[str, str, int, str], dict[str, None]]:
-    """Return the words of sentences by document, section, paragraph and requirement. Under "" are
-    those of all sentences of the paragraph."""
+    """Return sentences by document, section, paragraph and requirement; "" has all of these."""
     result: dict[tuple[str, str, int, str], dict[str, None]] = {}
     for document, section, entry in statement_entries():
         paragraph = int(entry["at"].partition(".")[0])

@@ -102,11 +102,8 @@ def apply(
     before: Sequence[Variation],
     traits: Collection[str],
 ) -> Mapping[str, Any]:
-    """The `request` of a case after this variation and those `before` it.
-
-    `traits` are "same-answer" and "one-connection", if the case has them. Raises CaseFileError if
-    the variation does not fit.
-    """
+    """Return the `request` of a case with these `traits` after this variation and those `before`
+    it. Raises CaseFileError if the variation does not fit."""
     changes = dict(given.request)
     if given.operation == "chunks" and _chunked(request):
         changes.pop("delivery", None)  # it says already where to cut

@@ -47,10 +47,7 @@ _MODEL = re.compile(
 
 
 def discovery_edits(setting: Setting) -> Iterator[str]:
-    """Yield how the report's target differs from what its recorded discovery found.
-
-    Raises UnconfirmedError if the report does not have all of that.
-    """
+    """Yield what the target has otherwise than recorded discovery. Raises UnconfirmedError."""
     target, record = setting.report.target, Record(setting.report.discovery, setting)
 
     def answer(path: str) -> Response:
@@ -104,10 +101,7 @@ def _asked_for(model: ModelContract, name: bytes, version: bytes | None) -> Depl
 
 
 def first_answers(setting: Setting) -> Iterator[Observation]:
-    """Yield what calibrations show about the first answers of models that repeat theirs.
-
-    Raises RecordedError for one that no run leaves, and UnconfirmedError.
-    """
+    """Yield what calibrations show of first answers. Raises RecordedError, UnconfirmedError."""
     causes = (case.cause for case in setting.report.cases)
     differing = {cause.role for cause in causes if isinstance(cause, AnswersDiffer)}
     wrong: dict[tuple[str, str], Cause | None] = {}
@@ -188,10 +182,7 @@ def _learned(asked: AskedModel, relations: Relations, setting: Setting) -> Deplo
 
 
 def asked_model(asked: AskedModel) -> ModelContract:
-    """Return the model that a run asked for, with the samples that it sent, but without outputs.
-
-    Raises RecordedError, ElementError or ReportFileError if no run can have sent them.
-    """
+    """Return the model that was asked for, without outputs. Raises what `_UNLEARNABLE` has."""
     name = asked.role.removeprefix(ROLE)
     if asked.role != ROLE + quote(unquote(name), safe="") or not asked.learned:
         raise RecordedError("its role or its exchanges do not belong to a model")

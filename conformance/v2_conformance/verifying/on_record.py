@@ -46,10 +46,7 @@ _MOST_DRAWN = 64**3  # a cube of the largest dimension that is drawn
 
 
 def concluded(case: RequestCase | GetCase, record: Record) -> Result:
-    """Return the result of the conversation of a case with `record`.
-
-    Raises RecordedError for a record that does not fit the case, and UnconfirmedError.
-    """
+    """Return the result of a case's conversation. Raises RecordedError and UnconfirmedError."""
     known = Known(record.setting.address, record.setting.claims)
     lacking: list[KnownGood] = []
     try:
@@ -62,10 +59,7 @@ def concluded(case: RequestCase | GetCase, record: Record) -> Result:
 
 
 def _answer(step: Step, record: Record, lacking: list[KnownGood]) -> Answer:
-    """Return the record of a step. Known-good requests that are missing are added to `lacking`.
-
-    Raises RecordedError and UnconfirmedError.
-    """
+    """Return the record of a step; missing known-good requests are added to `lacking`."""
     if isinstance(step, Calibrate):
         return ""
     if isinstance(step, AskTogether):

@@ -20,7 +20,6 @@ from v2_conformance.judging.survival import Claims
 from v2_conformance.protocol.names import DRAWS
 from v2_conformance.redaction import WITHHELD, Mask
 from v2_conformance.report.document import Report
-from v2_conformance.report.tested import Model
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Purpose
@@ -47,12 +46,8 @@ class UnconfirmedError(ValueError):
 
 @dataclass(frozen=True)
 class Setting:
-    """A report, and what the requests of its run followed from.
-
-    `mask` hides the header fields that the report hides, and `masks` says whether it hides
-    anything. `cases` are those of this installation, by id; `planned` are those that the run could
-    send, None if it is not known.
-    """
+    """A report, and what its requests followed from. `mask` hides what the report hides, if it
+    `masks` anything. `cases` are of this installation; `planned` the run could send, if known."""
 
     report: Report
     address: Address
@@ -65,8 +60,7 @@ class Setting:
 
 def setting_of(report: Report) -> Setting:
     """Return what a report says of its run. Raises ReportFileError if its target has no URL, or
-    more in it than any server takes, all of which each request would have again.
-    """
+    more for each request than any server takes."""
     target = report.target
     size = sum(len(name) + len(value) for name, value in target.headers)
     texts = (str(part) for one in target.models.values() for part in astuple(one))
@@ -85,7 +79,13 @@ def setting_of(report: Report) -> Setting:
     if report.seed is not None and report.draws != DRAWS:
         raise ReportFileError("another version drew its values: verify it with that one")
     path = parts.path.rstrip("/")
-    present = {role: one.deployed(role) for role, one in target.models.items() if _plays(role, one)}
+    present = {
+        role: model.deployed(role)
+        for role, model in target.models.items()
+        if (known := contract().get(role)) is not None
+        and len(model.inputs) == len(known.inputs)
+        and len(model.outputs) == len(known.outputs)
+    }
     return Setting(
         report,
         Address(target.host, path, target.headers, parts.scheme, report.seed),
@@ -93,12 +93,6 @@ def setting_of(report: Report) -> Setting:
         Mask(fields=hidden),
         bool(hidden) or target.masked,
     )
-
-
-def _plays(role: str, model: Model) -> bool:
-    role_model = contract().get(role)
-    tensors = (len(model.inputs), len(model.outputs))
-    return role_model is not None and tensors == (len(role_model.inputs), len(role_model.outputs))
 
 
 class Record:

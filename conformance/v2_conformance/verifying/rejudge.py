@@ -55,10 +55,8 @@ class Rejudged:
 
 
 def rejudge(recorded: CaseResult, setting: Setting, others: Sequence[Rejudged] = ()) -> Rejudged:
-    """Judge one case of a report again. Never raises for a report's content.
-
-    A case about all exchanges is judged by `others`, which are all cases that have some.
-    """
+    """Judge one case of a report again, one about all exchanges by `others`, which are all cases
+    that have some. Never raises for a report's content."""
     outcome = recorded.outcome
     try:
         verdict, seen, hidden = _shown(_case(recorded, setting), recorded, setting, others)
@@ -71,9 +69,7 @@ def rejudge(recorded: CaseResult, setting: Setting, others: Sequence[Rejudged] =
 
 
 def _case(recorded: CaseResult, setting: Setting) -> Case:
-    """Return the case that was recorded. Raises RecordedError for another one, and UnconfirmedError
-    if this installation has none.
-    """
+    """Return the recorded case. Raises RecordedError for another, UnconfirmedError for none."""
     if setting.planned is not None and recorded.id not in setting.planned:
         raise RecordedError("it is not in the plan of a run with this selection")
     case = (setting.planned or setting.cases).get(recorded.id)
@@ -107,7 +103,13 @@ def _shown(case: Case, recorded: CaseResult, setting: Setting, others: Sequence[
     else:
         verdict = concluded(case, record).verdict
     record.end()
-    if isinstance(case, RelationCase) and _differed(case, recorded, verdict):
+    if (  # the bytes are one answer of a model that did not repeat its answers
+        isinstance(case, RelationCase)
+        and isinstance(recorded.cause, AnswersDiffer)
+        and recorded.outcome is Outcome.INCONCLUSIVE
+        and recorded.cause.role in case.roles
+        and (verdict.outcome.harmless or wrong_output(verdict.cause) is not None)
+    ):
         verdict = msgspec.structs.replace(verdict, outcome=recorded.outcome, cause=recorded.cause)
     hidden = setting.masks and any(shows_masks(bytes(one.received)) for one in record.taken)
     return verdict, (*observe(case, record.taken), *observe_verdict(case, verdict)), hidden
@@ -162,13 +164,3 @@ def _compared(recorded: CaseResult, verdict: Verdict, *, hidden: bool, masks: bo
     if masked or agrees:
         verdict = as_recorded
     return Rejudged(name, outcome, outcome, other_cause=other, verdict=verdict)
-
-
-def _differed(case: RelationCase, recorded: CaseResult, verdict: Verdict) -> bool:
-    """Return True if the bytes are one answer of a model that did not repeat its answers."""
-    return (
-        isinstance(recorded.cause, AnswersDiffer)
-        and recorded.outcome is Outcome.INCONCLUSIVE
-        and recorded.cause.role in case.roles
-        and (verdict.outcome.harmless or wrong_output(verdict.cause) is not None)
-    )

@@ -1,16 +1,15 @@
 """Judges a whole report again from its own bytes: does its verdict hold?
 
-A report is a claim, and nobody has to believe it: it has every byte that was sent and received, and
-everything else in it follows from them. So a run is played again without a server. The selection
-and the recorded models give the plan. The conversation of each case, the same one as in the run,
-yields its steps; each takes the next recorded exchange, if that has the request that the suite
-makes there (`on_record`, `record`). What the conversation returns is the verdict of the case, and
+A report has every byte that was sent and received, and everything else in it follows from them. So
+a run is played again without a server. The selection and the recorded models give the plan. The
+conversation of each case yields its steps; each takes the next recorded exchange, if that has the
+request that the suite makes there (`on_record`, `record`). It returns the verdict of the case, and
 from all of these the report's own verdict is derived, as at the end of a run. Discovery and
 calibrations are played before, in the same way (`facts`).
 
 What differs is an edit: exit code 1. What cannot be played again, since bytes are withheld, cut or
 of another catalogue, is not confirmed: exit code 2. What bytes cannot show (times, how a connection
-ended, whose server it was) is taken as recorded. Who ran the suite is not for bytes to say.
+ended, whose server it was) is taken as recorded.
 """
 
 from __future__ import annotations
@@ -26,16 +25,8 @@ import msgspec
 from v2_conformance.elsewhere import elsewhere
 from v2_conformance.errors import CaseFileError, NothingRanError, UsageError
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.report.document import (
-    CONFORMANT,
-    CONSISTENT,
-    CONSISTENT_NOT_ROBUST,
-    NOT_ROBUST,
-    CaseResult,
-    OverallVerdict,
-    Report,
-    cited_documents,
-)
+from v2_conformance.report import document as doc
+from v2_conformance.report.document import CaseResult, OverallVerdict, Report, cited_documents
 from v2_conformance.report.files import read_report
 from v2_conformance.report.tested import this_suite
 from v2_conformance.report.verdict.standing import unconfirmed, verdict_words
@@ -50,7 +41,7 @@ from v2_conformance.verifying.rejudge import Rejudged, rejudge
 from v2_conformance.wire.encode.inputs import stood_in
 from v2_conformance.wire.relations.cases import relation_plan
 
-GOOD = frozenset({CONFORMANT, NOT_ROBUST, CONSISTENT, CONSISTENT_NOT_ROBUST})
+GOOD = {doc.CONFORMANT, doc.NOT_ROBUST, doc.CONSISTENT, doc.CONSISTENT_NOT_ROBUST}
 """What every build means by these words."""
 _NAMED = 5
 
@@ -92,8 +83,7 @@ class Verification:
 
     @property
     def stated(self) -> str:
-        """The verdict of the report in its own words, or in those of this build: another one's are
-        not compared."""
+        """The verdict of the report, in its own words if this build made it."""
         own = self.report.verdict.standing
         return own if own and not self.other_build else verdict_words(self.report)
 
@@ -113,9 +103,7 @@ class Verification:
 
 def verify(path: Path, cases: Sequence[Case]) -> Verification:
     """Judge a report.json or the record of a run again; `cases` are all of this installation.
-
-    Raises ReportFileError if the file is neither.
-    """
+    Raises ReportFileError."""
     file = read_report(path)
     report, here = as_run(file.report), this_suite()
     setting = setting_of(report)
@@ -156,10 +144,8 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
 
 
 def plan_of(setting: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]) -> Setting:
-    """Return `setting` with those of `cases` that a run with these models could choose from.
-
-    Why no run can have learned a model is added to `edits`, what is lacking for it to `open_`.
-    """
+    """Return `setting` with those of `cases` that a run with these models could choose from, and
+    add to `edits` and `open_` why a model cannot have been learned."""
     report = setting.report
     of_client = report.target.client is not None
     begun = [case for case in cases if case.of_clients is of_client]
@@ -253,10 +239,8 @@ def _as_judged(recorded: CaseResult, again: Rejudged, setting: Setting) -> CaseR
 
 
 def _verdict_edits(report: Report, again: Report) -> Iterator[str]:
-    """Yield what in a report on this very catalogue does not follow from its cases.
-
-    Words are compared only if this very build made it.
-    """
+    """Yield what does not follow from the cases of a report on this very catalogue. Words are
+    compared only if this very build made it."""
     words = report.verdict.standing
     if words in GOOD and words != again.verdict.standing:
         yield f"it says {words}, which does not follow from the cases"

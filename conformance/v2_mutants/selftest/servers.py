@@ -20,13 +20,14 @@ from functools import partial
 from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ConformanceError
 from v2_conformance.protocol.names import SERVER_PROFILES
+from v2_conformance.redaction import Mask
+from v2_conformance.report.recorder import case_result
 from v2_conformance.report.root_causes import root_causes
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.cases import Case, ObservedCase, RequestCase
-from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_mutants.client_faults import CLIENT_FAULTS
@@ -181,27 +182,9 @@ def _try_all(workers: int | None, *, full: bool, seed: int | None) -> Iterator[F
             yield try_until_caught(trial, try_alone)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A result as `root_causes` reads it."""
-
-    id: str
-    requirement: str
-    grade: str
-    outcome: Outcome
-    cause: Cause | None
-
-
-def judged(result: Result, profiles: Sequence[str]) -> Judged:
-    """Return a result as `root_causes` reads it, of a target that claims these profiles."""
-    case, cause = result.case, result.cause
-    grade = case.facts(profiles, cause).grade
-    return Judged(case.id, case.requirement, grade, result.outcome, cause)
-
-
 def _first_cause(results: Sequence[Result]) -> str:
     """The requirement that a run with these results names first, "" if nothing fails."""
-    causes = root_causes([judged(result, SERVER_PROFILES) for result in results])
+    causes = root_causes([case_result(result, SERVER_PROFILES, Mask()) for result in results])
     return causes[0].requirement if causes else ""
 
 

@@ -29,22 +29,8 @@ from v2_conformance.formats.templates import (
     source,
 )
 from v2_conformance.formats.trust import TITLE, cautions
-from v2_conformance.report.document import (
-    CONFORMANT,
-    CONSISTENT,
-    CONSISTENT_NOT_ROBUST,
-    INCOMPLETE,
-    NOT_CONFORMANT,
-    NOT_CONSISTENT,
-    NOT_IMPLEMENTED,
-    NOT_ROBUST,
-    NOT_SHOWN,
-    NOTHING_TESTED,
-    OUTDATED,
-    CaseResult,
-    Report,
-    RequirementResult,
-)
+from v2_conformance.report import document as doc
+from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.report.words import beside, headline, lost, lost_by, must_words, shown_causes
@@ -69,31 +55,31 @@ _BASES: Mapping[Basis, str] = {
     "derived": "derived: no document states it; see why it follows",
 }
 _EXPLAINED = {
-    CONFORMANT: "Correct requests work, and malformed ones are rejected.",
-    NOT_ROBUST: "Correct requests work. Some malformed or unusual ones get a wrong answer, or "
+    doc.CONFORMANT: "Correct requests work, and malformed ones are rejected.",
+    doc.NOT_ROBUST: "Correct requests work. Some malformed or unusual ones get a wrong answer, or "
     "were not tested.",
-    NOT_CONFORMANT: "Some correct requests get a wrong answer, or were not tested.",
-    NOT_IMPLEMENTED: "The server neither advertises the extension nor serves any of it. It serves "
-    "plain JSON, so clients that ask it first work. Nothing else was sent.",
-    CONSISTENT: "The answers of these models agree with each other, and malformed requests are "
+    doc.NOT_CONFORMANT: "Some correct requests get a wrong answer, or were not tested.",
+    doc.NOT_IMPLEMENTED: "The server neither advertises the extension nor serves any of it. It "
+    "serves plain JSON, so clients that ask it first work. Nothing else was sent.",
+    doc.CONSISTENT: "The answers of these models agree with each other, and malformed requests are "
     "rejected. What the models compute is not known, so the answers may still be wrong.",
-    CONSISTENT_NOT_ROBUST: "The answers of these models agree with each other. Some malformed or "
-    "unusual requests get a wrong answer, or were not tested.",
-    NOT_CONSISTENT: "Some answers of these models contradict each other.",
-    NOT_SHOWN: "No answers of these models contradict each other, but some could not be compared, "
-    "for example because a model does not repeat its answers.",
-    INCOMPLETE: "Not every case of the suite ran, so there is no verdict.",
-    NOTHING_TESTED: "The server has none of the contract's models, so there is no verdict on it. "
-    "Name a model of its own with --model.",
-    OUTDATED: "The report is about another version of the catalogue, so the suite that made this "
-    "page cannot judge it again. The suite that made the report can.",
+    doc.CONSISTENT_NOT_ROBUST: "The answers of these models agree with each other. Some malformed "
+    "or unusual requests get a wrong answer, or were not tested.",
+    doc.NOT_CONSISTENT: "Some answers of these models contradict each other.",
+    doc.NOT_SHOWN: "No answers of these models contradict each other, but some could not be "
+    "compared, for example because a model does not repeat its answers.",
+    doc.INCOMPLETE: "Not every case of the suite ran, so there is no verdict.",
+    doc.NOTHING_TESTED: "The server has none of the contract's models, so there is no verdict on "
+    "it. Name a model of its own with --model.",
+    doc.OUTDATED: "The report is about another version of the catalogue, so the suite that made "
+    "this page cannot judge it again. The suite that made the report can.",
 }
 _EXPLAINED_OF_A_CLIENT = {
     **_EXPLAINED,
-    CONFORMANT: "Correct responses are understood, and malformed ones are rejected.",
-    NOT_ROBUST: "Correct responses are understood. Some malformed or unusual ones are not handled, "
-    "or were not tested.",
-    NOT_CONFORMANT: "Some tasks with correct responses fail, or were not tested.",
+    doc.CONFORMANT: "Correct responses are understood, and malformed ones are rejected.",
+    doc.NOT_ROBUST: "Correct responses are understood. Some malformed or unusual ones are not "
+    "handled, or were not tested.",
+    doc.NOT_CONFORMANT: "Some tasks with correct responses fail, or were not tested.",
 }
 _PACKED = '<script type="application/octet-stream" id="packed">'
 _REQUIREMENT_ID = re.compile(r"\b([A-Z][0-9]{1,3})\b")
@@ -151,8 +137,8 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "report": report,
         "server": report.target.server,
         "words": stands.words,
-        "incomplete": INCOMPLETE,
-        "untested": NOTHING_TESTED,
+        "incomplete": doc.INCOMPLETE,
+        "untested": doc.NOTHING_TESTED,
         "claim": claim(report),
         "explained": explained[stands.words],
         "tone": stands.tone,

@@ -41,11 +41,8 @@ _SIGNS = {" · ": ", ", "–": "-", "… ": "... ", "▲": "^^"}
 
 
 def find(report: Report, wanted: str) -> list[CaseResult]:
-    """The case whose id is `wanted`, or else those that it matches as a pattern or as the name of a
-    requirement: the first to look at is the first.
-
-    Raises UsageError with similar names if there are none.
-    """
+    """Return the case with this id, or those that it matches as a pattern or as the name of a
+    requirement, the first to look at first. Raises UsageError with similar names."""
     exact = report.case(wanted)
     if exact is not None:
         return [exact]
@@ -67,10 +64,8 @@ def others(cases: Sequence[CaseResult]) -> Iterator[Text]:
 
 
 def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) -> Iterator[Text]:
-    """The case in lines of `columns` of printable ASCII; long bodies are folded.
-
-    Only URLs, ids and the last line, which has the report's name `path`, can be longer.
-    """
+    """Yield the case in lines of `columns` of printable ASCII; long bodies are folded. Only URLs,
+    ids and the last line, which has the report's `path`, can be longer."""
     outcome = case.outcome.words.upper()
     for number, line in enumerate(wrapped(f"{outcome}  {case.grade}  {case.id}", "      ")):
         text = Text(line, style="bold")

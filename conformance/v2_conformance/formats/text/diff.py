@@ -34,8 +34,7 @@ def as_text(diff: ReportDiff) -> Iterator[str]:
 
 
 def as_markdown(diff: ReportDiff) -> Iterator[str]:
-    """Markdown of GitHub's kind, short enough for a comment there; text from the reports is inert
-    in it."""
+    """Yield Markdown, short enough for a comment on GitHub, with a report's text inert."""
     length = 0
     for line in _markdown(diff):
         length += len(line) + 1
@@ -68,7 +67,7 @@ def _counts(diff: ReportDiff) -> str:
 
 
 def _changes(diff: ReportDiff) -> Iterator[_Changes]:
-    changed = (f"{r.id} {r.before or 'none'} -> {r.after or 'none'}" for r in diff.requirements)
+    changed = (f"{id} {was or 'none'} -> {now or 'none'}" for id, was, now in diff.requirements)
     if diff.requirements:
         yield "Requirements", [(words, []) for words in changed]
     for kind in ChangeKind:

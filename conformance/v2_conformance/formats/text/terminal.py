@@ -92,22 +92,22 @@ def gate_lines(report: Report, gate: Gate) -> list[str]:
 
 
 def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
-    """Compare a run with an expectation file: a line for each problem, then the conclusion.
-
-    `words` are those of the run's verdict.
-    """
+    """Compare a run, whose verdict is `words`, with an expectation file, in lines."""
     rows = [[plain(f"unexpected: {_title(case)}")] for case in judged.unexpected]
     unexpected = _first(rows, "unexpected failures", _PROBLEMS)
-    return ["", *problem_lines(name, judged), *unexpected, f"{words}; {_as_expected(judged)}"]
+    counts = f"failures: {len(judged.expected)} expected, {len(judged.unexpected)} unexpected"
+    if judged.problems:
+        counts += f"; expectations that do not hold: {len(judged.problems)}"
+    return ["", *problem_lines(name, judged), *unexpected, f"{words}; {counts}"]
 
 
 def problem_lines(name: str, judged: Judgement) -> list[str]:
     """Return what must be corrected in an expectation file, a line for each problem, and notes."""
     rows = []
-    for problem in judged.problems:
-        what = f"{problem.entry.what}: "
-        text = problem.text.removeprefix(what)
-        rows.append([plain(" ".join(f"{name}:{problem.entry.line}: {what}{text}".split()))])
+    for entry, text in judged.problems:
+        what = f"{entry.what}: "
+        words = f"{name}:{entry.line}: {what}{text.removeprefix(what)}"
+        rows.append([plain(" ".join(words.split()))])
     lines = _first(rows, "expectations that do not hold", _PROBLEMS)
     unwritten = sum(entry.reason.startswith(UNWRITTEN) for entry in judged.entries)
     if unwritten:
@@ -120,13 +120,6 @@ def problem_lines(name: str, judged: Judgement) -> list[str]:
     if judged.untried:
         lines.append(f"{plain(name)}: entries not tried in this run: {len(judged.untried)}")
     return lines
-
-
-def _as_expected(judged: Judgement) -> str:
-    words = f"failures: {len(judged.expected)} expected, {len(judged.unexpected)} unexpected"
-    if judged.problems:
-        words += f"; expectations that do not hold: {len(judged.problems)}"
-    return words
 
 
 def _cautions(report: Report) -> list[str]:

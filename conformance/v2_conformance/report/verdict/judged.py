@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from v2_conformance.report.document import CaseResult, Report, RequirementResult
+from v2_conformance.report.document import CaseResult, Report, RequirementResult, once
 from v2_conformance.report.root_causes import caused_elsewhere, harm_of
 from v2_conformance.report.verdict.standing import is_whole
 from v2_conformance.report.verdict.summary import amount
@@ -31,8 +31,7 @@ class FailedMust:
 
 
 def levels_of(report: Report) -> Iterator[tuple[RequirementResult, ...]]:
-    """Yield the rows of each requirement, one for each level that it has cases of, the strictest
-    first: its outcome there, and what that blocks."""
+    """Yield the rows of each requirement: one for each level of its cases, the strictest first."""
     by_level: dict[tuple[str, Level], list[CaseResult]] = {}
     for case in report.cases:
         by_level.setdefault((case.requirement, case.level), []).append(case)
@@ -57,9 +56,7 @@ def by_level(report: Report) -> tuple[RequirementResult, ...]:
 
 
 def judged(report: Report) -> tuple[RequirementResult, ...]:
-    """Return a row for each requirement, to be shown: at the strictest level at which it does not
-    hold, with the outcome there; one that holds at all levels at its own. The counts are those of
-    all its cases."""
+    """Return a row for each requirement, at the strictest level at which it does not hold."""
     shown = []
     for row, rows in zip(report.requirements, levels_of(report), strict=True):
         worst = next((one for one in rows if not one.outcome.harmless), row)
@@ -67,10 +64,9 @@ def judged(report: Report) -> tuple[RequirementResult, ...]:
     return tuple(shown)
 
 
+@once
 def failed_musts(report: Report) -> list[FailedMust]:
-    """Return the MUST requirements that failed, in the order of the report. A server that leaves
-    the extension out has none: its verdict says it all. One that only repeats the
-    failure of another is not counted."""
+    """Return the MUST requirements that failed, but for those that only repeat another failure."""
     if not report.verdict.implemented:
         return []
     failed: dict[tuple[str, Blocks], list[CaseResult]] = {}
@@ -87,14 +83,9 @@ def failed_musts(report: Report) -> list[FailedMust]:
     return musts
 
 
-_SHOWN = (Outcome.PASS, Outcome.DISPUTED)
-
-
 @dataclass(frozen=True)
 class Gate:
-    """The verdict that a run is required to have. A `strict` gate requires *robust*, and no
-    warnings.
-    """
+    """The verdict that a run must have. A `strict` gate requires *robust*, and no warnings."""
 
     require: Blocks = "conformant"
     strict: bool = False
@@ -118,7 +109,7 @@ class Gate:
             return False
         if not is_whole(report):
             bad = (case for case in report.cases if not case.outcome.harmless)
-            return any(report.of(*_SHOWN)) and not any(map(self.counts, bad))
+            return any(report.of(Outcome.PASS, Outcome.DISPUTED)) and not any(map(self.counts, bad))
         verdict = report.verdict
         if self.strict and verdict.warnings:
             return False

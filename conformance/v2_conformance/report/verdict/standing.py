@@ -7,21 +7,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from v2_conformance.report.document import (
-    CONFORMANT,
-    CONSISTENT,
-    CONSISTENT_NOT_ROBUST,
-    INCOMPLETE,
-    NOT_CONFORMANT,
-    NOT_CONSISTENT,
-    NOT_IMPLEMENTED,
-    NOT_ROBUST,
-    NOT_SHOWN,
-    NOTHING_TESTED,
-    OUTDATED,
-    OverallVerdict,
-    Report,
-)
+from v2_conformance.report import document as doc
+from v2_conformance.report.document import OverallVerdict, Report
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.kinds import OutOfTime, RoleAbsent
 from v2_conformance.suite.outcomes import FAILED, Outcome
@@ -29,17 +16,17 @@ from v2_conformance.terminal_safe_text import short, visible
 
 # For each verdict the outcome whose color it has, and its sign: no reader depends on the color.
 TONES = {
-    CONFORMANT: (Outcome.PASS, "✓"),
-    NOT_ROBUST: (Outcome.INCONCLUSIVE, "◐"),
-    NOT_CONFORMANT: (Outcome.FAIL, "✗"),
-    NOT_IMPLEMENTED: (Outcome.NOT_RUN, "∅"),
-    CONSISTENT: (Outcome.PASS, "≈"),
-    CONSISTENT_NOT_ROBUST: (Outcome.INCONCLUSIVE, "∼"),
-    NOT_CONSISTENT: (Outcome.FAIL, "✗"),
-    NOT_SHOWN: (Outcome.INCONCLUSIVE, "?"),
-    INCOMPLETE: (Outcome.NOT_RUN, "○"),
-    NOTHING_TESTED: (Outcome.NOT_RUN, "○"),
-    OUTDATED: (Outcome.NOT_RUN, "≠"),
+    doc.CONFORMANT: (Outcome.PASS, "✓"),
+    doc.NOT_ROBUST: (Outcome.INCONCLUSIVE, "◐"),
+    doc.NOT_CONFORMANT: (Outcome.FAIL, "✗"),
+    doc.NOT_IMPLEMENTED: (Outcome.NOT_RUN, "∅"),
+    doc.CONSISTENT: (Outcome.PASS, "≈"),
+    doc.CONSISTENT_NOT_ROBUST: (Outcome.INCONCLUSIVE, "∼"),
+    doc.NOT_CONSISTENT: (Outcome.FAIL, "✗"),
+    doc.NOT_SHOWN: (Outcome.INCONCLUSIVE, "?"),
+    doc.INCOMPLETE: (Outcome.NOT_RUN, "○"),
+    doc.NOTHING_TESTED: (Outcome.NOT_RUN, "○"),
+    doc.OUTDATED: (Outcome.NOT_RUN, "≠"),
 }
 _NAME = 80
 _BFLOAT = ("bf16", "BF16")  # the profile and its datatype
@@ -50,10 +37,7 @@ _SENT_NOTHING = frozenset({Outcome.UNSUPPORTED, Outcome.NOT_RUN})
 
 @dataclass(frozen=True)
 class Standing:
-    """A verdict in words, the outcome whose color it takes, and its sign.
-
-    `left_out` counts the cases of a whole run that the report lacks.
-    """
+    """A verdict in words, its color and sign, and how many cases of a whole run are missing."""
 
     words: str
     tone: Outcome
@@ -73,8 +57,7 @@ def has_no_model(report: Report) -> bool:
 
 
 def tested_nothing(report: Report) -> bool:
-    """Return True if there is no verdict since a server that may have the extension has no model
-    for it."""
+    """Return True if a server that may have the extension has no model for it."""
     return has_no_model(report) and bool(report.target.absent) and report.verdict.implemented
 
 
@@ -99,29 +82,28 @@ def is_decided(report: Report) -> bool:
 def verdict_words(report: Report) -> str:
     """Return the verdict as people say it, or why a run has none."""
     verdict = report.verdict
-    if verdict.standing == OUTDATED:
-        return OUTDATED
+    if verdict.standing == doc.OUTDATED:
+        return doc.OUTDATED
     if tested_nothing(report):
-        return NOTHING_TESTED
+        return doc.NOTHING_TESTED
     if not is_decided(report):
-        return INCOMPLETE
+        return doc.INCOMPLETE
     if not verdict.implemented:
-        return NOT_IMPLEMENTED
+        return doc.NOT_IMPLEMENTED
     if verdict.consistent is None:
-        grades = (NOT_CONFORMANT, NOT_ROBUST, CONFORMANT)
+        grades = (doc.NOT_CONFORMANT, doc.NOT_ROBUST, doc.CONFORMANT)
     else:
         failed = any(case.blocks == "conformant" for case in report.of(*FAILED))
-        grades = (NOT_CONSISTENT if failed else NOT_SHOWN, CONSISTENT_NOT_ROBUST, CONSISTENT)
+        worst = doc.NOT_CONSISTENT if failed else doc.NOT_SHOWN
+        grades = (worst, doc.CONSISTENT_NOT_ROBUST, doc.CONSISTENT)
     return grades[verdict.good + (verdict.good and verdict.robust)]
 
 
 def unconfirmed(report: Report) -> Report:
-    """Return what a site shows of a report that it could not confirm: what it is about, and nothing
-    of what it says was found.
-    """
+    """Return what a site shows of a report that it could not confirm: what it is about."""
     shown = replace(
         report,
-        verdict=OverallVerdict(False, False, (), (), standing=OUTDATED),
+        verdict=OverallVerdict(False, False, (), (), standing=doc.OUTDATED),
         planned={},
         requirements=(),
         cases=(),
@@ -149,8 +131,7 @@ def to_go(report: Report) -> tuple[int, int]:
 
 
 def server_name(report: Report) -> str:
-    """The name and version of the server, or of the client, printable and short; not escaped for
-    any format."""
+    """The name and version of what was tested, printable and short; not escaped."""
     server = report.target.server
     text = " ".join(visible(f"{server.name} {server.version}").split())
     return short(text or f"unnamed {report.target.what}", _NAME)

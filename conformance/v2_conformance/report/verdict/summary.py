@@ -95,8 +95,9 @@ def concluded(report: Report) -> Report:
         if requirement.profile not in target.profiles or requirement.superseded_by:
             continue
         of_this = by_requirement.get(requirement.id, [])
-        if not of_this and _is_for_other_runs(requirement, report):
-            continue
+        on_request = report.own and report.planned and requirement.id not in report.planned
+        if not of_this and on_request and not requirement.untested:
+            continue  # such as large ones
         rows.append(_row(requirement, requirement.level_for(target.profiles), of_this))
         own = [
             case
@@ -135,7 +136,7 @@ def path_errors(report: Report) -> str:
     It is if correct requests of several requirements got no whole answer until they were sent
     again: of malformed ones, a server may survive just some.
     """
-    lost = [case for case in report.cases if _was_lost(case)]
+    lost = [case for case in report.cases if is_of_path(_at_first(case))]
     correct = {
         case.requirement
         for case in lost
@@ -154,10 +155,6 @@ def _at_first(case: CaseResult) -> Cause | None:
     return case.cause.first if isinstance(case.cause, FailedAtFirst) else None
 
 
-def _was_lost(case: CaseResult) -> bool:
-    return is_of_path(_at_first(case))
-
-
 def _excused(case: CaseResult) -> CaseResult:
     """Return a case that a bad path alone spoiled as a pass: it lost answers that came in the end,
     some of many, or the rest of a long one. A server that never answers a request is to blame for
@@ -168,26 +165,24 @@ def _excused(case: CaseResult) -> CaseResult:
     )
     long = any(len(one.request) + len(one.received) > _LONG for one in case.exchanges)
     rest = isinstance(cause, ConnectionClosed) and long
-    if not (_was_lost(case) or rest or (some and is_of_path(cause))):
+    if not (is_of_path(_at_first(case)) or rest or (some and is_of_path(cause))):
         return case
     return replace(case, outcome=Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS)
 
 
 def as_run(report: Report) -> Report:
-    """Return a report with the outcomes that its cases had before a bad path was seen to be to
-    blame."""
-    return replace(report, cases=tuple(map(_as_run, report.cases)))
-
-
-def _as_run(case: CaseResult) -> CaseResult:
-    spoiled = case.outcome.harmless and isinstance(case.cause, _SPOILED)
-    return replace(case, outcome=Outcome.FAIL) if spoiled else case
+    """Return a report with the outcomes from before a bad path was seen to be to blame."""
+    cases = (
+        replace(case, outcome=Outcome.FAIL)
+        if case.outcome.harmless and isinstance(case.cause, _SPOILED)
+        else case
+        for case in report.cases
+    )
+    return replace(report, cases=tuple(cases))
 
 
 def left_out_of(report: Report) -> str:
-    """Return what shows that the server leaves the extension out, "" if it does not: see
-    `judging.extension`.
-    """
+    """Return what shows that the server leaves the extension out (`judging.extension`), else ""."""
     target = report.target
     if target.client is not None or EXTENSION in target.server.extensions:
         return ""  # without reading all bytes again, which takes long
@@ -216,13 +211,6 @@ def _need_identity(rows: Iterable[RequirementResult], profiles: Collection[str])
         if requirement.profile in profiles
         and not (requirement.superseded_by or requirement.untested or requirement.id in there)
     )
-
-
-def _is_for_other_runs(requirement: Requirement, report: Report) -> bool:
-    """Return True if its cases run only on request, such as large ones."""
-    planned = report.planned
-    left_out = bool(planned) and requirement.id not in planned
-    return report.own and left_out and not requirement.untested
 
 
 def _of_the_run(report: Report) -> Iterable[str]:
@@ -276,9 +264,7 @@ def _reasons(requirement: str, cases: Iterable[CaseResult]) -> Iterable[_Reason]
 def _untested(
     requirement: Requirement, cases: Iterable[CaseResult], unsupported: Collection[str]
 ) -> Iterable[_Reason]:
-    """Yield why a requirement was not tested, if the server lacks something that each of its MUST
-    cases needs and that it is not about.
-    """
+    """Yield that the server lacks what all MUST cases of a requirement need beside its subject."""
     musts = [case for case in cases if case.level == "MUST"]
     if any(case.outcome is not Outcome.UNSUPPORTED for case in musts):
         return
@@ -291,9 +277,7 @@ def _untested(
 
 
 def _lacked(cases: Iterable[CaseResult]) -> Iterable[_Reason]:
-    """Yield what was not tested for a client lacks what a MUST case needs that asks for no option:
-    that it does is one reason, whatever needs it.
-    """
+    """Yield what was not tested for one reason: the client lacks what asks for no option."""
     lacking = [
         case
         for case in cases

@@ -144,9 +144,7 @@ def describe(cause: CauseBase | None) -> str:
 
 
 def printable_words(words: str, limit: int) -> str:
-    """Return words of this suite as printable ASCII of at most `limit` characters, then "…". A "…"
-    that is in them stays.
-    """
+    """Return words of this suite as printable ASCII and "…", cut at `limit` characters."""
     if not (words.isascii() and words.isprintable()):
         words = "".join(_printable(c) for c in words[: limit + 1])
     return words if len(words) <= limit else words[:limit] + "…"

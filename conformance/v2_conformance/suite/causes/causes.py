@@ -1,10 +1,8 @@
-"""Why a case has its outcome: one type for each reason, with its numbers.
+"""The causes that are about others, and what is asked of a cause.
 
 A verdict carries a cause, report.json records it, and programs tell failures apart by it. The
-sentences that people read are rendered from it (`describe`); no code reads them back.
-
-Here are the causes that are about others, and what is asked of a cause. The rows of the others are
-in `kinds`, and in `v2_clients.findings`.
+sentences that people read are rendered from it (`describe`); no code reads them back. The rows of
+the other causes are in `kinds`, and in `v2_clients.findings`.
 """
 
 from __future__ import annotations
@@ -29,10 +27,7 @@ _WRONG_ERROR_STATUS = "wrong_error_status"
 
 
 class _AboutOthers(CauseBase, frozen=True):
-    """A cause that is about other causes, which must be of a lower rank: none nests any deeper.
-
-    Raises ValueError, which becomes a ValidationError when a report is read.
-    """
+    """A cause about others, of a lower rank: none nests any deeper. Raises ValueError."""
 
     rank: ClassVar[int] = 1
 

@@ -62,8 +62,7 @@ class Draw:
         return bytes(table)
 
     def text(self, given: str) -> str:
-        """Return another text of the same kind for one of letters, digits and hyphens, any other as
-        it is."""
+        """Return another text for one of letters, digits and hyphens; any other as it is."""
         if not _PLAIN.fullmatch(given):
             return given
         return given.encode().translate(self._letters).decode()
@@ -123,8 +122,7 @@ def _fractions(datatype: str, scale: float) -> tuple[bytes, ...]:
 
 @lru_cache(maxsize=256)
 def draw_for(seed: int | None, case_id: str) -> Draw | None:
-    """Return what a run with this seed draws for a case; None, without a seed, for values as they
-    are written."""
+    """Return what a run with this seed draws for a case; None, without a seed, for nothing."""
     if seed is None:
         return None
     key = hashlib.blake2b(f"{seed} {case_id}".encode(), digest_size=16).digest()

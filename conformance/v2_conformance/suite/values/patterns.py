@@ -92,8 +92,7 @@ def _from_bits(datatype: str, elements: list[int], count: int) -> bytes:
 
 
 def _counting(datatype: str, count: int) -> bytes:
-    """Finite values with different bytes in each. Up to 1021 integers differ, if the datatype has
-    enough."""
+    """Finite values with different bytes in each; up to 1021 integers differ."""
     if DATATYPES[datatype].kind == "bytes":
         return encode_bytes([f"element-{i}-{'x' * (i * 7 % 13)}".encode() for i in range(count)])
     return _filled(datatype, _counted(datatype), count)

@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from xml.etree import ElementTree
 
-from v2_conformance.kits import Kit, json_file, run_command
+from v2_conformance.kits import json_file
 from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 
 # OpenVINO has bfloat16, but the model server has no V2 datatype for it.
@@ -21,16 +21,13 @@ _TYPES = {
     **{f"FP{bits}": (f"f{bits}", f"FP{bits}") for bits in (16, 32, 64)},
     "BYTES": ("string", "STRING"),
 }
-_FILES = Path(__file__).parent / "files"
+_FILES = Path(__file__).parent / "openvino" / "files"
 _BOUNDS = (0, 3, 1)  # start, end and step of the slice
 _SHAPE = (3, 1)
 
 
 def files() -> Iterator[tuple[str, bytes]]:
-    """Yield config.json and, for each model, NAME/1/model.xml, model.bin and mapping_config.json.
-
-    The mapping gives the outputs of identity models their names, see `network_xml`.
-    """
+    """Yield config.json and, for each model, model.xml, model.bin and names of outputs."""
     models = [
         model for model in contract().values() if _UNSUPPORTED_DATATYPE not in model.datatypes
     ]
@@ -95,6 +92,3 @@ def constants(model: ModelContract) -> bytes:
     if model.does == "identity":
         return b"\0"  # a model must have the file, and an empty one cannot be mapped into memory
     return struct.pack("<5q", *_BOUNDS, *_SHAPE)
-
-
-KIT = Kit(_FILES, files, run_command(8000))
