@@ -33,7 +33,7 @@ _EXIT_CODES = {
     0: "Conformant, or what --require says. With --expect: every result is as expected.",
     1: f"{exit_codes.OF_A_RUN[1]} With --expect: a result is not as expected.",
     3: "The suite itself failed, or the run was stopped.",
-    4: "No scenario ran.",
+    4: "No scenario ran, for example because --scenario matches none.",
 }
 
 

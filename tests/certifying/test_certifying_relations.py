@@ -341,10 +341,8 @@ def test_left_out_special_values_are_found(server: ReferenceServer, tmp_path: Pa
 
 def test_edited_samples_are_found(whole: tuple[Report, Path], tmp_path: Path) -> None:
     model = the_model(whole[0])
-    fewer = msgspec.structs.replace(model, learned=model.learned[:-1])
-    other = msgspec.structs.replace(model, role="model/other")
-    for edited in (fewer, other):
-        edits(whole[0], tmp_path, models=(edited,))
+    for changed in ({"learned": model.learned[:-1]}, {"role": "model/other"}):
+        edits(whole[0], tmp_path, models=(msgspec.structs.replace(model, **changed),))
 
 
 def test_report_without_relations_fails(whole: tuple[Report, Path], tmp_path: Path) -> None:

@@ -86,15 +86,21 @@ def test_floats_are_compared_bit_for_bit() -> None:
     assert cause == WrongValue(found, elements=2, differing=1)
 
 
+def test_what_a_model_may_have_rounded_names_the_tolerance_that_allows_it() -> None:
+    values = np.array([0.25, 3, np.nan], "<f4")
+    expected = Tensor("Y", "FP32", (3,), values.tobytes())
+    for off, rtol in ((3e-7, 1e-6), (5e-4, 1e-3), (1e-2, None)):
+        other = msgspec.structs.replace(expected, blob=(values * np.float32(1 + off)).tobytes())
+        with pytest.raises(Finding) as error:
+            compare_tensors(expected, ReadOutput(other, "json", 0), compare="computed")
+        assert getattr(error.value.cause, "rtol", 0) == rtol
+
+
 def test_bool_bytes_are_exact_unless_the_case_asks_for_truth() -> None:
     inputs = [{"shape": [3], "values": {"hex": "0002ff"}}]
     output = answer(sized(3, datatype="BOOL"))
     exact = make_case(model="identity/BOOL", inputs=inputs)
-    truth = make_case(
-        {"outcome": "success", "outputs": {"0": "binary"}, "compare": "truth"},
-        model="identity/BOOL",
-        inputs=inputs,
-    )
+    truth = replace(exact, expect={**exact.expect, "compare": "truth"})
     assert verdict(v2(output, b"\0\1\1"), truth).outcome is Outcome.PASS
     assert verdict(v2(output, b"\0\2\xff"), exact).outcome is Outcome.PASS
     one, two = wrong_value(v2(output, b"\0\1\1"), exact), wrong_value(v2(output, b"\0\1\0"), truth)

@@ -13,7 +13,7 @@ from tools.traceability.links import BASE_DOCUMENTS, Trace, suite_trace
 from tools.traceability.page import traceability_page
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.suite.requirements import Citation, catalogue, documents
-from v2_conformance.suite.statements import link
+from v2_conformance.suite.statements import link, sentences
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -114,12 +114,14 @@ def test_every_citation_opens_its_document_at_the_sentence() -> None:
     assert len(cited) > 600
     for url, at in cited:
         assert LINK.fullmatch(url), at
+        assert len(sentences(url)) == url.count("text="), at
         assert (f"#section-{at.section}:" in url) == at.document.startswith("rfc"), at
     assert link(Citation("rfc9112", "6.2", 2), "C9").endswith(
         "rfc9112.html#section-6.2:~:text=A%20sender%20MUST%20NOT%20send%20a,"
         "Transfer%2DEncoding%20header%20field"
     )
     place = Citation("triton", "Binary Tensor Request", 1)
+    assert sentences(link(place, "P2"))[0].endswith("body after the JSON object (see Examples)")
     assert [link(place, who).count("text=") for who in ("P2", "P8", "")] == [1, 2, 5]
 
 

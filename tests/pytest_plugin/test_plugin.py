@@ -76,6 +76,7 @@ def test_cases_are_collected_by_id(pytester: pytest.Pytester, good: str) -> None
         (["v2-conformance::H6/not-a-number[letters]"], ["H6/not-a-number[letters]"]),
         (["v2-conformance::R4/obs*", "test_own.py"], ["R4/observed", "test_of_the_vendor"]),
         (["test_own.py::test_of_the_vendor"], ["test_of_the_vendor"]),
+        (["test_own.py"], ["test_of_the_vendor"]),
     ],
 )
 def test_node_ids_name_what_runs(

@@ -16,12 +16,13 @@ from v2_conformance.report.tested import Relations
 from v2_conformance.report.verdict.judged import judged
 from v2_conformance.report.words import lost, must_words, priced, shown_causes
 from v2_conformance.runs.targets.making import make_target
-from v2_conformance.suite.causes import kinds
+from v2_conformance.suite.causes import causes, kinds
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, NotKept, SeveralWrong
 
 REFUSED = kinds.WrongStatus("200", 500, "no")
 DIED = DidNotSurvive(None, REFUSED, REFUSED, False)
+MADE = case("M7/y", "fail", cause=causes.GeneratedFailure(REFUSED, 1, None, None, None))
 OUT_OF_STEP = DidNotSurvive(REFUSED, None, None, True)
 WRONG = kinds.WrongValue(FirstDifference("OUTPUT0", "INT32", 0, 0, 0, "01", "02", "1", "2"), 1, 1)
 ACCEPTED = kinds.AcceptedInvalidRequest(200, "")
@@ -128,6 +129,7 @@ def test_a_cause_is_named_after_what_blocks_most_of_what_only_reads_alike() -> N
             report_of(passes(case("P5/y", "fail"), case("H6/y", "fail"))),
             "MUST fail: 1 blocks conformant (P5), 1 blocks robust (H6)",
         ),
+        (report_of(passes(case("B4/y", "fail", cause=REFUSED), MADE)), "MUST fail: B4, M7"),
     ],
 )
 def test_the_counts_say_what_fails_and_what_was_not_shown(report: Report, words: str) -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from support.cases import binding
 from support.connections import FakeConnection, instant_patience
-from support.responses import answer, entry, exchange_of, http, sized, v2
+from support.responses import answer, exchange_of, http, sized, v2
 from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.patience import liveness
@@ -30,7 +30,6 @@ from v2_conformance.wire.transport import Head, Request
 
 ROLE = "identity/INT32"
 EXACT = exchange_of(v2(answer(sized()), struct.pack("<3i", 1, 1, 1)))
-EXACT_JSON = exchange_of(v2(answer(entry(data=[1, 1, 1]))))
 WRONG = exchange_of(v2(answer(sized()), struct.pack("<3i", 1, 1, 2)))
 REFUSES = exchange_of(http(b"no", 500))
 SILENT = exchange_of(b"", Ending.TIMEOUT, "no complete response in time")

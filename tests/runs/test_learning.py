@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from support.behaviours import Noisy
+from support.responses import BLOB, answer, exchange_of, http, sized, v2
 from support.servers import Start
 from v2_conformance.errors import NothingRanError, UsageError
-from v2_conformance.judging.learning import unknown_model
+from v2_conformance.judging.learning import shapes_unlike_metadata, unknown_model
 from v2_conformance.protocol.datatypes import decode_bytes
-from v2_conformance.protocol.message import Tensor
+from v2_conformance.protocol.message import Tensor, dump_json
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
@@ -93,6 +94,22 @@ def test_texts_of_requests_at_once_differ_in_nothing_but_their_letters() -> None
     assert b"}" in pairs[0][0]
 
 
+@pytest.mark.parametrize(
+    ("says", "words"),
+    [
+        ([-1], ["OUTPUT0 came as [1, 3], and the metadata says [-1]"]),
+        ([-1, 2], ["OUTPUT0 came as [1, 3], and the metadata says [-1, 2]"]),
+        ([-1, 3], ["OUTPUT0 came as [1, 3]: 1 row for the 2 that were sent"]),
+        ([1, -1], []),
+    ],
+)
+def test_shapes_of_answers_are_compared_with_the_metadata(says: object, words: object) -> None:
+    output = {"name": "OUTPUT0", "datatype": "INT32", "shape": says}
+    metadata, reply = http(dump_json({"outputs": [output]})), v2(answer(sized(shape=[1, 3])), BLOB)
+    sent = [(TensorSpec("X", "INT32", (-1, 4)), (2, 4)), (TensorSpec("Y", "INT32", (4,)), (4,))]
+    assert [*shapes_unlike_metadata(map(exchange_of, (metadata, reply)), sent)] == words
+
+
 # What cannot be tested says why, and what to do.
 
 
@@ -129,7 +146,8 @@ def between(low: float, high: float) -> Choice:
     ("model", "given", "problem"),
     [
         ("no_such", Choice(), "no_such: GET /v2/models/no_such answered with status 404"),
-        ("no_such", Choice(), " more"),  # names of models that the server has
+        ("no_such", Choice(), "widener, "),  # all models that the server has
+        ("revrser", Choice(), "the server has reverser, "),
         ("matrix_product", shape(INPUT0=(3, 5)), "the model takes the shape [-1, 4], got"),
         ("reverser", shape(INPUT0=(2,), INPUT1=(3,)), "does not answer a plain request"),
         ("widener", shape(INPUT9=(1,)), "no model has an input 'INPUT9'"),

@@ -28,6 +28,7 @@ from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Requirement, catalogue, catalogue_version, families
+from v2_conformance.suite.statements import sentences
 from v2_conformance.wire.encode.requests import prepare, prepare_get
 
 BASES = {
@@ -92,7 +93,7 @@ def pages() -> Iterator[tuple[str, str]]:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    templates.filters |= {"cell": _cell, "escaped": escape}
+    templates.filters |= {"cell": _cell, "escaped": escape, "sentences": sentences}
     templates.globals |= {
         "anchor": requirement_anchor,
         "catalogue_version": catalogue_version(),
@@ -199,8 +200,7 @@ def _sentences(name: str) -> dict[str, str]:
     for path in (ROOT / folder / f"{name}.yaml" for folder in _EXPECTATIONS):
         if path.exists():
             entries = yaml.load(path.read_bytes(), yaml.CSafeLoader)["requirements"].items()
-            told = {key: one for key, one in entries if isinstance(one, dict) and "seen" in one}
-            return {key: one["seen"] for key, one in told.items()}
+            return {k: one["seen"] for k, one in entries if isinstance(one, dict) and "seen" in one}
     return {}
 
 

@@ -17,7 +17,7 @@ from v2_conformance.suite.statements import STATEMENTS, statement_entries, text_
 class Statement:
     """One statement of a document, in our words. `name` is DOCUMENT/SECTION KEY/PARAGRAPH.NUMBER.
 
-    `words` are the first and the last words of the sentence, as the document's page shows them. A
+    `words` are the sentence as the document's page shows it, with what links leave out in braces. A
     statement has either `requirements` or a `reason` why it has none. `same_as` names the statement
     of another document whose text, requirements and reason it shares.
     """

@@ -346,7 +346,7 @@ def _check_tensor(expected: Tensor, got: ReportedTensor, *, strictly: bool) -> N
     # Of bytes that are neither true nor false a user may get the byte, or true.
     truth = datatype == "BOOL" and any(byte > 1 for byte in expected.blob)
     tensor = Tensor(got.name, datatype, got.shape, data)
-    compare_tensors(expected, ReadOutput(tensor, "json", 0), truth=truth)
+    compare_tensors(expected, ReadOutput(tensor, "json", 0), compare="truth" if truth else "bits")
 
 
 def _check_members(expect: Mapping[str, str | None], line: Line) -> None:

@@ -20,7 +20,7 @@ from v2_conformance.report.tested import AskedInput, AskedModel, Relations, Samp
 from v2_conformance.runs.learning import LearnedModel, learn_models
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.reaching import wait_until_ready
-from v2_conformance.runs.targets.target import Target, check_claims
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.choosing import select
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import Sample
@@ -54,7 +54,6 @@ def start_relations(
     """Learn the models and begin the record of a run. Raises as `certifying.start` does, and
     NothingRanError if no model answers its plain request."""
     cases = suite_cases()
-    check_claims(target)
     wait_until_ready(target, ready_within_s)
     learned = learn_models(target, asked.names, asked.choice, asked.tolerance, most=asked.most)
     planned = relation_plan([one.learned.contract for one in learned.models], cases)

@@ -36,7 +36,7 @@ from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import ExtensionWatch, run
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.reaching import wait_until_ready
-from v2_conformance.runs.targets.target import Target, check_claims, checked_target
+from v2_conformance.runs.targets.target import Target, checked_target
 from v2_conformance.suite.case_files import load_cases
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.choosing import select
@@ -152,9 +152,9 @@ def start(
 
 
 def find(target: Target, plan: Plan, ready_within_s: float | None) -> Server:
-    """Return the server that a run of `plan` is about, once it is ready. Raises as `start` does."""
-    if plan.own:
-        check_claims(target)
+    """Return the server that a run of `plan` is about, which may take `ready_within_s` seconds to
+    become ready (see `wait_until_ready`). Raises as `start` does.
+    """
     wait_until_ready(target, ready_within_s)
     return discover(target, without_models=plan.own)
 

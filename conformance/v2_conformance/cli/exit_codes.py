@@ -17,8 +17,8 @@ OF_A_RUN = {
     "blocks the verdict failed.",
     2: "Wrong usage or configuration.",
     3: "The server cannot be reached, or the suite itself failed.",
-    4: "Only discovery ran: the server has none of the contract's models, and none of its own can "
-    "be tested.",
+    4: "Nothing was tested: --case matches no case, or the server has none of the contract's "
+    "models, and none of its own can be tested.",
 }
 
 

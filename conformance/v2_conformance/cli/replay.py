@@ -54,7 +54,7 @@ class ReplayOptions(SendingOptions):
         1: "Some case other than a MAY still fails.",
         2: "Wrong usage, a report that cannot be read, or a secret of it that is not given.",
         3: "The server cannot be reached, or some case could not be tried.",
-        4: "Nothing failed in the report.",
+        4: "Nothing failed in the report, or nothing of the cases that --case matches.",
     },
 )
 @takes(ReplayOptions)

@@ -18,6 +18,7 @@ from v2_conformance.suite.causes.kinds import (
     ProfileNotClaimed,
     RoleAbsent,
 )
+from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import short
 
@@ -40,7 +41,7 @@ class Caution(NamedTuple):
 
 def cautions(report: Report) -> list[Caution]:
     """Everything to know before one trusts a report, the gravest first; often nothing."""
-    return [*_of_the_run(report), *_of_models(report), *_of_cases(report)]
+    return [*_of_the_run(report), *_of_models(report), *_of_answers(report), *_of_cases(report)]
 
 
 def _of_the_run(report: Report) -> Iterator[Caution]:
@@ -72,6 +73,13 @@ def _of_models(report: Report) -> Iterator[Caution]:
     for role, lost_cases in silent.items():
         what = f"The model for {short(role, _NAME)} answers no known-good request"
         yield Caution(what, f"{counted(lost_cases, 'case')} did not run")
+
+
+def _of_answers(report: Report) -> Iterator[Caution]:
+    for model in report.relations.models if report.relations is not None else ():
+        if details := "; ".join(model.odd_shapes()):
+            what = f"Answers unlike the metadata of {short(model.role.removeprefix(ROLE), _NAME)}"
+            yield Caution(what, short(details, _DETAILS))
 
 
 def _of_cases(report: Report) -> Iterator[Caution]:

@@ -39,38 +39,42 @@ _SHOWN = 16
 _BEYOND_DOUBLE = 2**1024
 
 _MOST_TURNED = 1 << 20
+_ROUNDINGS = (1e-6, 1e-5, 1e-4, 1e-3)
 
 
 def compare_tensors(
     expected: Tensor,
     got: ReadOutput,
     *,
-    truth: bool = False,
+    compare: str = "bits",
     tolerance: Tolerance | None = None,
 ) -> None:
     """Raise Finding unless `got` is `expected`, bit for bit.
 
-    With `truth`, BOOL elements count as zero or not zero (D7). With a `tolerance`, floats may
-    differ by it, and only elements that differ by more are compared bit for bit.
+    To `compare` "truth", BOOL elements count as zero or not zero (D7); "computed" values may have
+    been rounded, and the finding says which tolerance would allow that. With a `tolerance`, floats
+    may differ by it, and only elements that differ by more are compared bit for bit.
     """
     compare_types(expected, got)
-    label = printable(expected.name)
-    tensor = got.tensor
-    if expected.datatype == "BYTES":
+    label, datatype = printable(expected.name), expected.datatype
+    if datatype == "BYTES":
         _compare_elements(label, expected.blob, got)
         return
-    left, right = expected.blob, tensor.blob
-    if truth:
+    left, right = expected.blob, got.tensor.blob
+    if compare == "truth":
         left, right = _truth(left), _truth(right)
-    if tolerance is not None and expected.datatype in FLOATS:
-        right = _tolerated(expected.datatype, left, right, tolerance)
+    if tolerance is not None and datatype in FLOATS:
+        right = _tolerated(datatype, left, right, tolerance)
     at = first_differing_byte(left, right)
     if at is not None:
-        size = DATATYPES[expected.datatype].size or 1
+        size = DATATYPES[datatype].size or 1
         differing = int((np.frombuffer(left, f"V{size}") != np.frombuffer(right, f"V{size}")).sum())
         result = _difference(label, expected, got, at)
-        columns = _in_columns(expected, tensor.blob)
-        raise Finding(WrongValue(result, element_count(expected.shape), differing, columns))
+        columns = _in_columns(expected, got.tensor.blob)
+        allowed = _ROUNDINGS if compare == "computed" and datatype in FLOATS else ()
+        near = (r for r in allowed if _tolerated(datatype, left, right, Tolerance(r)) == left)
+        count = element_count(expected.shape)
+        raise Finding(WrongValue(result, count, differing, columns, next(near, None)))
 
 
 def _in_columns(expected: Tensor, blob: Buffer) -> bool:

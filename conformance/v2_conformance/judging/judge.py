@@ -33,7 +33,7 @@ from v2_conformance.judging.messages.response import (
 )
 from v2_conformance.judging.messages.response_json import is_error
 from v2_conformance.judging.verdict import Finding, Unread, Untested, Verdict
-from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.cases import GetCase, RelationCase, RequestCase
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.causes import Cause, NotDone, SecondAnswerWrong
@@ -84,8 +84,8 @@ def judge_success(
     compare: str = "bits",
     one_of: Sequence[Sequence[object]] = (),
 ) -> ReadMessage:
-    """Raise Finding unless the response has the expected outputs (`compare` and `one_of`: as cases
-    say it)."""
+    """Raise Finding unless the response has the expected outputs (`compare_tensors` has the ways to
+    `compare`, and `one_of` is that of cases)."""
     if response.status != 200:
         raise Finding(kinds.WrongStatus("200", response.status, excerpt(response.body)))
     message = read_message(response)
@@ -148,7 +148,8 @@ def _judge_request(case: RequestCase, prepared: Prepared, response: Response) ->
         _check_json(case, response)
         apply_checks(case, prepared, response, None)
         return Verdict(Outcome.PASS, kinds.AnsweredInJson())
-    compare, one_of = case.expect.get("compare", "bits"), case.expect.get("one_of", ())
+    usual = "computed" if isinstance(case, RelationCase) else "bits"
+    compare, one_of = case.expect.get("compare", usual), case.expect.get("one_of", ())
     message = judge_success(prepared.expected, response, compare, one_of)
     try:
         apply_checks(case, prepared, response, message)
@@ -231,8 +232,7 @@ def _judge_output(
         if one_of:
             compare_readings(item.tensor, output, one_of, tolerance=item.tolerance)
         else:
-            truth = compare == "truth"
-            compare_tensors(item.tensor, output, truth=truth, tolerance=item.tolerance)
+            compare_tensors(item.tensor, output, compare=compare, tolerance=item.tolerance)
 
 
 def _of_ending(prepared: Prepared, exchange: Exchange) -> Finding:

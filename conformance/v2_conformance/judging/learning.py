@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from v2_conformance.judging.compare import compare_tensors, is_close_to_zeros
-from v2_conformance.judging.messages.response import ReadOutput
+from v2_conformance.judging.messages.response import ReadOutput, decode_body, read_message
 from v2_conformance.judging.metadata import model_metadata, single_version, status_words
 from v2_conformance.judging.verdict import Finding
-from v2_conformance.protocol.datatypes import DATATYPES, ElementError, to_array, to_json
+from v2_conformance.protocol.datatypes import DATATYPES, ElementError, Shape, to_array, to_json
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.suite.causes.base import body_words, excerpt, printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance
+from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Response
 
 _MOST_TENSORS = 64
@@ -122,6 +123,32 @@ def unknown_model(
         optional=False,
         samples=samples,
     )
+
+
+def shapes_unlike_metadata(
+    learned: Iterable[Exchange], inputs: Iterable[tuple[TensorSpec, Shape]]
+) -> Iterator[str]:
+    """Yield in words how the shapes of a model's first answer differ from its metadata, which comes
+    first in `learned`: in rank, in a fixed dimension, or with one row for several. `inputs` have
+    the shapes that were sent."""
+    responses = (one.response for one in learned)
+    metadata = next(responses, None)
+    answer = next((one for one in responses if one is not None and one.status == 200), None)
+    if metadata is None or answer is None:
+        return
+    specs = {one.name: one for one in described(metadata, DeployedModel("", "", (), ())).outputs}
+    rows = [shape[0] for spec, shape in inputs if shape and spec.dims[:1] == (-1,)]
+    try:
+        outputs = read_message(decode_body(answer)).outputs
+    except Finding:
+        return
+    for one in outputs:
+        spec, shape = specs.get(one.tensor.name), tuple(one.tensor.shape)
+        came = f"{printable(one.tensor.name, 60)} came as {[*shape]}"
+        if spec is not None and not spec.takes(shape):
+            yield f"{came}, and the metadata says {[*spec.dims]}"
+        elif spec is not None and spec.dims[:1] == (-1,) and shape[0] == 1 < min(rows, default=1):
+            yield f"{came}: 1 row for the {min(rows)} that were sent"
 
 
 def not_in_json(

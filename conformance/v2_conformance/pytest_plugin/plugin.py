@@ -50,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"profile_{profile}: v2-conformance profile")
     from v2_conformance.pytest_plugin.session import SessionHooks, WorkerHooks, named_cases
 
-    patterns = named_cases(config.args)
+    patterns = named_cases(config)
     if patterns is None:
         return
     if hasattr(config, "workerinput"):  # a worker of xdist

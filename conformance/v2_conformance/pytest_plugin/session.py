@@ -56,7 +56,6 @@ from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.running import ExtensionWatch, in_order
 from v2_conformance.runs.targets.reaching import wait_until_ready
-from v2_conformance.runs.targets.target import check_claims
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.kinds import OutOfTime
 from v2_conformance.suite.outcomes import FAILED
@@ -65,12 +64,15 @@ _CHOSEN = "v2_conformance_chosen"
 """The key in `workeroutput` under which a worker of xdist names the cases that it would run."""
 
 
-def named_cases(arguments: list[str]) -> list[str] | None:
-    """Take node ids of cases, which are in no file, from the `arguments` of pytest. Return what
-    they name of the suite, [] for all of it, None if only other tests are named."""
+def named_cases(config: pytest.Config) -> list[str] | None:
+    """Take node ids of cases, which are in no file, from the arguments of pytest.
+
+    Return what they name of the suite, [] for all, None if only other files or tests are named.
+    """
+    arguments, typed = config.args, config.invocation_params.args
     own = [one for one in arguments if one.partition("::")[0] == NODE]
     arguments[:] = [one for one in arguments if one not in own]
-    if not own and any("::" in one for one in arguments):
+    if not own and any("::" in one or Path(one).is_file() for one in arguments if one in typed):
         return None
     return [name for one in own if (name := one.partition("::")[2])]
 
@@ -163,7 +165,6 @@ class SessionHooks:
                 generated=given("--v2-generated"),
                 expected=self._expected,
             )
-            check_claims(target)
             wait_until_ready(target, given("--v2-wait-ready"))
             server = discover(target)
             self._started = start(target, plan, folder, server=server, expectations=self._expected)

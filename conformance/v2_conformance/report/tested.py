@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Annotated, Literal
 
@@ -10,9 +10,10 @@ import msgspec
 from msgspec import Meta
 
 from v2_conformance.judging.known_good import Form
+from v2_conformance.judging.learning import shapes_unlike_metadata
 from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.library import digest
-from v2_conformance.suite.models import ROLE
+from v2_conformance.suite.models import ROLE, TensorSpec
 from v2_conformance.suite.requirements import catalogue_version
 from v2_conformance.version import __version__, judging_digest
 from v2_conformance.wire.encode.deployment import DeployedModel
@@ -186,6 +187,12 @@ class AskedModel(Part, frozen=True):
     """The request for its metadata, then its plain requests."""
     json_rtol: Annotated[float, Meta(ge=0)] = 0.0
     """How far floats may differ, relatively, as their JSON has few digits."""
+
+    def odd_shapes(self) -> Iterator[str]:
+        """Yield in words what the model's metadata does not say of the shapes of its answers."""
+        specs = (TensorSpec(one.name, one.datatype, one.dims) for one in self.inputs)
+        sent = (value.shape for values in self.samples[:1] for value in values)
+        return shapes_unlike_metadata(self.learned, zip(specs, sent, strict=False))
 
 
 class Relations(Part, frozen=True):

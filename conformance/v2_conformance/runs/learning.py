@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from v2_conformance.conversations.discovery import SERVER
 from v2_conformance.conversations.learning import learn
@@ -30,7 +30,7 @@ from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.models import ROLE, ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.values.samples import SIZES, Choice, fits, make_samples
-from v2_conformance.terminal_safe_text import did_you_mean
+from v2_conformance.terminal_safe_text import closest, did_you_mean
 from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance
 from v2_conformance.wire.encode.requests import Prepared, get_request, post_request
 from v2_conformance.wire.exchange import Exchange
@@ -45,7 +45,7 @@ LIST = "/v2/models"
 _NO_LIST = f"the server does not list its models (POST {INDEX}, GET {LIST})"
 _MOST_MODELS = 200
 _LONGEST_NAME = 100
-_NAMED = 5
+_NAMED, _LISTED = 5, 40
 _ROOM = 256 << 20  # bytes of all messages, which the report has
 _LONG = 16 << 10  # bytes of a sample; with variable dimensions, shorter ones are tried first
 
@@ -261,8 +261,10 @@ def _others(session: MetadataClient, failed: Collection[str]) -> list[str]:
     if listed is None:
         return [f"{_NO_LIST}: take NAME from the URLs of its clients (/v2/models/NAME/infer)"]
     others = [printable(name) for name in listed if quote(name, safe="") not in failed]
-    rest = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    return [f"the server has {', '.join(others[:_NAMED])}{rest}"] if others else []
+    likely = closest(unquote(next(iter(failed), "")), others)
+    names = list(dict.fromkeys([*likely, *others]))
+    rest = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return [f"the server has {', '.join(names[:_LISTED])}{rest}"] if names else []
 
 
 def _names(session: MetadataClient, names: Sequence[str]) -> list[str]:

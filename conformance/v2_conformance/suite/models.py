@@ -22,6 +22,11 @@ class TensorSpec:
     datatype: str
     dims: Shape
 
+    def takes(self, shape: Shape) -> bool:
+        """Return True if the tensor may have this shape."""
+        sizes = zip(self.dims, shape, strict=False)
+        return len(self.dims) == len(shape) and all(want in (-1, got) for want, got in sizes)
+
     def metadata(self) -> dict[str, Any]:
         """The tensor as V2 model metadata describes it."""
         return {"name": self.name, "datatype": self.datatype, "shape": list(self.dims)}

@@ -11,7 +11,7 @@ import msgspec
 
 from v2_conformance.errors import UsageError
 from v2_conformance.own_files import own_document
-from v2_conformance.protocol.names import PROFILES
+from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.suite.outcomes import Harm
 from v2_conformance.terminal_safe_text import did_you_mean
 
@@ -146,7 +146,7 @@ def documents() -> dict[str, Document]:
 
 
 def check_profile(name: str) -> None:
-    """Raise UsageError, with what may have been meant, unless `name` is that of a profile."""
-    if name not in PROFILES:
-        hint = did_you_mean(name, PROFILES, f"the profiles are {', '.join(PROFILES)}")
-        raise UsageError(f"unknown profile {name!r}: {hint}")
+    """Raise UsageError, with what may have been meant, unless `name` is a profile of servers."""
+    if name not in SERVER_PROFILES:
+        known = f"expected one of {', '.join(SERVER_PROFILES)}; for clients see `client --help`"
+        raise UsageError(f"unknown profile {name!r}: {did_you_mean(name, SERVER_PROFILES, known)}")

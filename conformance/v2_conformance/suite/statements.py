@@ -1,7 +1,9 @@
-"""Links to the sentences of the documents on which requirements rest: cases/statements.yaml."""
+"""The sentences of the documents on which requirements rest, and links to them:
+cases/statements.yaml."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -11,8 +13,9 @@ from v2_conformance.own_files import own_document
 from v2_conformance.suite.requirements import Citation, documents
 
 STATEMENTS = "statements.yaml"
-_BETWEEN = " … "
-"""Stands between the first and the last words of a sentence."""
+_UNLINKED = re.compile(r" ?\{[^{}]*\} ?")
+"""What a link to a sentence leaves out."""
+_TEXTS = ":~:text="
 
 
 def link(cited: Citation, requirement: str = "") -> str:
@@ -26,9 +29,31 @@ def link(cited: Citation, requirement: str = "") -> str:
 
 
 def text_link(document: str, words: Iterable[str], anchor: str = "") -> str:
-    """Return a URL with a text fragment of the first and the last words of each sentence."""
-    texts = [",".join(map(_escaped, sentence.split(_BETWEEN))) for sentence in words]
-    return f"{documents()[document].url}#{anchor}:~:text={'&text='.join(texts)}"
+    """Return a URL with a text fragment, https://wicg.github.io/scroll-to-text-fragment/.
+
+    `words` are those of each sentence.
+    """
+    return f"{documents()[document].url}#{anchor}{_TEXTS}{'&text='.join(map(_fragment, words))}"
+
+
+def sentences(url: str) -> list[str]:
+    """Return the sentences that a URL of `link` opens; none for another URL."""
+    page, fragments = url.partition("#")[0], url.partition(_TEXTS)[2].split("&text=")
+    return [_linked()[page, one] for one in fragments if (page, one) in _linked()]
+
+
+@cache
+def _linked() -> dict[tuple[str, str], str]:
+    """Return every sentence by the URL of its document and its text in links."""
+    return {
+        (documents()[place[0]].url, _fragment(sentence)): re.sub("[{}]", "", sentence)
+        for place, words in _known_sentences().items()
+        for sentence in words
+    }
+
+
+def _fragment(sentence: str) -> str:
+    return ",".join(_escaped(part) for part in _UNLINKED.split(sentence) if part)
 
 
 def _escaped(words: str) -> str:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from v2_conformance.report.document import OUTDATED, Report, RequirementResult
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import Standing, claim, missing, server_name, standing
-from v2_conformance.report.words import lost, shown_causes
+from v2_conformance.report.words import ShownCause, lost, shown_causes
+from v2_conformance.suite.causes.base import body_words
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.terminal_safe_text import short
 from v2_publishing.trend import Findings, findings
 
-_SHORT, _SAYS, _LONG = 60, 110, 600
+_SHORT, _SAYS, _LONG = 60, 130, 600
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def column_of(report: Report, page: str) -> Column:
             cause.name,
             short(cause.title, _SHORT),
             cause.group.requirements,
-            short(cause.says.partition(" (sent to ")[0], _SAYS),
+            short(_without_quotes(cause), _SAYS),
         )
         for cause in shown_causes(report)
     )
@@ -119,6 +120,14 @@ def column_of(report: Report, page: str) -> Column:
         lost=lost(report),
         what=report.target.what,
     )
+
+
+def _without_quotes(cause: ShownCause) -> str:
+    """Return what is wrong in the first case of a cause, but not what the server said there."""
+    found = cause.first.cause
+    body = None if found is None else getattr(found.root, "body", None)
+    words = cause.says.partition(" (sent to ")[0]
+    return words.partition(f": {body_words(body)}")[0] if isinstance(body, str) else words
 
 
 def _explained(causes: tuple[CauseBrief, ...]) -> dict[str, tuple[str, ...]]:

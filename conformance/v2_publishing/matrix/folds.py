@@ -51,12 +51,8 @@ def folds(requirements: Sequence[str], columns: Sequence[Column]) -> list[Fold]:
 
 def _failing(requirement: str, columns: Sequence[Column]) -> tuple[int, ...]:
     """The columns in which it fails."""
-    results = []
-    for number, column in enumerate(columns):
-        entry = column.requirements.get(requirement)
-        if entry is not None and entry.outcome in FAILED:
-            results.append(number)
-    return tuple(results)
+    entries = ((n, column.requirements.get(requirement)) for n, column in enumerate(columns))
+    return tuple(n for n, entry in entries if entry is not None and entry.outcome in FAILED)
 
 
 def _fold(names: Sequence[str], failing: Sequence[int], columns: Sequence[Column]) -> Fold:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from v2_conformance.formats.heat import HeatCell as Counted
 from v2_conformance.formats.heat import heat
-from v2_conformance.report.document import NOT_IMPLEMENTED, RequirementResult
+from v2_conformance.report.document import NOT_IMPLEMENTED
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import LEVELS, Level, families
 from v2_publishing.matrix.columns import Column
@@ -41,8 +41,10 @@ class HeatRow:
 
 
 def heat_map(columns: Sequence[Column]) -> list[HeatRow]:
-    """A row for each family of which some report has a requirement."""
-    maps = [{row.family: row for row in heat(_judged(c))} for c in columns]
+    """A row for each family of which some report has a requirement; a server that leaves the
+    extension out has none."""
+    judged = [() if c.standing.words == NOT_IMPLEMENTED else c.by_level for c in columns]
+    maps = [{row.family: row for row in heat(rows)} for rows in judged]
     titles = {letter: row.title for rows in maps for letter, row in rows.items()}
     letters = [*(letter for letter in families() if letter in titles)]
     letters += sorted(titles.keys() - families().keys())
@@ -61,11 +63,6 @@ def heat_map(columns: Sequence[Column]) -> list[HeatRow]:
         )
         for letter in letters
     ]
-
-
-def _judged(column: Column) -> Iterable[RequirementResult]:
-    """Return the requirements of a column, none of a server that leaves the extension out."""
-    return () if column.standing.words == NOT_IMPLEMENTED else column.by_level
 
 
 def _cell(level: Level, column: Column, number: int, of: Counted | None) -> HeatCell:

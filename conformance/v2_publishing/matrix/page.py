@@ -28,6 +28,7 @@ from v2_publishing.matrix.trends import trends
 
 _NUMBERED = re.compile(r"([A-Za-z]+)([0-9]{1,9})")
 _LONG = 600
+_LEFT_OUT = "not implemented"
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,14 @@ class MatrixRow:
 
     @property
     def differs(self) -> bool:
-        """True if the servers differ in it."""
-        return len({cell.word for cell in self.cells}) > 1
+        """True if the servers that have the extension differ in it."""
+        return len({cell.word for cell in self.cells} - {_LEFT_OUT}) > 1
 
     @property
     def holds(self) -> bool:
         """True if every server that claims it passes, or does what is disputed."""
         right = {Outcome.PASS, Outcome.UNSUPPORTED, Outcome.DISPUTED}
-        return {cell.tone for cell in self.cells} <= right
+        return {cell.tone for cell in self.cells if cell.word != _LEFT_OUT} <= right
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,6 @@ def render(placed: Sequence[tuple[str, Column]], *, kind: str = "", other: str =
         catalogues=len(catalogues),
         same_suite=len({column.suite for column in columns}) == 1,
         families=_families([row for row in rows.values() if row.id not in inside]),
-        all_families=families(),
         folds=folded,
         heat=heat_map(columns),
         heat_levels=SHOWN,
@@ -189,11 +189,10 @@ def _cell(requirement: str, column: Column, having: set[str], show_level: bool) 
     href = f"{column.page}#{requirement_anchor(requirement)}" if column.page else ""
     standing = column.standing
     if standing.words == NOT_IMPLEMENTED:
-        return Cell(standing.tone, standing.sign, "not implemented", "", entry.level, href)
+        return Cell(standing.tone, standing.sign, _LEFT_OUT, "", entry.level, href)
     outcome, left = entry.outcome, column.left.get(requirement, 0)
     ran = sum(entry.cases.values())
-    tone, sign, word = outcome, LOOKS[outcome].sign, LOOKS[outcome].label
-    detail = ""
+    tone, sign, word, detail = outcome, LOOKS[outcome].sign, LOOKS[outcome].label, ""
     if outcome is not Outcome.PASS and ran:
         detail = f"{entry.cases.get(outcome, 0)} of {ran}"
     if left and ran:

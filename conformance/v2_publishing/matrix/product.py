@@ -74,7 +74,6 @@ def render_product(
         matrix=f"../{matrix}",
         versions=shown[::-1],
         trend=next(iter(trends(columns)), None),
-        alternative=ALTERNATIVE,
         anchor=requirement_anchor,
     )
 

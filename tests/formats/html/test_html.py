@@ -67,8 +67,10 @@ def test_a_case_that_cites_links_its_sources_safely() -> None:
     paper = CitedDocument("The paper", "https://paper.example/#:~:text=a,b", "4.2", 3)
     unsafe = CitedDocument("Elsewhere", "javascript:alert(1)", "Here", None)
     failed = case("V2/x", "fail", "m", cite=(paper, unsafe))
-    (found,) = (r["cite"] for r in rows_of(render(report_of(passes(failed)))) if r["cite"])
+    page = render(report_of(passes(failed)))
+    (found,) = (r["cite"] for r in rows_of(page) if r["cite"])
     assert found == [["The paper", paper.url, "4.2, paragraph 3"], ["Elsewhere", "", "Here"]]
+    assert page.count("The rule: <q>") == page.count("<q>") == 1, "its cause quotes the sentence"
 
 
 def test_a_requirement_leads_to_its_page_on_the_site_if_that_is_public(

@@ -10,7 +10,7 @@ import msgspec
 from support.pages import Page
 from support.reports import case, passes, report_of, row_of
 from v2_conformance.formats.heat import HeatCell, heat
-from v2_conformance.report.document import Report, RequirementResult
+from v2_conformance.report.document import OverallVerdict, Report, RequirementResult
 from v2_conformance.report.verdict.judged import by_level
 from v2_conformance.suite.causes.kinds import NotHttp
 from v2_conformance.suite.outcomes import Outcome
@@ -48,6 +48,12 @@ def test_reports_of_other_catalogues_are_marked_and_kept_apart() -> None:
     assert page.cells("ZZ9")[0] == "– not in this report"
     assert "Stated in other words in the report of Server 9.8.7" in page.rows["P3"][0]
     assert "Different catalogues" not in page_of(*usual).text
+
+
+def test_a_server_without_the_extension_makes_no_row_differ() -> None:
+    without = report_of(verdict=OverallVerdict(True, True, (), (), implemented=False))
+    page = page_of(report_of(), without, report_of(outcomes={"H6": "fail"}))
+    assert "those in which servers differ (1)" in page.text
 
 
 def test_the_page_loads_nothing_and_allows_its_own_script_alone() -> None:

@@ -36,6 +36,7 @@ from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.report.words import beside, headline, lost, lost_by, must_words, shown_causes
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES, LEVELS, Basis, families
+from v2_conformance.suite.statements import sentences
 from v2_conformance.terminal_safe_text import short
 
 # The page stays below 2 MB: the bytes of exchanges get what everything else leaves of this.
@@ -106,6 +107,7 @@ def _template() -> Template:
         requirement_anchor=requirement_anchor,
         site_page=public_address.requirement_page,
         linked=_linked,
+        sentences=sentences,
         short=short,
     )
     return made.get_template("report.html.j2")
@@ -152,6 +154,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "headline": headline(causes),
         "causes": causes[:_CAUSES],
         "more_causes": len(causes) - _CAUSES,
+        "by_id": {row.id: row for row in rows},
         "outcomes": [outcome for outcome in Outcome if counts[outcome]],
         "counts": counts,
         "all_levels": LEVELS,

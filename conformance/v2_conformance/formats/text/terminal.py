@@ -85,7 +85,9 @@ def _notes(report: Report) -> Iterator[str]:
 
 def gate_lines(report: Report, gate: Gate) -> list[str]:
     """Say whether a run is what was required of it, which is what its exit code says."""
-    asked = "--strict" if gate.strict else f"--require {gate.require}"
+    words = {"conformant": "conformant" if report.relations is None else "consistent"}
+    required = words.get(gate.require, gate.require)
+    asked = "--strict" if gate.strict else f"required to be {required}"
     met = "met" if gate.is_open_for(report) else "not met"
     by = "" if is_whole(report) else f" by the {counted(len(report.cases), 'case')} that ran"
     return wrapped(f"{asked}: {met}{by}", "  ")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from v2_conformance.report.document import CaseResult, Report, RequirementResult, once
-from v2_conformance.report.root_causes import caused_elsewhere, harm_of
+from v2_conformance.report.root_causes import harm_of
 from v2_conformance.report.verdict.standing import is_whole
 from v2_conformance.report.verdict.summary import amount
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
@@ -66,13 +66,13 @@ def judged(report: Report) -> tuple[RequirementResult, ...]:
 
 @once
 def failed_musts(report: Report) -> list[FailedMust]:
-    """Return the MUST requirements that failed, but for those that only repeat another failure."""
+    """Return the MUST requirements that failed, in the order of the report. A server that leaves
+    the extension out has none: its verdict says it all."""
     if not report.verdict.implemented:
         return []
     failed: dict[tuple[str, Blocks], list[CaseResult]] = {}
-    elsewhere = caused_elsewhere(report.cases)
     for case in report.of(*FAILED):
-        if case.blocks is not None and case.id not in elsewhere:
+        if case.blocks is not None:
             failed.setdefault((case.requirement, case.blocks), []).append(case)
     musts = []
     for row in report.requirements:

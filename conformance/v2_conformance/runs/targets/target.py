@@ -11,7 +11,7 @@ from functools import cached_property
 from urllib.parse import unquote, urlsplit
 
 from v2_conformance.errors import UsageError
-from v2_conformance.protocol.names import SERVER_PROFILES, TOKEN
+from v2_conformance.protocol.names import TOKEN
 from v2_conformance.redaction import Mask, credential_parts, is_findable
 from v2_conformance.runs.targets.access import tls_context
 from v2_conformance.suite.choosing import claims_problem
@@ -230,13 +230,3 @@ def _check_secrets(target: Target) -> None:
                 f"secret {number} cannot be hidden: it is shorter than 6 characters (8, if it is a "
                 "number), or a word that is in every report; leave it out, or choose another"
             )
-
-
-def check_claims(target: Target) -> None:
-    """Raise UsageError for a claimed profile that no case of servers tests: no verdict could be
-    about it."""
-    if not set(target.profiles) <= set(SERVER_PROFILES):
-        raise UsageError(
-            "this version has no cases for the profile client: `v2-conformance client` tests "
-            "clients"
-        )

@@ -570,13 +570,14 @@ class WrongElements(CauseBase, frozen=True):
     elements: int
 
 class WrongValue(WrongElements, frozen=True, omit_defaults=True):
-    """{difference.output} {difference.datatype}: {sign}element {difference.element} of {elements}[
-    (byte {difference.offset} of its blob, byte {difference.body_offset} of the body)]: expected
-    {difference.expected} ({difference.expected_value}), got {difference.got}
-    ({difference.got_value}), bytes in wire order; {differing:1 element differs|# elements differ}
-    """
+    """{difference.output} {difference.datatype}: [off by little, which --rtol {rtol:g} allows:
+    ]{sign}element {difference.element} of {elements}[ (byte {difference.offset} of its blob, byte
+    {difference.body_offset} of the body)]: expected {difference.expected}
+    ({difference.expected_value}), got {difference.got} ({difference.got_value}), bytes in wire
+    order; {differing:1 element differs|# elements differ}"""
     differing: int
     column_major: bool = False  # they are the right ones in column-major order
+    rtol: float | None = None  # which would allow it, if that is little
 
     @property
     def sign(self) -> str:

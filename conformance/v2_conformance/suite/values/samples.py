@@ -114,7 +114,7 @@ def _set(
 
 def _check(spec: TensorSpec, choice: Choice) -> None:
     shape = choice.shapes.get(spec.name)
-    if shape is not None and not _fits(spec.dims, shape):
+    if shape is not None and not spec.takes(shape):
         taken, got = list(spec.dims), list(shape)
         raise ElementError(f"{spec.name}: the model takes the shape {taken}, got {got}")
     if spec.name in choice.ranges:
@@ -140,13 +140,7 @@ def _check_range(spec: TensorSpec, low: float, high: float) -> None:
 
 def fits(spec: TensorSpec, given: Given) -> bool:
     """Return True if a tensor of the user's own is what the metadata says of the input."""
-    return given.datatype == spec.datatype and _fits(spec.dims, given.shape)
-
-
-def _fits(dims: Shape, shape: Shape) -> bool:
-    return len(dims) == len(shape) and all(
-        want in (-1, got) for want, got in zip(dims, shape, strict=True)
-    )
+    return given.datatype == spec.datatype and spec.takes(given.shape)
 
 
 def _sample(spec: TensorSpec, choice: Choice, variable: int, turn: int) -> Sample:
