@@ -78,56 +78,39 @@ class Exchange(
 
     purpose: Purpose
     note: str
-    request: Annotated[Body, Meta(description="The request as it was to be sent.")]
-    received: Annotated[Body, Meta(description="All bytes that came.")] = msgspec.field(
-        name="response"
-    )
+    request: Body
+    """The request as it was to be sent."""
+    received: Body = msgspec.field(name="response")
+    """All bytes that came."""
     ending: Ending
-    detail: Annotated[str, Meta(description="More about the ending, for people.")]
-    sent: Annotated[Count, Meta(description="Bytes of the request that were sent.")]
-    reused: Annotated[bool, Meta(description="Whether the connection had been used before.")]
-    open: Annotated[bool, Meta(description="Whether the server left the connection open.")]
+    detail: str
+    """More about the ending, for people."""
+    sent: Count
+    """Bytes of the request that were sent."""
+    reused: bool
+    """Whether the connection had been used before."""
+    open: bool
+    """Whether the server left the connection open."""
     first_byte_ms: Milliseconds | None
     duration_ms: Milliseconds
-    expected: Annotated[
-        str | None,
-        Meta(description="The answer that a canary must get again, if no answer to it was exact."),
-    ] = None
-    entry: Annotated[
-        Mapping[str, Any] | None,
-        Meta(description="The case of a generated request, as in a case file."),
-    ] = None
-    pieces: Annotated[
-        tuple[Count, ...],
-        Meta(description="Bytes of the request in each write, if there were several."),
-    ] = ()
-    pause_ms: Annotated[Milliseconds, Meta(description="Pause between two writes.")] = 0.0
-    closed_before_ms: Annotated[
-        Milliseconds | None,
-        Meta(
-            description="How long the connection before had been idle at most when the server "
-            "closed it without having said so; null if it did not."
-        ),
-    ] = None
-    shortened_ms: Annotated[
-        Milliseconds | None,
-        Meta(description="The time limit, if it was shorter than usual: others before had hung."),
-    ] = None
-    stray_before: Annotated[
-        Count,
-        Meta(
-            description="Bytes that came on the connection before, after its response, although no "
-            "request asked for them."
-        ),
-    ] = 0
-    answers: Annotated[
-        int,
-        Meta(
-            description="How many requests were sent: more than 1 if they were pipelined.",
-            ge=1,
-            le=4,
-        ),
-    ] = 1
+    expected: str | None = None
+    """The answer that a canary must get again, if no answer to it was exact."""
+    entry: Mapping[str, Any] | None = None
+    """The case of a generated request, as in a case file."""
+    pieces: tuple[Count, ...] = ()
+    """Bytes of the request in each write, if there were several."""
+    pause_ms: Milliseconds = 0.0
+    """Pause between two writes."""
+    closed_before_ms: Milliseconds | None = None
+    """How long the connection before had been idle at most when the server closed it without having
+    said so; null if it did not."""
+    shortened_ms: Milliseconds | None = None
+    """The time limit, if it was shorter than usual: others before had hung."""
+    stray_before: Count = 0
+    """Bytes that came on the connection before, after its response, although no request asked for
+    them."""
+    answers: Annotated[int, Meta(ge=1, le=4)] = 1
+    """How many requests were sent: more than 1 if they were pipelined."""
 
     def for_purpose(
         self, purpose: Purpose, note: str | None = None, *, expected: str | None = None
