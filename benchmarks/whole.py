@@ -22,6 +22,7 @@ from sizes import size
 
 from v2_conformance.formats.html.page import render
 from v2_conformance.report.files import load_report
+from v2_conformance.wire.exchange import Exchange
 
 ROUNDS = size(3, 1)
 COMMAND = [sys.executable, "-m", "v2_conformance"]
@@ -64,6 +65,8 @@ def _measured(url: str, folder: Path) -> dict[str, object]:
         "pytest_s": statistics.median(pytest),
         "run_s": statistics.median(run),
         "page_s": statistics.median(_clocked(lambda: render(report)) for _ in range(ROUNDS)),
+        "paused_s": sum(_paused_s(one) for case in report.cases for one in case.exchanges),
+        "page_bytes": (own / "report.html").stat().st_size,
         "report_bytes": path.stat().st_size,
         "packed_bytes": len(gzip.compress(path.read_bytes())),
         "commands": {
@@ -71,6 +74,11 @@ def _measured(url: str, folder: Path) -> dict[str, object]:
             for name, given in commands.items()
         },
     }
+
+
+def _paused_s(exchange: Exchange) -> float:
+    """Seconds between the writes of a request; a pause ends when the server answers."""
+    return exchange.pause_ms / 1000 * max(0, len(exchange.pieces) - 1)
 
 
 def _clocked(call: Callable[[], object]) -> float:
