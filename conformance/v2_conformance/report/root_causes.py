@@ -2,9 +2,10 @@
 
 One defect fails many cases. Failures belong together if their typed causes are the same finding and
 one requirement explains the others: the finding is about it (`findings` in requirements.yaml), or
-it is a prerequisite of theirs (`prerequisite_of`), or theirs only combine what others test alone
-(`combines`). The one whose failure would look most like this run is named: what it explains,
-compared with what fails and what does not. The same status and error text is always one cause.
+it is a prerequisite of theirs (`prerequisite_of`), or theirs only vary or combine what others test
+alone (`varies`, `combines`). The one whose failure would look most like this run is named: what it
+explains, compared with what fails and what does not. The same status and error text is always one
+cause.
 """
 
 from __future__ import annotations
@@ -147,10 +148,9 @@ class _Grouping:
             for key, cases in self._own.items()
         }
         self._owned = {key.finding for key in self._own if self._is_about(key)}
-        self._combining: dict[str, set[str]] = {}
+        self._by_finding: dict[str, list[_Key]] = {}
         for key in self._own:
-            if self._combines(key):
-                self._combining.setdefault(key.finding, set()).add(key.requirement)
+            self._by_finding.setdefault(key.finding, []).append(key)
         self._would = {key: self._would_fail(key, total) for key in self._own}
 
     def groups(self) -> list[CauseGroup]:
@@ -174,7 +174,7 @@ class _Grouping:
                 left = [key for key in left if key not in parts[-1]]
         wholes = [{key: self._own[key] for key in keys} for keys in parts]
         wholes.sort(
-            key=lambda own: (self._combines(next(iter(own))), *self._order(self._group(own)))
+            key=lambda own: (self._indirect(next(iter(own))), *self._order(self._group(own)))
         )
         return sorted(map(self._group, self._by_error(wholes)), key=self._order)
 
@@ -186,13 +186,18 @@ class _Grouping:
             for key, cases in own.items()
             for case in cases
         ]
-        cause_of: dict[str, int] = {}
-        for number, _, _, error in sorted(rows, key=lambda row: self._combines(row[1])):
-            cause_of.setdefault(error, number)
-        causes: list[_Cases] = [{key: [] for key in own} for own in parts]
+        cause_of: dict[str, int | _Key] = {}
+        for number, key, _, error in sorted(rows, key=lambda row: self._indirect(row[1])):
+            # What only combines has an error of its own: the first of its part does not explain it.
+            apart = self._indirect(key) > self._indirect(next(iter(parts[number])))
+            cause_of.setdefault(error, key if apart else number)
+        causes: dict[int | _Key, _Cases] = {
+            number: {key: [] for key in own} for number, own in enumerate(parts)
+        }
         for number, key, case, error in rows:
-            causes[cause_of[error] if error else number].setdefault(key, []).append(case)
-        for cause in causes:
+            cause = causes.setdefault(cause_of[error] if error else number, {})
+            cause.setdefault(key, []).append(case)
+        for cause in causes.values():
             left = {key: cases for key, cases in cause.items() if cases}
             if left:
                 yield left
@@ -214,9 +219,13 @@ class _Grouping:
         known = self._known.get(key.requirement)
         return known is not None and key.finding in known.findings
 
-    def _combines(self, key: _Key) -> bool:
+    def _indirect(self, key: _Key) -> int:
+        """Return 2 for what only combines others, 1 for what varies them, else 0. A variation that
+        gets no answer may be what nobody else sends."""
         known = self._known.get(key.requirement)
-        return known is not None and known.combines
+        if known is None or known.combines:
+            return 2 if known is not None else 0
+        return int(known.varies and not any(map(_of_path, self._own[key])))
 
     def _is_foreign(self, key: _Key) -> bool:
         """Return True if the finding is not about the requirement."""
@@ -228,18 +237,20 @@ class _Grouping:
         known = self._known.get(key.requirement)
         if known is not None and self._share[key] > _BROKEN:
             would.update(name for name in known.prerequisite_of if total[name])
-        if not self._combines(key):
-            would |= self._combining.get(key.finding, frozenset())
+        level = self._indirect(key)
+        behind = (one for one in self._by_finding[key.finding] if self._indirect(one) > level)
+        would.update(one.requirement for one in behind)
         return frozenset(would)
 
     def _explains(self, root: _Key, key: _Key) -> bool:
         own, roots = self._own[key], self._own[root]
-        graver = self._combines(key) and _gravest(own) < _gravest(roots)
+        graver = self._indirect(key) and _gravest(own) < _gravest(roots)
         if graver and {*map(_reading, own)}.isdisjoint(map(_reading, roots)):
             return False  # who reads what the root says would not learn of this
         # What the root needs fails there, too, where it happens to use what is broken.
         known = self._known.get(key.requirement)
         needed = known is not None and root.requirement in known.prerequisite_of
+        needed &= not {*map(_error, own)}.isdisjoint(map(_error, roots))
         explained = needed or self._is_foreign(key) or key.requirement in self._would[root]
         return explained or self._of_any_model
 
@@ -256,7 +267,7 @@ class _Grouping:
             if self._of_any_model:
                 return (
                     -len(own) if key in self._shown else 0,
-                    self._combines(key),
+                    self._indirect(key),
                     not self._is_about(key),
                     key.requirement in needed,
                     not self._is_misread(key),
@@ -266,7 +277,7 @@ class _Grouping:
                     key,
                 )
             likeness = self._likeness(key, failing)
-            foreign, combines = self._is_foreign(key), self._combines(key)
+            foreign, combines = self._is_foreign(key), self._indirect(key)
             return foreign, combines, _gravest(own), -likeness, -len(own), self._share[key], key
 
         return rank
@@ -325,6 +336,11 @@ def _gravest(cases: Iterable[CaseResult]) -> int:
 
 def _finding(case: CaseResult) -> Cause | None:
     return None if case.cause is None else case.cause.root
+
+
+def _of_path(case: CaseResult) -> bool:
+    cause = _finding(case)
+    return cause is not None and cause.of_path
 
 
 def unhandled_error(cause: Cause | None) -> WrongStatus | None:

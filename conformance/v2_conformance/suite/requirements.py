@@ -67,9 +67,10 @@ class Requirement:
     that replaced it; it is then no longer judged.
     `findings` are kinds of causes: whatever case shows one of them, it is about this requirement.
     `prerequisite_of` are the requirements that cannot hold if this one does not. `ordinary` says
-    that its requests have mistakes of any client's users, `combines` that its cases only combine
-    what others test alone. `blobs` says how they tell what is wrong with the blobs of requests
-    (cases/requirements.yaml). `report.root_causes` reads all.
+    that its requests have mistakes of any client's users, `varies` that its cases send in another
+    way what others test plainly, `combines` that they only combine what others test. `blobs` says
+    how they tell what is wrong with the blobs of requests (cases/requirements.yaml).
+    `report.root_causes` reads all.
     """
 
     id: str
@@ -92,6 +93,7 @@ class Requirement:
     findings: tuple[str, ...] = ()
     prerequisite_of: tuple[str, ...] = ()
     ordinary: bool = False
+    varies: bool = False
     combines: bool = False
     blobs: Literal["elements", "everywhere", "typed", "reordered"] | None = None
 
