@@ -50,6 +50,7 @@ _AT_ONCE = 3
 _TRIES = 3
 _LOST = (Ending.CLOSED, Ending.RESET, Ending.REFUSED)
 _SHORTEST_S = 0.05
+_INSTANT_S = 0.001  # a clock need not notice less
 _LONGEST_UNASKED_S = 1.0
 # After this many failures in a row, the run no longer waits for the server.
 _MOST_FRUITLESS = 3
@@ -136,7 +137,7 @@ class Patience:
             return None
         limit = self._limit_s if asked else min(self._limit_s, _LONGEST_UNASKED_S)
         left = limit - (self._clock() - started)
-        if left <= 0:
+        if left < _INSTANT_S:
             return None
         response = exchange.response
         wanted = retry_after_s(response) if response else None
