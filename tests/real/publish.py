@@ -208,8 +208,10 @@ def write_readmes(expectations: Iterable[Expectation]) -> None:
 
 
 def readme(text: str, published: Published) -> str:
-    """`text` of reports/README.md, what follows BEGIN in it made anew."""
-    sections = ["\n".join(_section(expected, report)) for expected, report in published]
+    """`text` of reports/README.md, what follows BEGIN in it made anew, older versions last."""
+    newest = newest_of_each(expected for expected, _ in published)
+    ordered = sorted(published, key=lambda pair: pair[0] not in newest)
+    sections = ["\n".join(_section(expected, report)) for expected, report in ordered]
     return "\n".join([text.partition(BEGIN)[0] + BEGIN, *sections])
 
 

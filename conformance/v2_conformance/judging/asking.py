@@ -44,6 +44,8 @@ def _oddities(
         yield _header_line(prepared)
     yield from _sizes(entries, blobs)
     if case.negative:
+        if "version" in request:
+            yield f"version {request['version']}"
         yield from _misnamed(request, entries, blobs)
     yield from _tampered(request)
     if json_given.get("change"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Annotated, Literal
@@ -186,7 +187,7 @@ class AskedModel(Part, frozen=True):
     learned: tuple[Exchange, ...]
     """The request for its metadata, then its plain requests."""
     json_rtol: Annotated[float, Meta(ge=0)] = 0.0
-    """How far floats may differ, relatively, as their JSON has few digits."""
+    """How far floats may differ, relatively, as those in JSON need few digits."""
 
     def odd_shapes(self) -> Iterator[str]:
         """Yield in words what the model's metadata does not say of the shapes of its answers."""
@@ -215,7 +216,8 @@ class Relations(Part, frozen=True):
             if model.json_rtol:
                 rounded.setdefault(model.json_rtol, []).append(model.role.removeprefix(ROLE))
         clauses += [
-            f"floats of {', '.join(names)} within rtol {rtol:g}, as their JSON has few digits"
+            f"floats of {', '.join(names)} within rtol {rtol:g}, as none of those seen needs more "
+            f"than {round(1 - math.log10(rtol))} digits"
             for rtol, names in rounded.items()
         ]
         count = len(needs_identity)

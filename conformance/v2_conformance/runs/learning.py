@@ -92,6 +92,12 @@ def learn_models(
             if len(learner.made) == most:
                 break
         learned = learner.server(named)
+        used = learner.inputs.union(one.name for m in learned.models for one in m.asked.inputs)
+        unused = sorted(choice.names - used)
+        if unused and used:
+            known = f"their inputs are {', '.join(sorted(used))}"
+            hint = did_you_mean(unused[0], sorted(used), known)
+            raise UsageError(f"no model has an input {unused[0][:60]!a}: {hint}")
         if not learned.models:
             why = [f"{name}: {why}" for name, why in learner.failed.items()]
             said = "; ".join([*why[:_NAMED], *_others(session, learner.failed)])
@@ -100,11 +106,6 @@ def learn_models(
         too_wide = beyond_tolerance(one.learned)
         if too_wide is not None:
             raise UsageError(f"{too_wide}: give a smaller --rtol, and `atol` in the target file")
-    used = {spec.name for one in learned.models for spec in one.asked.inputs}
-    unused = sorted(choice.names - used)
-    if unused:
-        hint = did_you_mean(unused[0], sorted(used), f"their inputs are {', '.join(sorted(used))}")
-        raise UsageError(f"no model has an input {unused[0][:60]!a}: {hint}")
     return learned
 
 
@@ -133,6 +134,7 @@ class _Learner:
     ) -> None:
         self.made: list[LearnedModel] = []
         self.failed: dict[str, str] = {}
+        self.inputs: set[str] = set()  # of the metadata of all of them
         self._target, self._session, self._tolerance = target, session, tolerance
         # A server may leave each request unanswered for as long as --timeout.
         limit_s = target.max_time_s or default_limit_s(models, target.limits.exchange_s)
@@ -150,6 +152,7 @@ class _Learner:
             if response.status in WITHOUT_ACCESS:
                 raise UntestableError(of_status(f"GET {stated.path}", response, self._target))
             metadata = described(response, stated)
+            self.inputs.update(spec.name for spec in metadata.inputs)
             exchange = self._session.asked[-1]
             with closing(self._target.transport().connection()) as connection:
                 one = self._first_taught(connection, to_try(metadata), metadata.model)
@@ -169,7 +172,7 @@ class _Learner:
                 problem = problem or printable(str(error), 500)
         raise UntestableError(
             f"{problem}; give inputs that it takes with --input NAME=FILE (.npy or JSON), --shape "
-            "NAME=1,3,8,8 or --range NAME=0:1"
+            "NAME=1,3,8,8 or --range NAME=0:1, and `parameters` or fewer `inputs` in a target file"
         )
 
     def _taught(

@@ -176,7 +176,8 @@ class RoleAbsent(CauseBase, frozen=True):
 
 class AnswersDiffer(CauseBase, frozen=True, omit_defaults=True):
     """the model {role:model} gave different answers to the same request ({output})[{floats}; if
-    only floats differ slightly, allow it with --rtol, or `atol` in a target file]"""
+    only floats differ slightly, allow it with --rtol, or `atol` in a target file; if only this
+    output differs, name the others in `outputs` of the model there]"""
     role: str
     output: str  # where, or what came instead of an answer
     floats: bool = True

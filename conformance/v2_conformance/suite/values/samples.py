@@ -116,7 +116,10 @@ def _check(spec: TensorSpec, choice: Choice) -> None:
     shape = choice.shapes.get(spec.name)
     if shape is not None and not spec.takes(shape):
         taken, got = list(spec.dims), list(shape)
-        raise ElementError(f"{spec.name}: the model takes the shape {taken}, got {got}")
+        raise ElementError(
+            f"{spec.name}: the model takes the shape {taken}, got {got}; --input {spec.name}=FILE "
+            "sends a tensor of any shape"
+        )
     if spec.name in choice.ranges:
         _check_range(spec, *choice.ranges[spec.name])
 
