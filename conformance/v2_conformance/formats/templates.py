@@ -88,10 +88,13 @@ class Source(NamedTuple):
     place: str
 
 
+RFC = "https://www.rfc-editor.org/rfc/"
+"""How the addresses of all RFCs begin."""
+
+
 def source(cited: CitedDocument) -> Source:
     """Return a citation as the page prints it."""
-    is_rfc = cited.url.startswith("https://www.rfc-editor.org/rfc/")
-    place = f"section {cited.section}" if is_rfc else cited.section
+    place = f"section {cited.section}" if cited.url.startswith(RFC) else cited.section
     if cited.paragraph is not None:
         place += f", paragraph {cited.paragraph}"
     safe = cited.url.startswith(("https://", "http://"))

@@ -66,7 +66,7 @@ def test_anchors_differ_and_need_no_quoting(one: str, two: str) -> None:
 def test_a_case_that_cites_links_its_sources_safely() -> None:
     paper = CitedDocument("The paper", "https://paper.example/#:~:text=a,b", "4.2", 3)
     unsafe = CitedDocument("Elsewhere", "javascript:alert(1)", "Here", None)
-    failed = case("V2/x", "fail", "m", cite=(paper, unsafe))
+    failed = case("P5/x", "fail", "m", cite=(paper, unsafe))
     page = render(report_of(passes(failed)))
     (found,) = (r["cite"] for r in rows_of(page) if r["cite"])
     assert found == [["The paper", paper.url, "4.2, paragraph 3"], ["Elsewhere", "", "Here"]]

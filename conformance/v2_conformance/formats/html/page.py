@@ -22,6 +22,7 @@ from v2_conformance.formats.heat import by_grade, heat
 from v2_conformance.formats.html.cases import MAX_MESSAGE_OF_MANY, Listed, listed, packed
 from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED
 from v2_conformance.formats.templates import (
+    RFC,
     Source,
     case_anchor,
     environment,
@@ -33,9 +34,17 @@ from v2_conformance.report import document as doc
 from v2_conformance.report.document import CaseResult, Report, RequirementResult
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import claim, standing
-from v2_conformance.report.words import beside, headline, lost, lost_by, must_words, shown_causes
+from v2_conformance.report.words import (
+    ShownCause,
+    beside,
+    headline,
+    lost,
+    lost_by,
+    must_words,
+    shown_causes,
+)
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.suite.requirements import GRADES, LEVELS, Basis, families
+from v2_conformance.suite.requirements import GRADES, LEVELS, Basis, catalogue, families
 from v2_conformance.suite.statements import sentences
 from v2_conformance.terminal_safe_text import short
 
@@ -107,7 +116,6 @@ def _template() -> Template:
         requirement_anchor=requirement_anchor,
         site_page=public_address.requirement_page,
         linked=_linked,
-        sentences=sentences,
         short=short,
     )
     return made.get_template("report.html.j2")
@@ -125,6 +133,38 @@ class RequirementRow(NamedTuple):
     number: int
     lost: str
     grades: str
+
+
+class Rule(NamedTuple):
+    """What a cause breaks: the words before it, its sentences, and where they stand."""
+
+    words: str
+    sentences: list[str]
+    source: Source
+
+
+def _rules(causes: Sequence[ShownCause], rows: Sequence[RequirementRow]) -> dict[int, Rule]:
+    """Return the rule of each cause that costs something, once, by its place: what the case to
+    look at cites, or else its requirement, if that is about one thing."""
+    by_id = {row.id: row for row in rows}
+    told: set[Source] = set()
+    rules = {}
+    for place, cause in enumerate(causes):
+        name = cause.group.requirement
+        row, known = by_id.get(name), catalogue().get(name)
+        if not cause.lost or row is None or known is None:
+            continue
+        own = cause.first.cite if cause.first.requirement == name else ()
+        wide = known.varies or known.combines
+        cited = [*map(source, own), *(() if wide else row.sources)]
+        if row.entry.basis == "http":
+            cited = [one for one in cited if one.url.startswith(RFC)]
+        first = next((one for one in cited if sentences(one.url)), None)
+        if first is not None and first not in told:
+            words = "Follows from:" if row.entry.basis == "derived" else "The rule:"
+            rules[place] = Rule(words, sentences(first.url), first)
+            told.add(first)
+    return rules
 
 
 def _content(report: Report, cases: Listed) -> dict[str, object]:
@@ -154,7 +194,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "headline": headline(causes),
         "causes": causes[:_CAUSES],
         "more_causes": len(causes) - _CAUSES,
-        "by_id": {row.id: row for row in rows},
+        "rules": _rules(causes[:_CAUSES], rows),
         "outcomes": [outcome for outcome in Outcome if counts[outcome]],
         "counts": counts,
         "all_levels": LEVELS,
