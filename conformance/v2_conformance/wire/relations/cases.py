@@ -36,7 +36,6 @@ _NO_JSON = frozenset({"FP16", "BF16"})  # they need not have a JSON form
 _SMALL = 8 * 1024  # bytes of a sample; a case in many pieces is not sent beyond this
 _REPEATED = 8 << 20  # bytes of samples in one message of JSON
 _MOST_CHUNKS = 2048  # a server must accept as many (C3)
-_WITH_PLACES = frozenset({"json", "body", "delivery", "client"})
 _ANYWHERE = Address("host")
 _ANY: Mapping[str, Any] = {"outcome": "survives"}
 # Forms of inputs and of outputs, in turn, by the word of an entry. An output has its flag, too.
@@ -112,8 +111,9 @@ def _as_relation(case: RequestCase, models: Mapping[str, ModelContract]) -> Rela
         members["first"] = _as_relation(case.first, models)
     model = models[case.model]
     made = RelationCase(**members, of=model)
-    if not _WITH_PLACES.isdisjoint(made.request):  # in a body that may lack them
-        prepare(made, _ANYWHERE, DeployedModel.unknown(model, version="1"))
+    # A place in the body may not be there, a value may have no JSON. Spelling it takes long.
+    plainly = replace(made, variations=())
+    prepare(plainly, _ANYWHERE, DeployedModel.unknown(model, version="1"))
     return made
 
 
