@@ -165,9 +165,7 @@ def test_what_does_not_fit_the_server_or_its_model_is_said(
 
 
 def test_a_model_without_tensors_cannot_be_tested(start: Start) -> None:
-    assert "names no inputs: check the name, or give each input with --input" in refused(
-        start(Nameless).url, "widener"
-    )
+    assert "check the name, or give each input with --in" in refused(start(Nameless).url, "widener")
     assert "its answer has no outputs" in refused(start(Sink).url, "widener")
 
 
