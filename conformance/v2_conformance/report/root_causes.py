@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from v2_conformance.judging.survival import is_of_path
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, NotKept, finding_of, harm_by
@@ -148,9 +149,9 @@ class _Grouping:
             for key, cases in self._own.items()
         }
         self._owned = {key.finding for key in self._own if self._is_about(key)}
-        self._by_finding: dict[str, list[_Key]] = {}
-        for key in self._own:
-            self._by_finding.setdefault(key.finding, []).append(key)
+        self._errors = {key: [*map(_error, cases)] for key, cases in self._own.items()}
+        levels = {key: self._indirection(key) for key in self._own}
+        self._indirect = Counter({key: level for key, level in levels.items() if level})
         self._would = {key: self._would_fail(key, total) for key in self._own}
 
     def groups(self) -> list[CauseGroup]:
@@ -162,7 +163,7 @@ class _Grouping:
                 for other, would in self._would.items()
             )
             finding = "wrong_form" if is_unsayable else key.finding
-            words = Counter(map(_error, self._own[key] if self._of_any_model else ()))
+            words = Counter(self._errors[key] if self._of_any_model else ())
             way = finding, max(sorted(words), key=words.__getitem__, default="")
             by_finding.setdefault(way if key.requirement in self._known else key, []).append(key)
         parts = []
@@ -174,22 +175,22 @@ class _Grouping:
                 left = [key for key in left if key not in parts[-1]]
         wholes = [{key: self._own[key] for key in keys} for keys in parts]
         wholes.sort(
-            key=lambda own: (self._indirect(next(iter(own))), *self._order(self._group(own)))
+            key=lambda own: (self._indirect[next(iter(own))], *self._order(self._group(own)))
         )
         return sorted(map(self._group, self._by_error(wholes)), key=self._order)
 
     def _by_error(self, parts: Sequence[_Cases]) -> Iterator[_Cases]:
-        """Yield the causes; the same error is one, the first with a case that combines nothing."""
+        """Yield the causes; the same error is one, the first with a case that sends it plainly."""
         rows = [
-            (number, key, case, _error(case))
+            (number, key, case, error)
             for number, own in enumerate(parts)
             for key, cases in own.items()
-            for case in cases
+            for case, error in zip(cases, self._errors[key], strict=True)
         ]
         cause_of: dict[str, int | _Key] = {}
-        for number, key, _, error in sorted(rows, key=lambda row: self._indirect(row[1])):
-            # What only combines has an error of its own: the first of its part does not explain it.
-            apart = self._indirect(key) > self._indirect(next(iter(parts[number])))
+        for number, key, _, error in sorted(rows, key=lambda row: self._indirect[row[1]]):
+            # An error of variations alone: the first of their part does not explain it.
+            apart = self._indirect[key] > self._indirect[next(iter(parts[number]))]
             cause_of.setdefault(error, key if apart else number)
         causes: dict[int | _Key, _Cases] = {
             number: {key: [] for key in own} for number, own in enumerate(parts)
@@ -219,13 +220,15 @@ class _Grouping:
         known = self._known.get(key.requirement)
         return known is not None and key.finding in known.findings
 
-    def _indirect(self, key: _Key) -> int:
+    def _indirection(self, key: _Key) -> int:
         """Return 2 for what only combines others, 1 for what varies them, else 0. A variation that
         gets no answer may be what nobody else sends."""
         known = self._known.get(key.requirement)
-        if known is None or known.combines:
-            return 2 if known is not None else 0
-        return int(known.varies and not any(map(_of_path, self._own[key])))
+        if known is None:
+            return 0
+        if known.combines:
+            return 2
+        return int(known.varies and not any(is_of_path(case.cause) for case in self._own[key]))
 
     def _is_foreign(self, key: _Key) -> bool:
         """Return True if the finding is not about the requirement."""
@@ -237,20 +240,20 @@ class _Grouping:
         known = self._known.get(key.requirement)
         if known is not None and self._share[key] > _BROKEN:
             would.update(name for name in known.prerequisite_of if total[name])
-        level = self._indirect(key)
-        behind = (one for one in self._by_finding[key.finding] if self._indirect(one) > level)
-        would.update(one.requirement for one in behind)
+        own = self._indirect[key]
+        behind = (one for one, level in self._indirect.items() if level > own)
+        would.update(one.requirement for one in behind if one.finding == key.finding)
         return frozenset(would)
 
     def _explains(self, root: _Key, key: _Key) -> bool:
         own, roots = self._own[key], self._own[root]
-        graver = self._indirect(key) and _gravest(own) < _gravest(roots)
+        graver = self._indirect[key] and _gravest(own) < _gravest(roots)
         if graver and {*map(_reading, own)}.isdisjoint(map(_reading, roots)):
             return False  # who reads what the root says would not learn of this
         # What the root needs fails there, too, where it happens to use what is broken.
         known = self._known.get(key.requirement)
         needed = known is not None and root.requirement in known.prerequisite_of
-        needed &= not {*map(_error, own)}.isdisjoint(map(_error, roots))
+        needed = needed and not {*self._errors[key]}.isdisjoint(self._errors[root])
         explained = needed or self._is_foreign(key) or key.requirement in self._would[root]
         return explained or self._of_any_model
 
@@ -267,7 +270,7 @@ class _Grouping:
             if self._of_any_model:
                 return (
                     -len(own) if key in self._shown else 0,
-                    self._indirect(key),
+                    self._indirect[key],
                     not self._is_about(key),
                     key.requirement in needed,
                     not self._is_misread(key),
@@ -277,7 +280,7 @@ class _Grouping:
                     key,
                 )
             likeness = self._likeness(key, failing)
-            foreign, combines = self._is_foreign(key), self._indirect(key)
+            foreign, combines = self._is_foreign(key), self._indirect[key]
             return foreign, combines, _gravest(own), -likeness, -len(own), self._share[key], key
 
         return rank
@@ -336,11 +339,6 @@ def _gravest(cases: Iterable[CaseResult]) -> int:
 
 def _finding(case: CaseResult) -> Cause | None:
     return None if case.cause is None else case.cause.root
-
-
-def _of_path(case: CaseResult) -> bool:
-    cause = _finding(case)
-    return cause is not None and cause.of_path
 
 
 def unhandled_error(cause: Cause | None) -> WrongStatus | None:
