@@ -30,32 +30,19 @@ settings.load_profile("suite")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of these tests."""
-    parser.addoption(
-        "--long",
-        action="store_true",
-        help="try what takes long, too: hostile servers, whole runs, every row of long tables",
-    )
-    parser.addoption(
-        "--rest",
-        action="store_true",
-        help="try just what a run without --long leaves out",
-    )
+    for option, words in (
+        ("--long", "try what takes long, too: hostile servers, whole runs, all of long tables"),
+        ("--rest", "try just what a run without --long leaves out"),
+        ("--whole-runs", "try every variant with the whole suite, and every fault"),
+        ("--rewrite-snapshots", "write what is in tests/snapshots again, instead of comparing it"),
+    ):
+        parser.addoption(option, action="store_true", help=words)
     parser.addoption(
         "--one-in",
         type=int,
         default=1,
         metavar="N",
         help="with --rest, try only one of so many rows of its tables",
-    )
-    parser.addoption(
-        "--whole-runs",
-        action="store_true",
-        help="try every variant with the whole suite, and every fault",
-    )
-    parser.addoption(
-        "--rewrite-snapshots",
-        action="store_true",
-        help="write the words in tests/snapshots as they are now, instead of comparing them",
     )
     parser.addoption(
         "--fresh-seed",

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from v2_conformance.conversations.discovery import SERVER, discovery
@@ -142,9 +143,8 @@ class MetadataClient:
         """Exchange any request as `get` does."""
         exchange = answered(lambda: self._connection.exchange(request))
         if _unclear(exchange) or unavailable(exchange):
-            exchange, _ = self._patience.exchange(
-                self._connection, request, fresh=True, unasked=True
-            )
+            ask = partial(self._patience.exchange, self._connection, request)
+            exchange = answered(lambda: ask(fresh=True, unasked=True)[0])
         if exchange.response is None:
             path = request.head.target.removeprefix(self.address.prefix)
             url = self._target.public_url.rstrip("/") + path
