@@ -33,6 +33,7 @@ from v2_conformance.suite.causes.kinds import (
     ConnectionClosed,
     DatatypesUnsupported,
     RoleAbsent,
+    TimedOut,
 )
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
@@ -59,7 +60,12 @@ _WORST_FIRST = (
 )
 _SEVERAL = 2
 _LONG = 1 << 16
-_SPOILED = (NotKept, SeveralWrong, ConnectionClosed)
+_SPOILED: dict[type, Outcome] = {
+    NotKept: Outcome.FAIL,
+    SeveralWrong: Outcome.FAIL,
+    ConnectionClosed: Outcome.FAIL,
+    TimedOut: Outcome.INCONCLUSIVE,
+}
 _WORDS = {
     Outcome.FAIL: "failed",
     Outcome.FLAKY: "was flaky",
@@ -164,7 +170,7 @@ def _excused(case: CaseResult) -> CaseResult:
         isinstance(cause, SeveralWrong) and cause.wrong < cause.total
     )
     long = any(len(one.request) + len(one.received) > _LONG for one in case.exchanges)
-    rest = isinstance(cause, ConnectionClosed) and long
+    rest = long and isinstance(cause, ConnectionClosed | TimedOut) and cause.received > 0
     if not (is_of_path(_at_first(case)) or rest or (some and is_of_path(cause))):
         return case
     return replace(case, outcome=Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS)
@@ -173,8 +179,8 @@ def _excused(case: CaseResult) -> CaseResult:
 def as_run(report: Report) -> Report:
     """Return a report with the outcomes from before a bad path was seen to be to blame."""
     cases = (
-        replace(case, outcome=Outcome.FAIL)
-        if case.outcome.harmless and isinstance(case.cause, _SPOILED)
+        replace(case, outcome=_SPOILED[type(case.cause)])
+        if case.outcome.harmless and type(case.cause) in _SPOILED
         else case
         for case in report.cases
     )
