@@ -45,6 +45,7 @@ CAUSES: dict[str, Cause] = {
     "careless": CARELESS,
     "observed": NotKept(178, 282, ("J4/a",), 177, CARELESS),
     "bare_word": kinds.BodyNotJson(381, "NaN is not JSON"),
+    "too_long": kinds.ContentLengthTooLong(47, "48"),
     "latin_1": kinds.BodyNotUtf8(142, 120),
 }
 
@@ -115,6 +116,9 @@ ROWS = {
     "what fails alone is not due to others sent at once": "C6 9 wrong, M1 1/9 wrong => M1 10",
     "what fails only at once is": "C6 9 wrong, M1 0/9 wrong => C6 9",
     "what passed has no cause": "P5 0/5 not_json => ",
+    "a corner that fails plainly comes behind": "C7 5/47 wrong, M3 1/9 wrong => C7 5, M3 1",
+    "more than a corner comes first": "C7 5/47 wrong, M3 5/9 wrong => M3 10",
+    "a finding names what it is about": "R1 9 too_long, H6 2/9 too_long, P6 0/9 form => P6 11",
 }
 
 BLOBS_REFUSED = each(("P2", "H1", "B1"), "2 refused")

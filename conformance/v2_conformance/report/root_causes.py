@@ -137,10 +137,19 @@ class _Grouping:
         self._own: _Cases = {}
         self._shown: set[_Key] = set()
         elsewhere = caused_elsewhere(cases)
+        abouts = Counter(finding for one in self._known.values() for finding in one.findings)
+        untouched = total.keys() - {case.requirement for case in cases}
+        sole = {
+            finding: name
+            for name in untouched & self._known.keys()
+            for finding in self._known[name].findings
+            if abouts[finding] == 1
+        }
         for case in sorted(cases, key=lambda case: case.id in elsewhere):
             shown = case.cause.root.shows if of_any_model and case.cause is not None else None
-            name = shown or elsewhere.get(case.id, case.requirement)
-            key = _Key(name, finding_of(case.cause))
+            finding = finding_of(case.cause)
+            name = shown or elsewhere.get(case.id) or sole.get(finding, case.requirement)
+            key = _Key(name, finding)
             self._own.setdefault(key, []).append(case)
             self._shown.update([key] if shown else [])
         self._failing = {key.requirement for key in self._own}
@@ -151,7 +160,11 @@ class _Grouping:
         self._owned = {key.finding for key in self._own if self._is_about(key)}
         self._errors = {key: [*map(_error, cases)] for key, cases in self._own.items()}
         levels = {key: self._indirection(key) for key in self._own}
-        self._indirect = Counter({key: level for key, level in levels.items() if level})
+        plain = [key for key in levels if not levels[key]]
+        broken = {key.finding for key in plain if self._share[key] > _BROKEN}
+        every, failing = ({key.finding for key in keys} for keys in (levels, plain))
+        behind = [set(), broken, every, failing]  # by level, the findings that others come first of
+        self._indirect = Counter({key: n for key, n in levels.items() if key.finding in behind[n]})
         self._would = {key: self._would_fail(key, total) for key in self._own}
 
     def groups(self) -> list[CauseGroup]:
@@ -221,14 +234,13 @@ class _Grouping:
         return known is not None and key.finding in known.findings
 
     def _indirection(self, key: _Key) -> int:
-        """Return 2 for what only combines others, 1 for what varies them, else 0. A variation that
-        gets no answer may be what nobody else sends."""
+        """Return 1 for what varies others, 2 for what combines them, 3 for both, else 0. What gets
+        no answer in a variation may be what no other case sends."""
         known = self._known.get(key.requirement)
         if known is None:
             return 0
-        if known.combines:
-            return 2
-        return int(known.varies and not any(is_of_path(case.cause) for case in self._own[key]))
+        varies = known.varies and not any(is_of_path(case.cause) for case in self._own[key])
+        return varies + 2 * known.combines
 
     def _is_foreign(self, key: _Key) -> bool:
         """Return True if the finding is not about the requirement."""
@@ -280,8 +292,9 @@ class _Grouping:
                     key,
                 )
             likeness = self._likeness(key, failing)
-            foreign, combines = self._is_foreign(key), self._indirect[key]
-            return foreign, combines, _gravest(own), -likeness, -len(own), self._share[key], key
+            behind = self._is_foreign(key), self._indirect[key], _gravest(own)
+            corner = self._share[key] <= _BROKEN
+            return *behind, corner, -likeness, -len(own), self._share[key], key
 
         return rank
 
