@@ -262,3 +262,9 @@ def test_a_content_length_larger_than_the_message_fails_also_on_a_time_out(endin
     received = GOOD.replace(true, wrong, 1)
     assert wrong in received
     assert failure(received, ending=ending) == kinds.ContentLengthTooLong(len(body), "9999")
+
+
+@pytest.mark.parametrize("ending", [Ending.TIMEOUT, Ending.CLOSED])
+def test_so_does_one_larger_than_an_error(ending: Ending) -> None:
+    cause = failure(CUT_LATER + b'd"}', make_case(REJECT), ending)
+    assert cause == kinds.ContentLengthTooLong(len(b'{"error": "the head"}'), "90")

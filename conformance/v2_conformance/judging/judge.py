@@ -31,8 +31,9 @@ from v2_conformance.judging.messages.response import (
     read_document,
     read_message,
 )
-from v2_conformance.judging.messages.response_json import is_error
+from v2_conformance.judging.messages.response_json import is_error, parse_response_json
 from v2_conformance.judging.verdict import Finding, Unread, Untested, Verdict
+from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.cases import GetCase, RelationCase, RequestCase
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import excerpt, printable
@@ -261,11 +262,15 @@ def _of_ending(prepared: Prepared, exchange: Exchange) -> Finding:
 
 
 def _whole(prepared: Prepared, partial: Response) -> bool:
-    """Return True if the part of a response that arrived is a whole V2 message already."""
+    """Return True if the part of a response that arrived is a whole message or error already."""
     if partial.framing != "content-length":
         return False
+    response = _decoded(prepared, partial)
     try:
-        read_message(_decoded(prepared, partial))
-    except Finding:
+        if is_error(response):
+            parse_response_json(response.body, unique=False)
+        else:
+            read_message(response)
+    except (Finding, MessageError):
         return False
     return True
