@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from v2_conformance.judging.availability import down
+from v2_conformance.judging.availability import GATEWAY_STATUSES, down
 from v2_conformance.judging.compare import FLOATS
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.messages.response import unpacked_size
@@ -202,9 +202,10 @@ def judged_by(case: RelationCase) -> list[RelationCase]:
 
 def passed_again(verdict: Verdict, first: Verdict) -> Verdict:
     """Return the verdict on a case whose earlier verdict is `first`: if that was not a pass, a pass
-    is flaky.
+    is flaky, unless that had less time than promised.
     """
-    if first.cause is None or first.outcome.harmless or not verdict.outcome.harmless:
+    early = isinstance(first.cause, kinds.TimedOutEarly)
+    if first.cause is None or early or first.outcome.harmless or not verdict.outcome.harmless:
         return verdict
     if isinstance(first.cause, FailedAtFirst):
         return first
@@ -212,14 +213,17 @@ def passed_again(verdict: Verdict, first: Verdict) -> Verdict:
 
 
 def is_of_path(cause: Cause | None) -> bool:
-    """Return True if the only evidence is that answers did not come whole: what is between the
-    server and the suite may have lost them."""
+    """Return True if the only evidence is that answers did not come whole, or that a gateway
+    answered a correct request: what is between the server and the suite may have lost them."""
     if isinstance(cause, DidNotSurvive):
         right = cause.case_passed or isinstance(cause.case, _RIGHT)
         own = None if right else cause.case
         parts = (cause.same_connection, cause.fresh_connection, own)
         return all(map(is_of_path, filter(None, parts)))
-    return cause is not None and cause.root.of_path
+    root = None if cause is None else cause.root
+    if isinstance(root, kinds.WrongStatus):
+        return root.expected == "200" and root.got in GATEWAY_STATUSES
+    return root is not None and root.of_path
 
 
 def needs_canary(case: Case, outcome: Outcome) -> bool:

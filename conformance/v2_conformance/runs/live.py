@@ -197,27 +197,34 @@ class _One:
             return self._broken_off(step) if step.fresh else self._asked(step)
         if isinstance(step, AskTogether):
             self._connection.close()  # the server may serve just as many as the case needs
-            requests = [self._in_time(one.request, Purpose.CASE) for one in step.prepared]
+            requests = [
+                self._in_time(one.request, self._may_be_refused(number))
+                for number, one in enumerate(step.prepared)
+            ]
             return self._live.together(requests, 1 if self._again else step.rounds)
         if step.fresh:
             self._connection.close()
             return self._live.canary.send_patiently(step.role, self._connection)
         return self._sent_on_kept(step)
 
-    def _in_time(self, request: Request, purpose: Purpose) -> Request:
-        """Return a request of the case with the time limit that this server has for it; one that
-        goes before the case's own may have to be refused."""
+    def _may_be_refused(self, number: int) -> bool:
+        case = self._case
+        return isinstance(case, RequestCase) and case.member(number).negative
+
+    def _in_time(self, request: Request, negative: bool) -> Request:
+        """Return a request of the case, which may have to be refused if `negative`, with the time
+        limit that this server has for it."""
         request = self._live.paced(request)
         if self._again:
             pauses_s = request.pause_s * len(request.http1)
             return replace(request, limit_s=self._live.confirming_s(request.size) + pauses_s)
         if isinstance(self._case, GetCase):
             return request
-        negative = self._case.negative or purpose is Purpose.BEFORE
         return self._live.hangs.hurried(negative, request, self._live.canary.slowest_s)
 
     def _asked(self, step: Ask) -> Exchange:
-        request = self._in_time(step.prepared.request, step.purpose)
+        negative = self._case.negative or step.purpose is Purpose.BEFORE
+        request = self._in_time(step.prepared.request, negative)
         exchange, purpose = self._live.exchange(self._connection, request)
         if step.purpose is Purpose.BEFORE and hung(exchange):
             self._live.hangs.note_before()

@@ -11,13 +11,14 @@ import msgspec
 import pytest
 
 from support.reports import case as case_of
-from support.reports import passes, report_of
+from support.reports import exchange, passes, report_of
 from v2_clients.findings import ClientLacks
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.tested import Relations
 from v2_conformance.report.verdict import summary as module
 from v2_conformance.report.verdict.judged import Gate
-from v2_conformance.suite.causes.kinds import RoleAbsent
+from v2_conformance.suite.causes.causes import Cause, FailedAtFirst, SeveralWrong
+from v2_conformance.suite.causes.kinds import ConnectionClosed, Hung, RoleAbsent, TimedOut
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS, Blocks, Level, Requirement, catalogue
 
@@ -257,3 +258,25 @@ def test_without_a_verdict_the_cases_that_ran_decide(more: dict[str, Any]) -> No
         assert not CONFORMANT.is_open_for(of(case_of("P2/x", outcome)))
     assert ROBUST.is_open_for(of(case_of("P4/x", "fail")))
     assert not STRICT.is_open_for(of(case_of("P4/x", "fail")))
+
+
+LATE = TimedOut(3.0, 99_999, "no complete response in time")
+
+
+@pytest.mark.parametrize(
+    ("cause", "outcome"),
+    [
+        (LATE, Outcome.INCONCLUSIVE),
+        (SeveralWrong(1, 12, LATE), Outcome.INCONCLUSIVE),
+        (Hung(3.0, 99_999, 5), Outcome.FAIL),
+        (ConnectionClosed(99_999, "reset"), Outcome.FAIL),
+    ],
+)
+def test_a_bad_path_excuses_the_rest_of_a_long_answer(cause: Cause, outcome: Outcome) -> None:
+    lost = FailedAtFirst(ConnectionClosed(0, "reset"), None)
+    flaky = [case_of(f"{name}/case", "flaky", cause=lost) for name in ("P2", "P5")]
+    long = case_of("D1/case", outcome, None, exchange(bytes(70_000)), cause=cause)
+    report = report_of([*flaky, long])
+    assert report.cases[-1].outcome is Outcome.PASS
+    assert module.as_run(report).cases[-1].outcome is outcome
+    assert report_of([flaky[0], long]).cases[-1].outcome is outcome

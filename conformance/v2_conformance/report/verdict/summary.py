@@ -32,6 +32,7 @@ from v2_conformance.suite.causes.kinds import (
     CodingsUnsupported,
     ConnectionClosed,
     DatatypesUnsupported,
+    Hung,
     RoleAbsent,
     TimedOut,
 )
@@ -60,12 +61,7 @@ _WORST_FIRST = (
 )
 _SEVERAL = 2
 _LONG = 1 << 16
-_SPOILED: dict[type, Outcome] = {
-    NotKept: Outcome.FAIL,
-    SeveralWrong: Outcome.FAIL,
-    ConnectionClosed: Outcome.FAIL,
-    TimedOut: Outcome.INCONCLUSIVE,
-}
+_SPOILED = (NotKept, SeveralWrong, ConnectionClosed, Hung, TimedOut)
 _WORDS = {
     Outcome.FAIL: "failed",
     Outcome.FLAKY: "was flaky",
@@ -170,7 +166,7 @@ def _excused(case: CaseResult) -> CaseResult:
         isinstance(cause, SeveralWrong) and cause.wrong < cause.total
     )
     long = any(len(one.request) + len(one.received) > _LONG for one in case.exchanges)
-    rest = long and isinstance(cause, ConnectionClosed | TimedOut) and cause.received > 0
+    rest = long and isinstance(cause, ConnectionClosed | Hung | TimedOut) and cause.received > 0
     if not (is_of_path(_at_first(case)) or rest or (some and is_of_path(cause))):
         return case
     return replace(case, outcome=Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS)
@@ -178,13 +174,14 @@ def _excused(case: CaseResult) -> CaseResult:
 
 def as_run(report: Report) -> Report:
     """Return a report with the outcomes from before a bad path was seen to be to blame."""
-    cases = (
-        replace(case, outcome=_SPOILED[type(case.cause)])
-        if case.outcome.harmless and type(case.cause) in _SPOILED
-        else case
-        for case in report.cases
-    )
-    return replace(report, cases=tuple(cases))
+
+    def judged(case: CaseResult) -> CaseResult:
+        if not (case.outcome.harmless and isinstance(case.cause, _SPOILED)):
+            return case
+        unread = isinstance(case.cause.root, TimedOut)
+        return replace(case, outcome=Outcome.INCONCLUSIVE if unread else Outcome.FAIL)
+
+    return replace(report, cases=tuple(map(judged, report.cases)))
 
 
 def left_out_of(report: Report) -> str:

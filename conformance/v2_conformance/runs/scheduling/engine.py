@@ -40,7 +40,13 @@ from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.kinds import InvalidCase, KilledBy, OutOfTime, SuiteError
+from v2_conformance.suite.causes.kinds import (
+    InvalidCase,
+    KilledBy,
+    OutOfTime,
+    SuiteError,
+    TimedOutEarly,
+)
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.inputs import stood_in
 from v2_conformance.wire.transport import Transport
@@ -86,7 +92,9 @@ class Engine:
         self._fatal: dict[str, Result] = {}  # of the cases that killed something, by id
         self._surplus = 0
         self._died = False  # True if the last case that ran alone killed something
-        self._stayed = 0  # how many cases got no whole answer, however often they were sent
+        self._stayed = (
+            0  # how many cases in a row got no whole answer, however often they were sent
+        )
 
     def run(self, case: Case) -> Result:
         """Run one case while nothing else runs. Never raises for what the server does.
@@ -201,16 +209,19 @@ class Engine:
         """Return the result of a case that ran alone, and runs up to three times again if nothing
         but the path to the server may be to blame: what passes then is flaky.
 
-        Once many of them have failed each time, it is the server, and each runs once more.
+        Once several in a row have failed each time, it is the server: each runs once more, or not
+        at all if it had less time.
         """
-        if not is_of_path(first.cause):
+        sure = self._stayed >= _SURE
+        if not is_of_path(first.cause) or (sure and isinstance(first.cause, TimedOutEarly)):
             return first
-        for _ in range(_TRIES if self._stayed < _SURE else 1):
+        for _ in range(1 if sure else _TRIES):
             if self._died or self._budget.spent:
                 return first
             self.live.fresh_connection()
             again = once(first.case)
             if again.outcome.harmless:
+                self._stayed = 0
                 return replace(again, verdict=passed_again(again.verdict, first.verdict))
             if again.outcome is Outcome.FAIL and not is_of_path(again.cause):
                 return again

@@ -131,6 +131,7 @@ class Hung(CauseBase, frozen=True):
 class TimedOutEarly(CauseBase, frozen=True):
     """no complete response in {seconds:.1f} s ({received:byte} received); the run waits no longer,
     because other requests of this kind got no answer"""
+    of_path = True
     seconds: float
     received: Count
 
