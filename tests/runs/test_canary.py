@@ -261,8 +261,7 @@ def test_whoever_waits_is_told_when_trying_again_at_once_did_not_help(
 
 
 @pytest.mark.parametrize(
-    ("answers", "last"),
-    [((GATEWAY, GATEWAY, GOOD), GOOD), ((GATEWAY,), GATEWAY), ((AWAY,), AWAY)],
+    ("answers", "last"), [((GATEWAY, GATEWAY, GOOD), GOOD), ((GATEWAY,), GATEWAY), ((AWAY,), AWAY)]
 )
 def test_liveness_is_asked_past_connections_that_a_gateway_lost(
     answers: tuple[Exchange, ...], last: Exchange

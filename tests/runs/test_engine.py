@@ -177,9 +177,7 @@ def test_a_case_that_needs_a_model_that_is_absent_is_not_run(url: str) -> None:
     assert result.cause == RoleAbsent("identity/BYTES", "no such model")
 
 
-def test_a_report_of_such_cases_is_judged_again_and_needs_the_first_request(
-    tmp_path: Path,
-) -> None:
+def test_a_report_of_such_cases_is_judged_again_and_needs_the_first_request(tmp_path: Path) -> None:
     faults = ("id-sticks", "concurrent-ids-mixed", "broken-chunk-kills-server")
     cases = [PAIR, UNLIKE, LEAVES, *chosen("C8/broken-chunk[end", "C8/half-closed", "C7/size")]
     path = of_faulty(tmp_path / "run", *faults, cases=cases)

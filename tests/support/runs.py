@@ -68,10 +68,7 @@ def target_of(url: str, *profiles: str, timeout: float = 3) -> Target:
 
 @contextlib.contextmanager
 def engine_for(
-    url: str,
-    *profiles: str,
-    server: Server | None = None,
-    timeout: float = 3,
+    url: str, *profiles: str, server: Server | None = None, timeout: float = 3
 ) -> Iterator[Engine]:
     """An engine for the server at `url`, which is asked what it has unless `server` is given."""
     target = target_of(url, *profiles, timeout=timeout)
@@ -81,11 +78,7 @@ def engine_for(
 
 
 def results(
-    target: Target,
-    cases: Sequence[Case],
-    *,
-    workers: int = 1,
-    recovery: Recovery | None = None,
+    target: Target, cases: Sequence[Case], *, workers: int = 1, recovery: Recovery | None = None
 ) -> dict[str, Result]:
     """What became of each case, in the order in which they ended."""
     engine = Engine(target, discover(target), recovery=recovery)

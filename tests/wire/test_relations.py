@@ -111,11 +111,7 @@ def test_outputs_come_in_the_forms_and_the_order_that_are_asked_for() -> None:
 
 @pytest.mark.parametrize(
     ("fact", "value"),
-    [
-        ("count_more", 13),
-        ("size_fraction", 48.5),
-        ("shape_wraps_64", [3 + 2**60, 4]),
-    ],
+    [("count_more", 13), ("size_fraction", 48.5), ("shape_wraps_64", [3 + 2**60, 4])],
 )
 def test_a_request_says_what_is_wrong_with_the_values_of_the_model(fact: str, value: Any) -> None:
     change = {"at": "inputs.0.x", "to": f"$(first.{fact})"}

@@ -78,8 +78,7 @@ def plan_of(
 
 @dataclass(frozen=True)
 class StartedRun:
-    """A run whose server was found and whose record is open; `finish` runs its cases, for `limit_s`
-    seconds at most."""
+    """A run with server found and record open; `finish` runs its cases, for `limit_s` at most."""
 
     engine: Engine
     plan: Plan

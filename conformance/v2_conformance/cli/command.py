@@ -91,8 +91,7 @@ class Command(click.Command):
 
 
 class CommandGroup(Command, click.Group):
-    """A command that has commands, loaded when needed: `parts` has titles, their names and
-    places."""
+    """A command with commands, loaded when needed: `parts` has titles, their names and places."""
 
     def __init__(self, *args: Any, parts: Mapping[str, Mapping[str, str]], **kwargs: Any) -> None:
         super().__init__(*args, no_args_is_help=False, **kwargs)

@@ -72,8 +72,7 @@ def known_good_form(case: RequestCase) -> Form:
 
 
 def known_good_after(case: RequestCase) -> KnownGood:
-    """Return the known-good request on the case's own connection: in the case's own form, if the
-    server serves that."""
+    """Return the known-good request on the case's own connection, in the case's form if served."""
     own = known_good_form(case)
     forms: tuple[Form, ...] = (own,) if case.canary == "json" else (own, "binary")
     return KnownGood(case.model, forms)

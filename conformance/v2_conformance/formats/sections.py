@@ -55,16 +55,14 @@ class Section(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A request or a response, or several: `sections` cover every byte once, `notes` are
-    oddities."""
+    """Requests or responses: `sections` cover every byte once, `notes` are oddities."""
 
     sections: list[Section]
     notes: list[str]
 
 
 def read_message(name: Name, data: bytes, answers: int = 1, *, bodiless: bool = False) -> Message:
-    """Cut one recorded message into sections, or as many as there are `answers`; one that answers
-    HEAD is `bodiless`."""
+    """Cut a message into sections, or as many as `answers`; one that answers HEAD is `bodiless`."""
     sections: list[Section] = []
     head, at = read_head(data), 0
     while name == "response" and head.is_interim and len(sections) < _MAX_INTERIM:

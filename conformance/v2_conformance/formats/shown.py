@@ -131,8 +131,7 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 class Limits(NamedTuple):
-    """How many bytes of a section are shown at its start, at its end, and of text, which is
-    small."""
+    """How many bytes of a section are shown at its start, its end, and of text, which is small."""
 
     first: int
     last: int
@@ -162,8 +161,7 @@ def shown(case: CaseResult, limits: Limits, canaries: Limits | None = None) -> S
 
 
 def replay_command(report: Report, case: CaseResult, path: str = "report.json") -> str:
-    """Return what to paste into a POSIX shell to send a failed case, or run a scenario, again; ""
-    if nothing can."""
+    """Return what a POSIX shell needs to send a case, or run a scenario, again; "" if nothing."""
     client = report.target.client
     if client is None:
         failed = case.outcome in (Outcome.FAIL, Outcome.FLAKY) and report.own

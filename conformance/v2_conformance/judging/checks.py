@@ -86,14 +86,12 @@ def _error_type(_: Prepared, response: Response, __: ReadMessage | None) -> None
 
 
 def _is_json(_: str, subtype: str) -> bool:
-    """Return True if a media type is JSON: application/json, or any with the suffix +json (RFC
-    6839)."""
+    """Return True if a media type is JSON: application/json or one with +json (RFC 6839)."""
     return subtype == "json" or subtype.endswith("+json")
 
 
 def _is_binary(type_: str, subtype: str) -> bool:
-    """Return True if a media type can be that of JSON that blobs follow: neither JSON nor
-    text."""
+    """Return True if JSON and blobs can have this media type: neither JSON nor text."""
     return type_ not in ("text", "multipart", "message") and not _is_json(type_, subtype)
 
 

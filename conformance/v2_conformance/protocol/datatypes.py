@@ -292,8 +292,7 @@ def check_blob(datatype: str, shape: Sequence[int], blob: Buffer) -> None:
 
 
 def check_size(datatype: str, shape: Sequence[int], got: int) -> None:
-    """Raise ElementError unless a tensor of `datatype`, which is not BYTES, and `shape` has `got`
-    bytes."""
+    """Raise ElementError unless a tensor of this shape, not of BYTES, has `got` bytes."""
     size = blob_size(datatype, shape)
     if size is not None and got != size:
         raise ElementError(

@@ -1,5 +1,4 @@
-"""The names that the documents give: the extension, its header, its parameters, its media types,
-the profiles."""
+"""The names in the documents: extension, header, parameters, media types, profiles."""
 
 from __future__ import annotations
 

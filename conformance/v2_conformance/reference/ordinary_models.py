@@ -27,8 +27,7 @@ _Compute = Callable[..., Sequence[_Array]]
 
 
 def _matrix_product(left: _Array, right: _Array, bias: _Array) -> Sequence[_Array]:
-    """The product of two matrices, plus the bias in each row; the sums of its rows; which of those
-    are positive."""
+    """Two matrices' product plus the bias in each row; its rows' sums; which are positive."""
     with np.errstate(all="ignore"):
         product = (left @ right + bias.astype("<f4")).astype("<f4")
         sums = product.sum(axis=1).astype("<f4")

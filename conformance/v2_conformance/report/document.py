@@ -85,15 +85,13 @@ class OverallVerdict(Part, frozen=True):
     claim: str = ""
     """What it is about, such as `binary, raw; without BF16`."""
     consistent: bool | None = None
-    """Whether all tested relations between the answers of models hold; null for a run with the
-    models of the contract."""
+    """Whether all tested relations of models' answers hold; null with models of the contract."""
     shown: tuple[str, ...] = ()
     """Requirements that relations have shown to hold."""
     needs_identity: tuple[str, ...] = ()
     """Requirements of the claimed profiles that only identity models show."""
     implemented: bool = True
-    """False if the server neither advertises the extension nor serves any of it, but serves plain
-    JSON."""
+    """False if the server neither advertises nor serves the extension, but plain JSON."""
 
     @property
     def words(self) -> str:
@@ -263,8 +261,7 @@ class Begun(Part, frozen=True, kw_only=True):
 
 
 class Report(Begun, frozen=True, kw_only=True, dict=True):
-    """The results of a run of the suite against one server, with every byte that went over the
-    wire."""
+    """The results of a run against one server, with every byte that went over the wire."""
 
     duration_s: Annotated[float, Meta(ge=0)]
     complete: bool

@@ -153,8 +153,7 @@ class MetadataClient:
         return exchange.response
 
     def document(self, request: Request) -> Any:
-        """Return the JSON of a successful answer, which need be no V2 message, None for any
-        other."""
+        """Return the JSON of a successful answer, of V2 or not, None for any other."""
         try:
             response = self.exchange(request)
             return json.loads(plain_body(response)) if response.status == 200 else None

@@ -287,8 +287,7 @@ def _names(session: MetadataClient, names: Sequence[str]) -> list[str]:
 
 
 def index(session: MetadataClient) -> list[str] | None:
-    """Return the models that are ready, as Triton's index has them, or else KServe's list, None
-    without either."""
+    """Return the models that are ready, as Triton's index or KServe's list has them, else None."""
     for request in (
         post_request(session.address, INDEX, b"{}"),
         get_request(session.address, LIST),

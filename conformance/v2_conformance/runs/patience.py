@@ -174,7 +174,7 @@ _ONE = 1.0
 _MOST = 3.0
 _EARLY = 0.2  # a missing answer in a shorter time-out
 _FADE = 0.01  # with each case that gets an answer
-_FLOOR_S = 0.25
+_FLOOR_S = 0.25  # more than a delayed acknowledgment takes
 _CONFIRMING_S = 1.0
 _HASTE = 5  # the slowest known-good answer of a busy machine is no measure of the others
 
@@ -205,8 +205,7 @@ class Hangs:
         return replace(request, limit_s=limit)
 
     def confirming_s(self, size: int, known_good_s: float) -> float:
-        """Return the time limit for another try of a request of `size` bytes that got no answer in
-        all of its time."""
+        """Return the time limit for `size` bytes sent again, after no answer in all of it."""
         needed = max(_CONFIRMING_S, time_needed_s(size, 0.0, known_good_s))
         return min(needed, self._limits.exchange_s)
 

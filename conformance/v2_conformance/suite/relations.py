@@ -22,8 +22,7 @@ RELATIONS_FILE = "relations.yaml"
 
 @dataclass(frozen=True)
 class Relation:
-    """A relation that must hold between a model's answers: what `holds`, `why` it may not, and the
-    entries of its cases."""
+    """A relation of a model's answers: what `holds`, `why` it may not, its cases' entries."""
 
     name: str
     holds: str

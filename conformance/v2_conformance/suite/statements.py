@@ -1,5 +1,4 @@
-"""The sentences of the documents on which requirements rest, and links to them:
-cases/statements.yaml."""
+"""The documents' sentences on which requirements rest, and their links: cases/statements.yaml."""
 
 from __future__ import annotations
 

@@ -107,8 +107,7 @@ class Exchange(
     shortened_ms: Milliseconds | None = None
     """The time limit, if it was shorter than usual: others before had hung."""
     stray_before: Count = 0
-    """Bytes that came on the connection before, after its response, although no request asked for
-    them."""
+    """Bytes that came on the connection before, after its response, though nobody asked."""
     answers: Annotated[int, Meta(ge=1, le=4)] = 1
     """How many requests were sent: more than 1 if they were pipelined."""
 

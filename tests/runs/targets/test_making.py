@@ -140,11 +140,7 @@ def test_a_file_without_a_token_is_one_line_without_its_content(
     ],
 )
 def test_what_cannot_be_used_is_refused_in_a_line(
-    text: str,
-    options: dict[str, Any],
-    words: str,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    text: str, options: dict[str, Any], words: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "SSL_CERT_FILE" in words:
         monkeypatch.setenv("SSL_CERT_FILE", str(folder / "missing.pem"))

@@ -12,14 +12,7 @@ import pytest
 import trustme
 
 from support.responses import http
-from support.servers import (
-    PATIENT,
-    Script,
-    always,
-    answering,
-    free_port,
-    serving,
-)
+from support.servers import PATIENT, Script, always, answering, free_port, serving
 from v2_conformance.errors import UnreachableError
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
@@ -89,12 +82,7 @@ def test_an_unknown_authority_is_named_and_cacert_helps(
     ],
 )
 def test_what_is_wrong_with_a_certificate_is_said(
-    name: str,
-    first: int,
-    last: int,
-    words: str,
-    authority: trustme.CA,
-    cacert: Path,
+    name: str, first: int, last: int, words: str, authority: trustme.CA, cacert: Path
 ) -> None:
     leaf = authority.issue_cert(name, not_before=TODAY + first * DAY, not_after=TODAY + last * DAY)
     with serving(answering(http(METADATA)), tls=server_context(leaf)) as server:

@@ -9,15 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.cases import (
-    ADDRESS,
-    REJECT,
-    binding,
-    make_case,
-    make_get,
-    prepared,
-    sent,
-)
+from support.cases import ADDRESS, REJECT, binding, make_case, make_get, prepared, sent
 from support.responses import BLOB
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.content_codings import CODINGS, CodingError, decode

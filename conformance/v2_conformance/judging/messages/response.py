@@ -123,8 +123,7 @@ def decode_answer(response: Response, request: Buffer) -> Response:
 
 
 def unpacked_size(response: Response, request: Buffer) -> int:
-    """Return the size of the decoded body of the answer to a recorded request, 0 if it has no
-    coding."""
+    """Return the decoded size of the answer to a recorded request, 0 if it has no coding."""
     coding = content_codings.known(", ".join(codings_of(response)))
     if coding is None:
         return 0
@@ -346,8 +345,7 @@ def _sign(
 
 
 def _as_text(word: bytes) -> str | None:
-    """Return four bytes as text, which may begin in the middle of a character, or None if they are
-    not text."""
+    """Return four bytes, which may begin inside a character, as text, None if they are none."""
     text = word.decode("utf-8", "replace").replace("\ufffd", "")
     letters = sum(character.isprintable() for character in text)
     return text if text and letters == len(text) and min(word) >= _SPACE else None

@@ -1,5 +1,4 @@
-"""Parses the JSON of responses, which a hostile server can make of millions of values, and reads
-that of errors."""
+"""Parses responses' JSON, which may be millions of hostile values, and reads that of errors."""
 
 from __future__ import annotations
 

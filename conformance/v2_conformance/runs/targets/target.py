@@ -85,8 +85,7 @@ class Target:
         return Address(host, prefix, tuple(headers), parts.scheme, self.seed)
 
     def transport(self) -> Http1Transport:
-        """Return how to connect, with a TLS context for https. Raises UsageError for a bad
-        certificate."""
+        """Return how to connect, over TLS for https. Raises UsageError for a bad certificate."""
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
@@ -186,8 +185,7 @@ def limits_of(timeout: float) -> Limits:
 
 
 def header_problem(name: object, value: str) -> str:
-    """Return why the field cannot be sent, without its value, which may be a secret; "" if it
-    can."""
+    """Return why the field cannot be sent, "" if it can; never its value, maybe a secret."""
     if not isinstance(name, str) or not _TOKEN.fullmatch(name):
         return f"{ascii(name)[:60]} is not a field name"
     if not (value.isascii() and value.isprintable()):

@@ -24,8 +24,7 @@ _CLASSES: Mapping[str, tuple[int, ...]] = {
     "abcdef": (1, 5),
     "ghijklmnopqrstuvwxyz": (1, 3, 7, 9, 11, 13, 17, 19),
 }
-# A server may write floats with six digits in JSON (D11), which are not enough for a quarter of
-# some numbers.
+# A server may write floats with six digits in JSON (D11), too few for a quarter of some numbers.
 _SCALES = (0.5, 1, 2, 4, 8)
 _FRACTIONS = 127  # elements before they repeat, as integers in `patterns`: a prime
 _BITS = 61

@@ -20,8 +20,7 @@ from v2_conformance.terminal_safe_text import did_you_mean
 Pattern = Callable[[str, int], bytes]
 """Makes the blob of so many elements of a datatype. Raises CaseFileError."""
 
-# Odd, so that its multiples visit every value. Its bytes all differ, so that a swapped or shifted
-# byte shows.
+# Odd, so its multiples visit every value; no two bytes alike, so a swapped or shifted one shows.
 _COUNTING_STEP = 0x9E3779B97F4A7C15
 # After this many elements the values repeat, so that a report can deflate a long tensor. They are
 # primes: whatever is shifted by a buffer's length, a power of two, still shows.

@@ -27,8 +27,7 @@ same for every dimension, so that those that have to agree do."""
 
 _SETS = 2  # so that an answer to one request is seen to be none to another
 _STEPS = 16
-# No step of a usual range, so that a float is exact in no smaller type: a detour through that type
-# changes it.
+# No step of a usual range: no smaller type has it, and a detour through one changes it.
 _BETWEEN = 0.3141592
 _DIGITS = 9  # the simplest reader of JSON gets the nearest double of so many (D11)
 _FLOATS = ("FP16", "BF16", "FP32", "FP64")
