@@ -71,6 +71,11 @@ def number(values, default):
     return int(texts.pop())
 
 
+def hexadecimal(text):
+    check(text.isalnum() and b"x" not in text.lower(), "no size of a chunk")
+    return int(text, 16)
+
+
 def parameter(entry, name, kind):
     value = entry.get("parameters", {}).get(name)
     check(value is None or type(value) is kind, f"{name} must be of the type {kind.__name__}")
@@ -82,15 +87,17 @@ def flat(data, shape):
     check(type(data) is list, "data must be an array")
     if len(shape) < 2 or not any(type(row) is list for row in data):
         return data
-    check(len(data) == shape[0], "data against its shape")
-    return [element for row in data for element in flat(row, shape[1:])]
+    rows = [flat(row, shape[1:]) for row in data]
+    check([*map(len, rows)] == [math.prod(shape[1:])] * shape[0], "data against its shape")
+    return [element for row in rows for element in row]
 
 
 def to_blob(datatype, values):
     if datatype == "BYTES":
         return b"".join(struct.pack("<I", len(v)) + v for v in map(str.encode, values))
     kinds = {"BOOL": [bool], "FP16": [int, float], "FP32": [int, float], "FP64": [int, float]}
-    check(all(type(v) in kinds.get(datatype, [int]) for v in values), f"not elements of {datatype}")
+    right = all(type(v) in kinds.get(datatype, [int]) and math.isfinite(v) for v in values)
+    check(right, f"not elements of {datatype}")
     return struct.pack(f"<{len(values)}{CODES[datatype]}", *values)
 
 
@@ -120,16 +127,21 @@ class Handler(BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_POST
 
+    def parse_request(self):
+        parsed = super().parse_request()
+        self.close_connection &= bool(self.raw_requestline.strip())  # an empty line comes first
+        return parsed
+
     def answer(self, body):
-        match unquote(urlsplit(self.path).path).split("/"):
+        match unquote(urlsplit(self.path).path).replace("/versions/1", "").split("/"):
             case ["", "v2"]:
                 extensions = ["binary_tensor_data"]
                 return 200, {"name": "identity", "version": "1", "extensions": extensions}
             case ["", "v2", "health", "live" | "ready"]:
                 return 200, {}
-            case ["", "v2", "models", name, *_, "infer"] if name in MODELS:
+            case ["", "v2", "models", name, "infer"] if name in MODELS:
                 return 200, *infer(MODELS[name], body, self.headers.get_all(LENGTH))
-            case ["", "v2", "models", name, *_] if name in MODELS:
+            case ["", "v2", "models", name, *rest] if name in MODELS and rest in ([], ["ready"]):
                 return 200, MODELS[name]
         return 404, {"error": "there is nothing here"}
 
@@ -139,7 +151,7 @@ class Handler(BaseHTTPRequestHandler):
         if coding is None:
             return self.rfile.read(number(lengths, 0))
         chunks = []
-        while size := int(self.rfile.readline(999).partition(b";")[0], 16):
+        while size := hexadecimal(self.rfile.readline(999).partition(b";")[0].strip()):
             chunks.append(self.rfile.read(size))
             self.rfile.readline(3)
         while self.rfile.readline(9999).strip():  # trailers
