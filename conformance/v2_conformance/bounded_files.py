@@ -55,8 +55,7 @@ def create_new(path: Path) -> int:
 
 
 def write_whole(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a whole file, or leave the old one. Raises OSError. Another file, or a link to one, is
-    replaced and not written to."""
+    """Write a whole file or leave the old one; a link is replaced, not followed. Raises OSError."""
     fresh = path.with_name(path.name + ".new")
     descriptor = create_new(fresh)
     try:

@@ -10,8 +10,7 @@ from v2_conformance.suite.outcomes import Outcome
 
 @dataclass(frozen=True)
 class Look:
-    """Appearance of an outcome. The sign says what the color says; `label` is what people read,
-    `style` its colors on a terminal."""
+    """Appearance of an outcome: the sign and the `label` say what its color, `style`, does."""
 
     sign: str
     label: str

@@ -58,8 +58,7 @@ def plea(response: Response) -> Unavailable:
 
 
 def retry_after_s(response: Response) -> float | None:
-    """Return the seconds to wait that Retry-After asks for; None without a number of them: a date
-    would need equal clocks."""
+    """Return the seconds that Retry-After asks for; None for a date, which needs equal clocks."""
     value = (response.value(_RETRY_AFTER) or "").strip()
     return float(value) if _SECONDS.fullmatch(value) else None
 

@@ -49,8 +49,7 @@ class Described:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Why a plain request has no outputs, in `words`; `malformed` if the model answered it, but in
-    a way that no client can rely on."""
+    """Why a plain request has no outputs, in `words`; `malformed` if no client can rely on it."""
 
     words: str
     malformed: bool = False

@@ -49,8 +49,7 @@ MOST_SURPLUS = 128 * 1024 * 1024
 """How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all."""
 _WITHOUT_END = MOST_SURPLUS // 16  # so much does an answer count that was cut off as too large
 
-# A server may take this much longer for a case than for a known-good request, or as long as its
-# bytes take over a slow connection.
+# A server may take this much longer for a case than for a known-good request, or for its bytes.
 _SLOWER = 20
 _BYTES_A_SECOND = 1024 * 1024
 

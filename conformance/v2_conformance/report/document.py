@@ -272,8 +272,7 @@ class Report(Begun, frozen=True, kw_only=True, dict=True):
     calibration: tuple[Calibration, ...] = ()
     """How known-good requests were answered at first, by model and form."""
     bodies: tuple[Base64, ...] = ()
-    """The streams in which messages have their places: zlib, of at most 16 MiB unpacked unless one
-    message is longer."""
+    """The streams that messages are in: zlib, of at most 16 MiB unless one message is longer."""
     integrity: Integrity | None = None
 
     @property

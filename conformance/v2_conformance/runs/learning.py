@@ -258,8 +258,7 @@ def listed_models(target: Target) -> list[str] | None:
 
 
 def _others(session: MetadataClient, failed: Collection[str]) -> list[str]:
-    """Return which models the server has instead of those that cannot be tested, and how to find
-    their names if it does not say."""
+    """Return the models that the server has in place of untestable ones, or how to find them."""
     listed = index(session)
     if listed is None:
         return [f"{_NO_LIST}: take NAME from the URLs of its clients (/v2/models/NAME/infer)"]

@@ -212,8 +212,7 @@ class _One:
         return isinstance(case, RequestCase) and case.member(number).negative
 
     def _in_time(self, request: Request, negative: bool) -> Request:
-        """Return a request of the case, which may have to be refused if `negative`, with the time
-        limit that this server has for it."""
+        """Return a request, which may have to be refused if `negative`, with its time limit."""
         request = self._live.paced(request)
         if self._again:
             pauses_s = request.pause_s * len(request.http1)

@@ -30,8 +30,7 @@ Metadata = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Matched:
-    """The models of a `server` that play roles, and why no model plays the other roles. `listed`
-    says whether it lists its models."""
+    """The models of a `server` by role, and why others have none. `listed`: it lists its models."""
 
     server: str
     present: Mapping[str, DeployedModel]

@@ -102,8 +102,7 @@ class Verification:
 
 
 def verify(path: Path, cases: Sequence[Case]) -> Verification:
-    """Judge a report.json or the record of a run again; `cases` are all of this installation.
-    Raises ReportFileError."""
+    """Judge a report.json or a record again by all cases of this build. Raises ReportFileError."""
     file = read_report(path)
     report, here = as_run(file.report), this_suite()
     setting = setting_of(report)

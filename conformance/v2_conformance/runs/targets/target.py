@@ -109,8 +109,7 @@ class Target:
 
     @property
     def hidden_in_place(self) -> tuple[str, ...]:
-        """Names of header fields whose values are hidden only there: they are too short or too
-        common to be hidden everywhere."""
+        """Header fields whose values, too short or too common, are hidden only there."""
         short = (name for name, value in self._secret_fields if not is_findable(value))
         return tuple(dict.fromkeys(short))
 

@@ -90,12 +90,10 @@ class CauseBase(
     """True if a client that relies on the answer continues with it and gets no error."""
 
     of_path: ClassVar[bool] = False
-    """True if all that is wrong is that no whole answer came, which may be due to what is between
-    the server and the suite."""
+    """True if only a whole answer is missing, which the path to the server may have lost."""
 
     lenient: ClassVar[bool] = False
-    """True if something was accepted that should not be, and read exactly. Then a case is no more
-    than a SHOULD."""
+    """True if what should not be accepted was read exactly. Then a case is at most a SHOULD."""
 
     @property
     def kind(self) -> str:

@@ -179,8 +179,7 @@ def _is_float(spec: TensorSpec) -> bool:
 
 
 def repeated(blob: bytes, datatype: str, count: int) -> bytes:
-    """Return so many elements of a tensor, from the start again if it has fewer. Raises
-    CaseFileError if it has none."""
+    """Return so many elements of a tensor, over and over. Raises CaseFileError if it has none."""
     if not count:
         return b""
     if not blob:
