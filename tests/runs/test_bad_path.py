@@ -81,7 +81,8 @@ class Proxy:
             return bool(data)
         if data and self._is_lost():
             way = self._random.choice(self.ways)
-            client.sendall(_GATEWAY if way == "503" else data[: len(data) // 2])
+            is_first = data.startswith(b"HTTP/1.1")  # a gateway says nothing within an answer
+            client.sendall(_GATEWAY if way == "503" and is_first else data[: len(data) // 2])
             if way == "reset":
                 _reset(client)
             elif way == "stall":
