@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-__version__ = "2.0.0.dev0"
+__version__ = "2.0.0"
 
 _DECIDING = (
     "v2_clients/judging",
