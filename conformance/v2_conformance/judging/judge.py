@@ -265,8 +265,8 @@ def _whole(prepared: Prepared, partial: Response) -> bool:
     """Return True if the part of a response that arrived is a whole message or error already."""
     if partial.framing != "content-length":
         return False
-    response = _decoded(prepared, partial)
     try:
+        response = _decoded(prepared, partial)
         if is_error(response):
             parse_response_json(response.body, unique=False)
         else:

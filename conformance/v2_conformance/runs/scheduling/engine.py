@@ -92,9 +92,7 @@ class Engine:
         self._fatal: dict[str, Result] = {}  # of the cases that killed something, by id
         self._surplus = 0
         self._died = False  # True if the last case that ran alone killed something
-        self._stayed = (
-            0  # how many cases in a row got no whole answer, however often they were sent
-        )
+        self._stayed = 0  # cases in a row that got no whole answer, however often sent
 
     def run(self, case: Case) -> Result:
         """Run one case while nothing else runs. Never raises for what the server does.
