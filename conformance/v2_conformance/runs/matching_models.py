@@ -30,7 +30,7 @@ Metadata = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Matched:
-    """The models of a `server` by role; why other roles have none; `listed`: it lists its models."""
+    """The models of a `server` by role; why other roles have none; `listed`: it lists models."""
 
     server: str
     present: Mapping[str, DeployedModel]
