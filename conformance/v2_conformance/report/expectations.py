@@ -106,8 +106,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Expectations:
-    """The entries of the file `name`, of which the first that covers a case counts, and the `seed`
-    of their run."""
+    """The entries of a file, of which the first that covers a case counts; their run's `seed`."""
 
     name: str
     entries: tuple[Expectation, ...] = field(default=())

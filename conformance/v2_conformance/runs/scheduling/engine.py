@@ -40,6 +40,7 @@ from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.causes import DidNotSurvive
 from v2_conformance.suite.causes.kinds import (
     InvalidCase,
     KilledBy,
@@ -223,5 +224,7 @@ class Engine:
                 return replace(again, verdict=passed_again(again.verdict, first.verdict))
             if again.outcome is Outcome.FAIL and not is_of_path(again.cause):
                 return again
+            if isinstance(first.cause, DidNotSurvive):
+                first = again  # which the server may have survived
         self._stayed += 1
         return first
