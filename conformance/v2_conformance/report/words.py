@@ -127,10 +127,11 @@ def shown_causes(report: Report) -> list[ShownCause]:
         )
         for group in groups
     ]
-    names = Counter(cause.name for cause in shown)
+    names: set[str] = set()
     for n, cause in enumerate(shown):
-        if names[cause.name] > 1:
+        if cause.name in names:
             shown[n] = replace(cause, about=f"{cause.about} like {cause.first.id}".strip())
+        names.add(cause.name)
     return sorted(shown, key=lambda cause: cause.expected)
 
 

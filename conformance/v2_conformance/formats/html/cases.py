@@ -35,8 +35,7 @@ _PENDING = 65_536  # more than a compressor holds back
 
 
 class Listed(NamedTuple):
-    """The cases in the order of the page: those that need a look, the worst first, those that
-    passed, and those that were not sent."""
+    """The cases in the page's order: what needs a look, the worst first; passed; not sent."""
 
     troubled: list[CaseResult]
     passed: list[CaseResult]
