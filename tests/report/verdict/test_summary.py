@@ -17,8 +17,8 @@ from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.tested import Relations
 from v2_conformance.report.verdict import summary as module
 from v2_conformance.report.verdict.judged import Gate
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.causes import Cause, FailedAtFirst, SeveralWrong
-from v2_conformance.suite.causes.kinds import ConnectionClosed, Hung, RoleAbsent, TimedOut
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import LEVELS, Blocks, Level, Requirement, catalogue
 
@@ -80,7 +80,7 @@ def test_what_the_server_lacks_blocks_what_the_cases_block_that_need_it(
     requirement: Requirement, blocks: str
 ) -> None:
     lacking = msgspec.structs.replace(
-        case(requirement, Outcome.UNSUPPORTED), cause=RoleAbsent("wide", "no such model")
+        case(requirement, Outcome.UNSUPPORTED), cause=kinds.RoleAbsent("wide", "no such model")
     )
     came = summary(case(OTHER, Outcome.PASS), lacking).verdict
     assert came.reasons == (
@@ -260,7 +260,7 @@ def test_without_a_verdict_the_cases_that_ran_decide(more: dict[str, Any]) -> No
     assert not STRICT.is_open_for(of(case_of("P4/x", "fail")))
 
 
-LATE = TimedOut(3.0, 99_999, "no complete response in time")
+LATE = kinds.TimedOut(3.0, 99_999, "no complete response in time")
 
 
 @pytest.mark.parametrize(
@@ -268,12 +268,13 @@ LATE = TimedOut(3.0, 99_999, "no complete response in time")
     [
         (LATE, Outcome.INCONCLUSIVE),
         (SeveralWrong(1, 12, LATE), Outcome.INCONCLUSIVE),
-        (Hung(3.0, 99_999, 5), Outcome.FAIL),
-        (ConnectionClosed(99_999, "reset"), Outcome.FAIL),
+        (SeveralWrong(1, 12, kinds.TimedOutEarly(1.0, 99)), Outcome.INCONCLUSIVE),
+        (kinds.Hung(3.0, 99_999, 5), Outcome.FAIL),
+        (kinds.ConnectionClosed(99_999, "reset"), Outcome.FAIL),
     ],
 )
 def test_a_bad_path_excuses_the_rest_of_a_long_answer(cause: Cause, outcome: Outcome) -> None:
-    lost = FailedAtFirst(ConnectionClosed(0, "reset"), None)
+    lost = FailedAtFirst(kinds.ConnectionClosed(0, "reset"), None)
     flaky = [case_of(f"{name}/case", "flaky", cause=lost) for name in ("P2", "P5")]
     long = case_of("D1/case", outcome, None, exchange(bytes(70_000)), cause=cause)
     report = report_of([*flaky, long])

@@ -35,6 +35,7 @@ from v2_conformance.suite.causes.kinds import (
     Hung,
     RoleAbsent,
     TimedOut,
+    TimedOutEarly,
 )
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
@@ -159,8 +160,7 @@ def _at_first(case: CaseResult) -> Cause | None:
 
 def _excused(case: CaseResult) -> CaseResult:
     """Return a case that a bad path alone spoiled as a pass: it lost answers that came in the end,
-    some of many, or the rest of a long one. A server that never answers a request is to blame for
-    that on any path."""
+    some of many, or the rest of a long one. A server that never answers is to blame on any path."""
     cause = case.cause
     some = isinstance(cause, NotKept) or (
         isinstance(cause, SeveralWrong) and cause.wrong < cause.total
@@ -178,7 +178,7 @@ def as_run(report: Report) -> Report:
     def judged(case: CaseResult) -> CaseResult:
         if not (case.outcome.harmless and isinstance(case.cause, _SPOILED)):
             return case
-        unread = isinstance(case.cause.root, TimedOut)
+        unread = isinstance(case.cause.root, TimedOut | TimedOutEarly)
         return replace(case, outcome=Outcome.INCONCLUSIVE if unread else Outcome.FAIL)
 
     return replace(report, cases=tuple(map(judged, report.cases)))
