@@ -30,9 +30,8 @@ class ChangeKind(Word):
 
 @dataclass(frozen=True)
 class CaseChange:
-    """A case that changed from the outcome `before` to `after`, None if a report lacks it. The
-    other members are the newer ones; `other_case` is True if the id now sends or expects something
-    else."""
+    """A case that changed from the outcome `before` to `after`, None if a report lacks it. Other
+    members are the newer; with `other_case` the id now sends or expects something else."""
 
     kind: ChangeKind
     id: str

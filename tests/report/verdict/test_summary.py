@@ -270,7 +270,7 @@ LATE = kinds.TimedOut(3.0, 99_999, "no complete response in time")
         (SeveralWrong(1, 12, LATE), Outcome.INCONCLUSIVE),
         (SeveralWrong(1, 12, kinds.TimedOutEarly(1.0, 99)), Outcome.INCONCLUSIVE),
         (kinds.Hung(3.0, 99_999, 5), Outcome.FAIL),
-        (kinds.ConnectionClosed(99_999, "reset"), Outcome.FAIL),
+        (kinds.ConnectionClosed(0, "reset"), Outcome.FAIL),
     ],
 )
 def test_a_bad_path_excuses_the_rest_of_a_long_answer(cause: Cause, outcome: Outcome) -> None:

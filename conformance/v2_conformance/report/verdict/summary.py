@@ -166,7 +166,8 @@ def _excused(case: CaseResult) -> CaseResult:
         isinstance(cause, SeveralWrong) and cause.wrong < cause.total
     )
     long = any(len(one.request) + len(one.received) > _LONG for one in case.exchanges)
-    rest = long and isinstance(cause, ConnectionClosed | Hung | TimedOut) and cause.received > 0
+    stalled = isinstance(cause, Hung | TimedOut) and cause.received > 0
+    rest = long and (stalled or isinstance(cause, ConnectionClosed))
     if not (is_of_path(_at_first(case)) or rest or (some and is_of_path(cause))):
         return case
     return replace(case, outcome=Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS)
