@@ -26,10 +26,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", MANUAL.read_text(encoding="utf-8")
 
 @pytest.mark.long
 def test_the_examples_of_the_manual_work(
-    url: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert len(EXAMPLES) >= 5

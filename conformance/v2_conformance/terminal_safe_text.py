@@ -75,8 +75,7 @@ def for_people(line: str, indent: str) -> str:
 
 
 def matches(case_id: str, pattern: str) -> bool:
-    """Return True if `pattern`, of a shell's kind, means a case. Brackets are part of ids: in a
-    pattern they stand for themselves."""
+    """Return True if `pattern`, of a shell's kind but for the brackets of ids, means a case."""
     return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
 
 

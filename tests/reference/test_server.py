@@ -22,6 +22,7 @@ from v2_clients.plain.task import calls
 from v2_conformance.protocol.datatypes import from_values
 from v2_conformance.reference.behaviour import Behaviour
 from v2_conformance.reference.http_messages import Request
+from v2_conformance.reference.response_writer import reason_phrase
 from v2_conformance.reference.server import ReferenceServer
 from v2_mutants.servers import MutantServer
 
@@ -162,3 +163,7 @@ def test_as_a_command_it_prints_a_line_for_each_request_and_takes_a_fault(url: s
     misspelled = run_command(url, "--fault", "header-length-mising")
     assert misspelled.returncode == 2
     assert "did you mean header-length-missing" in misspelled.stderr
+
+
+def test_phrases_are_those_of_rfc_9110_in_each_python() -> None:
+    assert [*map(reason_phrase, (200, 413, 799))] == ["OK", "Content Too Large", "Unknown"]

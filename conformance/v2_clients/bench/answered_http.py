@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from typing import Any
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Part
+from v2_conformance.reference.response_writer import reason_phrase
 from v2_conformance.wire.encode.delivery import cut_body, read_delivery
 from v2_conformance.wire.spelling.http import NAMES, chunked
 
@@ -45,7 +45,7 @@ def framed(
     fields = [*((f"X-Gateway-{n}", f"{n:02d}" * 40) for n in range(more)), *fields]
     spell = CASES[script.get("field_case", "usual")]
     before, after = _SPACES[spelling.get("space", "usual")]
-    phrase = "" if spelling.get("phrase") == "none" else _phrase(status)
+    phrase = "" if spelling.get("phrase") == "none" else reason_phrase(status)
     line = f"HTTP/{'1.0' if old else '1.1'} {status} {phrase}"
     lines = [line, *(f"{spell(name)}:{before}{value}{after}" for name, value in fields), "", ""]
     head = _interim(script) + "\r\n".join(lines).encode("latin-1", "replace")
@@ -81,12 +81,5 @@ def _interim(script: Mapping[str, Any]) -> bytes:
     for entry in script.get("interim", ()):
         one = entry if isinstance(entry, dict) else {"status": entry}
         fields = "".join(f"{name}: {value}\r\n" for name, value in one.get("headers", {}).items())
-        written.append(f"HTTP/1.1 {one['status']} {_phrase(one['status'])}\r\n{fields}\r\n")
+        written.append(f"HTTP/1.1 {one['status']} {reason_phrase(one['status'])}\r\n{fields}\r\n")
     return "".join(written).encode()
-
-
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"

@@ -125,8 +125,7 @@ class SessionHooks:
 
     def run(self, case: Case) -> tuple[CaseResult, Expectation | None, str]:
         """Run one case: see `Run`. One about all exchanges is judged by what was seen of the
-        others; one that another plugin runs again, because it failed, is flaky if it passes
-        then."""
+        others; one that another plugin runs again is flaky if it passes then."""
         result = self._run(case)
         self._observations.add(result.seen())
         first = self._failed_at_first.setdefault(case.id, result.verdict)

@@ -58,8 +58,7 @@ class Mask:
 
     def data(self, data: bytes | bytearray | memoryview, limit: int = _LONGEST_DECODED) -> Masked:
         """Return what was received, without the secrets. A body whose content codings, removed up
-        to `limit` bytes, show a secret, or that cannot be removed, is withheld: all of it is
-        asterisks."""
+        to `limit` bytes, show a secret, or cannot be removed, is withheld: it is all asterisks."""
         raw = bytes(data)
         if not self.hides_anything and b"cookie" not in raw.lower():
             return Masked(raw)

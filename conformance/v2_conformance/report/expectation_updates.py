@@ -46,9 +46,8 @@ class Update:
 
 
 def updated(old: Expectations, cases: Sequence[CaseResult], known: Mapping[str, str]) -> Update:
-    """Return entries for every MUST and SHOULD case of a report that fails: those of `old` that
-    hold, and new ones, with the old reason for what fails as it did. `known` maps the suite's ids
-    to requirements."""
+    """Return entries for every MUST and SHOULD case that fails: those of `old` that hold, and new
+    ones, with the old reason for what fails as it did. `known` maps ids to requirements."""
     current, dropped = old, []
     while True:
         judged = judge_expectations(current, cases, known, _NEVER, Gate())

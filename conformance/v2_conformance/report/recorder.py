@@ -303,8 +303,7 @@ def unwritable_folder(directory: Path, error: OSError) -> UsageError:
 
 @contextlib.contextmanager
 def sole_run(directory: Path) -> Iterator[None]:
-    """Lock `directory`, made if need be, for as long as the context lasts. A file system without
-    locks has none. Raises UsageError."""
+    """Lock `directory`, made if need be, if its file system has locks. Raises UsageError."""
     made = not directory.exists()
     try:
         directory.mkdir(parents=True, exist_ok=True)

@@ -61,8 +61,7 @@ class Canary:
         return news
 
     def seen(self, differing: Collection[str]) -> list[Observation]:
-        """Return what all calibrations show about first answers, but not of models that do not
-        repeat theirs, the roles `differing`."""
+        """Return what calibrations show about first answers, but not of roles that differ."""
         return [one.seen for one in self._seen if one.role not in differing]
 
     def calibrate(
@@ -164,8 +163,7 @@ class Canary:
         return replace(answer, liveness=alive[0] if alive else None)
 
     def repeats(self, role: str, special: int | None, connection: Connection) -> bool:
-        """Return True if an arbitrary model answers the requests that it was learned from with the
-        same values again (see `learned_again`)."""
+        """Return True if a model answers what it was learned from with the same values again."""
         binding, address = self._server.present[role], self._target.address
 
         def ask(prepared: Prepared) -> Exchange:

@@ -72,8 +72,7 @@ class Live:
         return self.hangs.confirming_s(size, self.canary.slowest_s)
 
     def paced(self, request: Request) -> Request:
-        """Return `request` with pauses that are long enough for this server to be woken by each
-        piece: twice what a whole answer takes."""
+        """Return `request` with pauses that wake this server for each piece: two answers long."""
         if not 0 < request.pause_s <= WAKING_S:
             return request
         pause_s = max(_SHORTEST_PAUSE_S, 2 * self.canary.fastest_s)

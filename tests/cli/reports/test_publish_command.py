@@ -236,8 +236,7 @@ def invented(report: Document) -> None:
 
 
 def test_what_was_not_confirmed_shows_no_verdict_of_its_own_in_any_file(
-    publish: Publishing,
-    site: Path,
+    publish: Publishing, site: Path
 ) -> None:
     forge(publish.first, with_catalogue(invented))
     publish(publish.first, "--outdated", "--base-url", "https://h.example")

@@ -19,8 +19,7 @@ _LONGEST = 80
 
 
 def number(kind: type[N], least: float, most: float = _LARGEST) -> Callable[[Any], N]:
-    """Return the function that reads a number from `least` to `most`. It raises ValueError with
-    what is wrong."""
+    """Return what reads a number from `least` to `most`, or raises ValueError with words."""
     expected = f"a {'whole ' if kind is int else ''}number from {least:g}"
     expected += "" if most == _LARGEST else f" to {most:.0f}"
 

@@ -1,5 +1,4 @@
-"""Waits for a server to become ready before a run, and explains why one cannot be tested: in one
-sentence, with the option or step that helps."""
+"""Waits for a server before a run, and explains in one sentence why one cannot be tested."""
 
 from __future__ import annotations
 
