@@ -109,8 +109,7 @@ def server_name_of(target: Target, response: Response) -> ServerName:
 
 
 def _unclear(exchange: Exchange) -> bool:
-    """Return True if what came on a kept connection may be about an earlier request, or if the path
-    may have lost what did not come in time."""
+    """Return True if an answer may be about an earlier request, or lost on the path."""
     stalled = exchange.ending is Ending.TIMEOUT and exchange.sent > 0
     return stalled or stale(exchange) or (exchange.reused and exchange.ending is Ending.MALFORMED)
 

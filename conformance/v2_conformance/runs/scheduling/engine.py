@@ -214,6 +214,7 @@ class Engine:
         sure = self._stayed >= _SURE
         if not is_of_path(first.cause) or (sure and isinstance(first.cause, TimedOutEarly)):
             return first
+        stays = first
         for _ in range(1 if sure else _TRIES):
             if self._died or self._budget.spent:
                 return first
@@ -225,6 +226,6 @@ class Engine:
             if again.outcome is Outcome.FAIL and not is_of_path(again.cause):
                 return again
             if isinstance(first.cause, DidNotSurvive):
-                first = again  # which the server may have survived
+                stays = again  # which the server may have survived
         self._stayed += 1
-        return first
+        return stays
