@@ -42,6 +42,7 @@ SAMPLED = {
     "tests/runs/scheduling/test_side_by_side.py": 5,
     "tests/runs/test_learning.py": 3,
     "tests/verifying/": 12,
+    "tests/verifying/test_compressed.py": 1,
     "tests/verifying/test_forgeries.py": 2,
     "tests/verifying/test_honest_reports.py": 100,
     "tests/verifying/test_verification.py": 8,

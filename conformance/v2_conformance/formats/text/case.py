@@ -86,8 +86,8 @@ def lines(report: Report, case: CaseResult, *, path: str, full: bool = False) ->
             yield from _wrapped(_in_ascii(words))
     if view.survival:
         yield from _paragraph("Known-good requests", view.survival)
-    yield from exchange_lines(view, "; --full shows them")
     yield from _paragraph("Why this case", case.why)
+    yield from exchange_lines(view, "; --full shows them")
     yield from _requirement(report, case)
     if case.cite:
         yield from _paragraph("Allowed by", "")
