@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
+from support.cases import prepared
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.learning import unknown_model
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
-from v2_conformance.suite.cases import RelationCase
+from v2_conformance.suite.cases import RelationCase, RequestCase
+from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.relations import AnyModelCase, ValueSet, any_model_cases
 from v2_conformance.suite.values.samples import Choice, make_samples
-from v2_conformance.wire.relations.cases import related
+from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.requests import prepare
+from v2_conformance.wire.relations.cases import related, relation_cases
 from v2_conformance.wire.relations.values import UnfitError, special_sets, values_of
 
 
@@ -137,6 +141,22 @@ def test_a_case_is_left_out_if_the_model_has_nothing_to_show_it_with(
 ) -> None:
     with pytest.raises((UnfitError, CaseFileError)):
         sent(to, **entry)
+
+
+def test_no_message_takes_more_chunks_than_the_contract_s() -> None:
+    long = tuple(make_samples([TensorSpec("X", "UINT8", (150_528,))], Choice(), 3))
+    one = replace(of("UINT8", 150_528), samples=long)
+    most = max(
+        len(prepare(case, Address("h"), DeployedModel.unknown(one, version="1")).request.http1)
+        for case in relation_cases([one])
+        if case.id.startswith(("C1/", "C2/", "V2/request-in-any-spelling[chunk"))
+    )
+    assert 2000 < most < 2100
+    begin = ("C1/", "C2/", "C3/", "V3/long-on-every-way[trailers")
+    cases = [c for c in suite_cases() if isinstance(c, RequestCase) and c.id.startswith(begin)]
+    chunks = {case.id: len(prepared(case).request.http1) for case in cases}
+    limited = chunks.pop("C3/many-chunks")  # a server may refuse as many
+    assert 2100 < max(chunks.values()) < limited
 
 
 # Values that a model is asked about before the cases that send them.

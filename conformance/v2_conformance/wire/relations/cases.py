@@ -35,7 +35,7 @@ AT = "@"
 _NO_JSON = frozenset({"FP16", "BF16"})  # they need not have a JSON form
 _SMALL = 8 * 1024  # bytes of a sample; a case in many pieces is not sent beyond this
 _REPEATED = 8 << 20  # bytes of samples in one message of JSON
-_MOST_CHUNKS = 2048  # a server must accept as many (C3)
+_MOST_CHUNKS = 2048  # fewer than the contract's cases have that must succeed
 _ANYWHERE = Address("host")
 _ANY: Mapping[str, Any] = {"outcome": "survives"}
 # Forms of inputs and of outputs, in turn, by the word of an entry. An output has its flag, too.
@@ -113,7 +113,11 @@ def _as_relation(case: RequestCase, models: Mapping[str, ModelContract]) -> Rela
     made = RelationCase(**members, of=model)
     # A place in the body may not be there, a value may have no JSON. Spelling it takes long.
     plainly = replace(made, variations=())
-    prepare(plainly, _ANYWHERE, DeployedModel.unknown(model, version="1"))
+    parts = prepare(plainly, _ANYWHERE, DeployedModel.unknown(model, version="1")).parts
+    match case.request.get("delivery"):
+        case {"chunks": int(size)} if parts and not case.dangerous:
+            delivery = {"chunks": max(size, -(-parts[-1].end // _MOST_CHUNKS))}
+            return replace(made, request={**case.request, "delivery": delivery})
     return made
 
 
@@ -149,8 +153,6 @@ def _sent(
     listed, forms = _outputs(request.pop("outputs", "binary"), model, strict=strict)
     if listed is not None and not request.get("raw"):
         request["outputs"] = listed
-    if "delivery" in request and not given.get("dangerous"):
-        request["delivery"] = _delivery(request["delivery"], values)
     if not answered and "exact" not in expect:
         return {"request": request, "expect": expect}
     form = expect.get("outputs")
@@ -233,12 +235,3 @@ def _outputs(
         flagged = {} if flag is None else {"binary_data": flag}
         listed.append({"tensor": place, **flagged, **spec.get("each", {})})
     return [*listed, *spec.get("extra", ())], forms
-
-
-def _delivery(given: Any, values: Sequence[Sample]) -> Any:
-    """Return a delivery with chunks so long that the values take no more of them than servers
-    accept."""
-    if not isinstance(given, dict) or not isinstance(given.get("chunks"), int):
-        return given
-    size = sum(len(value.blob) for value in values)
-    return {"chunks": max(given["chunks"], size // _MOST_CHUNKS)}
