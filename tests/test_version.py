@@ -34,12 +34,16 @@ def test_a_copy_has_the_same_digest_whatever_its_line_endings(build: Path) -> No
 @pytest.mark.parametrize(
     "name",
     [
+        "v2_clients/bench/answers.py",
         "v2_clients/judging/judge.py",
+        "v2_clients/rejudge.py",
         "v2_conformance/conversations/case.py",
         "v2_conformance/judging/observed/exchanges.py",
         "v2_conformance/protocol/message.py",
+        "v2_conformance/report/root_causes.py",
         "v2_conformance/report/verdict/summary.py",
         "v2_conformance/suite/causes/causes.py",
+        "v2_conformance/verifying/on_record.py",
         "v2_conformance/wire/messages.py",
     ],
 )

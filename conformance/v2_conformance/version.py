@@ -9,15 +9,20 @@ from pathlib import Path
 __version__ = "2.0.0"
 
 _DECIDING = (
+    "v2_clients/bench",
+    "v2_clients/findings.py",
     "v2_clients/judging",
+    "v2_clients/rejudge.py",
     "v2_conformance/conversations",
     "v2_conformance/judging",
     "v2_conformance/protocol",
+    "v2_conformance/report/root_causes.py",
     "v2_conformance/report/verdict",
     "v2_conformance/suite",
+    "v2_conformance/verifying",
     "v2_conformance/wire",
 )
-"""The rooms that decide which verdict follows from recorded bytes."""
+"""The rooms and modules that decide which verdict follows from recorded bytes."""
 
 
 @cache
@@ -27,8 +32,10 @@ def judging_digest(packages: Path = Path(__file__).parents[1]) -> str:
     It is the same on every platform and version of Python, whether installed or in a checkout.
     """
     total = hashlib.sha256()
-    for room in _DECIDING:
-        for path in sorted((packages / room).rglob("*.py"), key=lambda path: path.parts):
+    for name in _DECIDING:
+        room = packages / name
+        inside = room.rglob("*.py") if room.is_dir() else [room]
+        for path in sorted(inside, key=lambda path: path.parts):
             text = path.read_bytes().replace(b"\r\n", b"\n")
             total.update(f"{path.relative_to(packages).as_posix()} {len(text)}\n".encode())
             total.update(text)

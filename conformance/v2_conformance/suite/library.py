@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from v2_conformance.own_files import own_document
+from v2_conformance.resources import schema_document
 from v2_conformance.suite.case_files import load_scenarios, own_cases
 from v2_conformance.suite.cases import Case, GeneratedCase
 from v2_conformance.suite.choosing import asked_for
@@ -28,6 +29,7 @@ _OF_REQUIREMENTS = (
     *("level_in", "superseded_by", "datatypes", "ordinary"),
 )
 _WORDS = ("cite", "does", "why")
+_SCHEMAS = ("error", "response", "server_metadata")
 
 
 def suite_cases(*, large: bool = False) -> list[Case]:
@@ -60,6 +62,7 @@ def digest() -> str:
         [{name: getattr(one, name) for name in deciding} for one in variations().values()],
         [[one.labels, {**one.entry, "why": ""}] for one in any_model_cases()],
         list(value_sets().values()),
+        [schema_document(name) for name in _SCHEMAS],
     ]
     text = json.dumps(msgspec.to_builtins(asked), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
