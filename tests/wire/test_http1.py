@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import ssl
 import threading
 import time
+from contextlib import ExitStack
 
+import msgspec
 import pytest
 import trustme
 
@@ -98,6 +101,18 @@ def test_a_refused_connection_is_said_to_be_refused(connects: bool) -> None:
     came = connection.exchange(request_of(REQUEST))
     assert (came.ending, came.sent, came.response) == (Ending.REFUSED, 0, None)
     assert "refused" in came.detail
+
+
+def test_the_time_of_a_request_bounds_its_connection_too() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, ExitStack() as stack:
+        for _ in range(3):
+            waits = stack.enter_context(socket.socket())
+            waits.setblocking(False)
+            waits.connect_ex(full.getsockname())
+        connection = Http1Connection(SocketAddress(*full.getsockname()), PATIENT)
+        came = connection.exchange(msgspec.structs.replace(request_of(REQUEST), limit_s=0.2))
+    assert (came.ending, came.sent, came.shortened_ms) == (Ending.TIMEOUT, 0, 200)
+    assert 200 <= came.duration_ms < 5000
 
 
 def test_a_kept_connection_that_closes_under_the_request_is_closed_and_reused() -> None:

@@ -14,6 +14,8 @@ import struct
 import time
 from dataclasses import dataclass
 
+import msgspec
+
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Body, Exchange, milliseconds, unsent
@@ -67,7 +69,7 @@ class Http1Connection:
     def connect(self) -> None:
         """See transport.Connection."""
         with contextlib.suppress(OSError, UnicodeError):
-            self._connected()
+            self._connected(self._limits.connect_s)
 
     def close(self) -> None:
         """See transport.Connection."""
@@ -86,16 +88,17 @@ class Http1Connection:
         started = time.perf_counter()
         if fresh or not self.open:
             self.close()
+        usual = self._limits.exchange_s
+        limit = usual if request.limit_s is None else min(request.limit_s, usual)
         try:
-            sock = self._connected()
+            sock = self._connected(min(limit, self._limits.connect_s))
         except (OSError, UnicodeError) as error:  # a host name may be invalid in DNS
-            return _refused(request, error)
+            shorter = limit if limit < self._limits.connect_s else None
+            return _refused(request, error, started, shorter)
         reused, self._used = self._used, True
         kept_at, self._kept_at = self._kept_at, None
         closed_before_s, self._closed_before_s = self._closed_before_s, None
         stray, self._stray = self._stray, 0
-        usual = self._limits.exchange_s
-        limit = usual if request.limit_s is None else min(request.limit_s, usual)
         deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         data = request.data
         current = _SocketExchange(sock, self._limits, deadline, data, request.answers)
@@ -143,9 +146,9 @@ class Http1Connection:
         vars(made).update(partial=reader.response() if reader.in_body else None, hint=current.hint)
         return made
 
-    def _connected(self) -> socket.socket:
+    def _connected(self, limit_s: float) -> socket.socket:
         if self._socket is None:
-            self._socket = connected(self._address, self._limits.connect_s)
+            self._socket = connected(self._address, limit_s)
             self._used = False
         return self._socket
 
@@ -166,9 +169,15 @@ class Http1Connection:
             return b""
 
 
-def _refused(request: Request, error: OSError | UnicodeError) -> Exchange:
+def _refused(
+    request: Request, error: OSError | UnicodeError, started: float, shorter: float | None
+) -> Exchange:
     ending = Ending.TIMEOUT if isinstance(error, TimeoutError) else Ending.REFUSED
-    made = unsent(request.data, ending, reason_of(error), request.answers)
+    made = msgspec.structs.replace(
+        unsent(request.data, ending, reason_of(error), request.answers),
+        duration_ms=milliseconds(time.perf_counter() - started),
+        shortened_ms=milliseconds(shorter) if ending is Ending.TIMEOUT else None,
+    )
     vars(made)["hint"] = hint_of(error)
     return made
 
@@ -177,12 +186,7 @@ class _SocketExchange:
     """The state of one exchange on one socket."""
 
     def __init__(
-        self,
-        sock: socket.socket,
-        limits: Limits,
-        deadline: float,
-        request: Buffer,
-        answers: int,
+        self, sock: socket.socket, limits: Limits, deadline: float, request: Buffer, answers: int
     ) -> None:
         self._sock = sock
         self._limits = limits
