@@ -171,7 +171,7 @@ class _Learner:
             except UntestableError as error:
                 problem = problem or printable(str(error), 500)
         raise UntestableError(
-            f"{problem}; give inputs that it takes with --input NAME=FILE (.npy or JSON), --shape "
+            f"{problem}; give inputs that it takes with --input NAME=FILE, --shape "
             "NAME=1,3,8,8 or --range NAME=0:1, and `parameters` or fewer `inputs` in a target file"
         )
 
@@ -241,8 +241,8 @@ def _inputs(choice: Choice, metadata: Described) -> Iterator[TensorSpec]:
         if spec is None:
             raise UntestableError(
                 f"{metadata.problem or f'its metadata has no input {name}'}: check the name, or "
-                f"give each input with --input {name}=FILE (.npy, or JSON with datatype, shape and "
-                "data)"
+                f"give each input with --input {name}=FILE (.npy, JSON with datatype, shape and "
+                "data, or the bytes of an element)"
             )
         yield spec
 

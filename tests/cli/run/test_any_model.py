@@ -23,6 +23,7 @@ from v2_conformance.reference.ordinary_models import ORDINARY_MODELS, compute
 from v2_conformance.report.files import load_report
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import ModelContract
+from v2_conformance.suite.values.samples import Given
 from v2_conformance.wire.encode.deployment import Tolerance
 
 
@@ -57,11 +58,27 @@ def test_tensors_come_from_numpy_and_json_files(tmp_path: Path) -> None:
     assert tensors["B"].blob == np.array([1.5, 2], "<f4").tobytes()
     assert decode_bytes(tensors["S"].blob) == ["é".encode(), b"b"]
     np.save(tmp_path / "o.npy", np.array([1j]))
-    with pytest.raises(UsageError, match="not a V2 datatype"):
-        read_asked(inputs(f"A={tmp_path}/o.npy"), Target(""))
+    np.save(tmp_path / "u.npy", np.array(["\ud800"]))
     (tmp_path / "c.json").write_text("[1, 2]")
-    with pytest.raises(UsageError, match="with a datatype of V2"):
-        read_asked(inputs(f"A={tmp_path}/c.json"), Target(""))
+    (tmp_path / "l.txt").write_text('{"datatype": ["FP32"], "shape": [1], "data": [1]}')
+    for name, words in (
+        ("o.npy", "not a V2 datatype"),
+        ("u.npy", "surrogates not allowed"),
+        ("c.json", "with a datatype of V2"),
+        ("l.txt", "with a datatype of V2"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            read_asked(inputs(f"A={tmp_path}/{name}"), Target(""))
+
+
+def test_any_other_file_is_one_element_in_the_shape_that_the_user_says(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(b"\xff\xd8\xff")
+    options = replace(inputs(f"A={tmp_path}/a.jpg"), shapes=("A=1,1",))
+    asked = read_asked(options, Target(""))
+    assert asked is not None
+    assert asked.choice.tensors["A"] == Given("BYTES", (1, 1), b"\3\0\0\0\xff\xd8\xff")
+    with pytest.raises(UsageError, match=r"the tensor of its --input has the shape \[1\]"):
+        read_asked(replace(options, shapes=("A=2",)), Target(""))
 
 
 class WithoutAnyList(WithoutTheContract):

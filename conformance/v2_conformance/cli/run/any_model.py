@@ -18,6 +18,7 @@ from v2_conformance.protocol.datatypes import (
     DATATYPES,
     ElementError,
     datatype_of,
+    element_count,
     encode_bytes,
     from_json,
 )
@@ -43,11 +44,15 @@ def read_asked(options: RunOptions, target: Target) -> Asked | None:
     """Return what the options ask for, None without --model. Raises UsageError."""
     if not options.models:
         return None
-    choice = Choice(
-        _by_input("--shape", map(_shape, options.shapes)),
-        _by_input("--range", map(_range, options.ranges)),
-        _by_input("--input", map(_tensor, options.inputs)),
-    )
+    shapes = _by_input("--shape", map(_shape, options.shapes))
+    tensors = _by_input("--input", map(_tensor, options.inputs))
+    for name in shapes.keys() & tensors.keys():
+        own, shape = tensors[name], shapes[name]
+        if element_count(own.shape) != element_count(shape):
+            taken = f"the tensor of its --input has the shape {list(own.shape)}"
+            raise UsageError(f"--shape {name[:60]!a} has another number of elements: {taken}")
+        tensors[name] = replace(own, shape=shape)
+    choice = Choice(shapes, _by_input("--range", map(_range, options.ranges)), tensors)
     return Asked(list(options.models), choice, _tolerance(options, target))
 
 
@@ -152,7 +157,9 @@ def _tensor(text: str) -> tuple[str, Given]:
     data = read_bounded(path, _MOST, UsageError)
     if data.startswith(b"\x93NUMPY"):
         return name, _of_numpy(path, data)
-    return name, _of_json(path, data)
+    if path.suffix == ".json" or data.lstrip()[:1] == b"{":
+        return name, _of_json(path, data)
+    return name, Given("BYTES", (1,), encode_bytes([data]))
 
 
 def _of_numpy(path: Path, data: bytes) -> Given:
@@ -160,12 +167,12 @@ def _of_numpy(path: Path, data: bytes) -> Given:
 
     try:
         array: np.ndarray[Any, Any] = np.load(io.BytesIO(data), allow_pickle=False)
+        texts = np.char.encode(array, "utf-8") if array.dtype.kind == "U" else array
     except (ValueError, EOFError, OSError) as error:
         raise UsageError(f"{path} is not a .npy file that can be read: {error}") from error
     shape = tuple(map(int, array.shape))
-    if array.dtype.kind in "SU":
-        texts = [item if isinstance(item, bytes) else item.encode() for item in array.ravel()]
-        return Given("BYTES", shape, encode_bytes(texts))
+    if texts.dtype.kind == "S":
+        return Given("BYTES", shape, encode_bytes(texts.ravel().tolist()))
     datatype = datatype_of(array.dtype)
     if datatype is None:
         raise UsageError(f"{path} has the type {array.dtype}, which is not a V2 datatype")
@@ -176,10 +183,9 @@ def _of_json(path: Path, data: bytes) -> Given:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        why = f"{path} is neither JSON nor a .npy file, which numpy.save writes: {error}"
-        raise UsageError(why) from error
+        raise UsageError(f"{path} is not JSON: {error}") from error
     entry = document if isinstance(document, dict) else {}
-    datatype, shape = entry.get("datatype"), entry.get("shape")
+    datatype, shape = str(entry.get("datatype")), entry.get("shape")
     sizes: list[Any] = shape if isinstance(shape, list) else [None]
     sized = all(type(size) is int and size >= 0 for size in sizes)
     if datatype not in DATATYPES or not sized or "data" not in entry:

@@ -84,8 +84,8 @@ class RunOptions(SendingOptions, ReportOptions):
     )
     inputs: tuple[str, ...] = option(
         "--input INPUT=FILE...",
-        "Send this tensor: a .npy file, or JSON with `datatype`, `shape` and `data` as in a "
-        "V2 request. Repeatable.",
+        "Send this tensor: a .npy file, JSON with `datatype`, `shape` and `data` as in a V2 "
+        "request, or any other file, such as an image, as one BYTES element. Repeatable.",
     )
     rtol: float = option(
         "--rtol R",
@@ -104,8 +104,7 @@ class RunOptions(SendingOptions, ReportOptions):
         "conformant.",
     )
     large: bool = option(
-        "--large",
-        "Also send tensors of 64 MiB. A slow server may need a longer --timeout.",
+        "--large", "Also send tensors of 64 MiB. A slow server may need a longer --timeout."
     )
     generated: int | None = option(
         "--generated N",
