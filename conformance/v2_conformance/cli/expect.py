@@ -27,8 +27,7 @@ class ExpectOptions(GateOptions):
         help="File of known failures.  [default: v2-expect.yaml]",
     )
     write: bool = option(
-        "--write",
-        "Write FILE from the report, or update FILE. If FILE is '-', print it.",
+        "--write", "Write FILE from the report, or update FILE. If FILE is '-', print it."
     )
 
 
@@ -86,7 +85,7 @@ def _write(report: Report, file: Path) -> None:
     old = load_expectations(file) if not printed and file.exists() else Expectations(str(file))
     update = updated(old, report.cases, _known(report))
     server = report.target.server
-    before = file.read_text(encoding="utf-8") if old.entries else ""
+    before = file.read_text(encoding="utf-8") if not printed and file.exists() else ""
     text = file_text(f"{server.name} {server.version}", update, before, report.seed)
     if printed:
         sys.stdout.write(text)

@@ -72,7 +72,7 @@ def file_text(server: str, update: Update, before: str = "", seed: int | None = 
     """Return the text of the file after `update`, for a run with this `seed`. It begins with the
     comments above the first entry of the old text, `before`, or with one for a new file."""
     lines = before.splitlines(keepends=True)
-    first = next((n for n, line in enumerate(lines) if line[:1] not in "#\n"), 0)
+    first = next((n for n, line in enumerate(lines) if line[:1] not in "#\n"), len(lines))
     header = "".join(lines[:first]) if before else _HEADER.format(server=plain(server))
     drawn = "" if seed is None else f"seed: {seed}\n"
     return header + drawn + as_yaml((*update.kept, *update.added))

@@ -53,6 +53,9 @@ def test_written_expectations_keep_ci_green(tmp_path: Path, cli: Cli) -> None:
     cli("expect", report, file, code=0)  # the report can be judged later, too
     cli("expect", "--write", report, file, code=0)
     assert file.read_text() == text
+    file.write_text("# ours\nexpected: []\n")
+    cli("expect", "--write", report, file, code=0)
+    assert file.read_text().startswith("# ours\nseed: ")
     assert "\nexpected:\n- case: P2/blob-" in cli("expect", "--write", report, "-", code=0).out
     stopped = {**json.loads(report.read_text()), "complete": False}
     report.write_text(json.dumps(stopped))
