@@ -163,11 +163,11 @@ def run_budget(plan: Plan, timeout_s: float, limit_s: float | None = None) -> Bu
     """Return the time that a run has from now on, by default far more than slow clients need.
     Raises UsageError."""
     if not 0 < timeout_s <= 600:
-        raise UsageError("the time limit of a client must be from 0 to 600 seconds")
+        raise UsageError("the time limit of a client must be above 0, at most 600 seconds")
     if limit_s is None:
         limit_s = default_limit_s(len(plan.chosen), STARTUP_S + timeout_s)
     elif not 0 < limit_s <= LONGEST_RUN_S:
-        raise UsageError(f"--max-time must be from 0 to {LONGEST_RUN_S:.0f} seconds")
+        raise UsageError(f"--max-time must be above 0, at most {LONGEST_RUN_S:.0f} seconds")
     return Budget(limit_s)
 
 

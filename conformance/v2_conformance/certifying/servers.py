@@ -211,7 +211,8 @@ def seeded(
     follow from: the one given, else the target's, else that of the file of known failures, so that
     the run sends what these were written for, else a fresh one.
     """
-    target = replace(target, generated=generated or 0)
+    if generated is not None:
+        target = replace(target, generated=generated)
     if seed is None and target.seed is not None:
         return target
     return replace(target, seed=given_or_fresh(expected.seed if seed is None else seed))

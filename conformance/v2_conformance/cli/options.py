@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from v2_conformance.cli.command import option
+from v2_conformance.cli.command import NOT_NEGATIVE_SECONDS, option
 
 if TYPE_CHECKING:
     from v2_conformance.runs.targets.target import Target
@@ -32,8 +32,7 @@ class AccessOptions:
         "secret, like all credentials.",
     )
     timeout: float | None = option(
-        "--timeout SECONDS",
-        "Time limit for one exchange.  [default: 30]",
+        "--timeout SECONDS", "Time limit for one exchange.  [default: 30]"
     )
     cacert: Path | None = option(
         "--cacert FILE",
@@ -41,13 +40,9 @@ class AccessOptions:
         "or of SSL_CERT_FILE]",
     )
     cert: Path | None = option(
-        "--cert FILE",
-        "Present this client certificate, in PEM, with its private key.",
+        "--cert FILE", "Present this client certificate, in PEM, with its private key."
     )
-    insecure: bool = option(
-        "--insecure",
-        "Do not verify TLS certificates.",
-    )
+    insecure: bool = option("--insecure", "Do not verify TLS certificates.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +64,7 @@ class SendingOptions(AccessOptions):
         "Time limit for the server to become ready (GET /v2/health/ready) before the first "
         "case, and again after a case has killed it. A restart command that takes longer is ended."
         "  [default: 30 for a server that can be reached, 120 for --restart-command, else 0]",
+        type=NOT_NEGATIVE_SECONDS,
     )
     restart_command: str | None = option(
         "--restart-command COMMAND",
@@ -109,10 +105,7 @@ class GateOptions:
         type=click.Choice(("conformant", "robust")),
         default="conformant",
     )
-    strict: bool = option(
-        "--strict",
-        "Require robust and no warnings.",
-    )
+    strict: bool = option("--strict", "Require robust and no warnings.")
 
 
 @dataclass(frozen=True, kw_only=True)

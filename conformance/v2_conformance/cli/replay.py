@@ -31,11 +31,7 @@ class ReplayOptions(SendingOptions):
         "Read the URL, credentials and model names from this target file; the report has the "
         "claims.",
     )
-    workers: int = option(
-        "-n, --workers N",
-        "Number of cases to run at the same time.",
-        default=1,
-    )
+    workers: int = option("-n, --workers N", "Number of cases to run at the same time.", default=1)
 
 
 @command(

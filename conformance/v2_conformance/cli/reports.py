@@ -22,8 +22,7 @@ from v2_conformance.terminal_safe_text import plain
 )
 @click.argument("report", type=FILE, help=REPORT_HELP)
 @click.argument(
-    "case",
-    help="The id of a case, or a pattern or requirement: then the first that failed.",
+    "case", help="The id of a case, or a pattern or requirement: then the first that failed."
 )
 @click.option("--full", is_flag=True, help="Show every body in full, however long it is.")
 def show(report: Path, case: str, full: bool) -> int:
@@ -128,7 +127,7 @@ def diff(old: Path, new: Path, markdown: bool, strict: bool, exit_zero: bool) ->
     examples={
         "v2-conformance badge reports/report.json docs": (
             "Write docs/badge.svg and docs/badge.json."
-        ),
+        )
     },
 )
 @click.argument("report", type=FILE, help=REPORT_HELP)
@@ -148,9 +147,7 @@ def badge(report: Path, directory: Path) -> int:
 
 @command(
     "verify",
-    examples={
-        "v2-conformance verify report.json": "Check a published report.",
-    },
+    examples={"v2-conformance verify report.json": "Check a published report."},
     exit_codes={
         0: "The verdict holds: judged again from the recorded bytes, every result is as reported.",
         1: "The verdict does not hold: the report was edited, or a case or the verdict comes "

@@ -116,10 +116,7 @@ def serve(port: int, faults: tuple[str, ...], variants: tuple[str, ...]) -> int:
     return 0
 
 
-@command(
-    "list",
-    examples={"v2-conformance list faults": "List the names that --fault takes."},
-)
+@command("list", examples={"v2-conformance list faults": "List the names that --fault takes."})
 @click.argument(
     "what",
     help="One of requirements, cases, scenarios (for clients), faults and variants (of the "

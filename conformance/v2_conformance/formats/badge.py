@@ -32,12 +32,7 @@ def endpoint(report: Report) -> str:
     """The JSON that shields.io's endpoint badge reads."""
     message, color = _message(report, standing(report))
     # What reads it may go by lines, as a step of GitHub Actions does.
-    document = {
-        "schemaVersion": 1,
-        "label": LABEL,
-        "message": on_one_line(message),
-        "color": color,
-    }
+    document = {"schemaVersion": 1, "label": LABEL, "message": on_one_line(message), "color": color}
     return json.dumps(document) + "\n"
 
 

@@ -321,10 +321,7 @@ def _message(
             blobs += 1
         parts.append(_part(section, look, limits, _wrong(section, difference)))
     return ShownMessage(
-        title=title,
-        size=size,
-        notes=tuple(map(visible, (*cut.notes, *notes))),
-        parts=tuple(parts),
+        title=title, size=size, notes=tuple(map(visible, (*cut.notes, *notes))), parts=tuple(parts)
     )
 
 

@@ -13,7 +13,7 @@ from v2_conformance.suite.models import ROLE
 from v2_conformance.wire.encode.delivery import delivery_words
 from v2_conformance.wire.encode.inputs import declared_size, input_entries
 from v2_conformance.wire.encode.json_changes import change_words
-from v2_conformance.wire.encode.requests import Prepared
+from v2_conformance.wire.encode.requests import Prepared, appended
 
 _GIVEN = {"both": "both data and a blob", "neither": "neither data nor a blob"}
 
@@ -100,7 +100,7 @@ def _misnamed(
     of_all = request.get("parameters", {}).get(BINARY_DATA_OUTPUT, True)
     if not isinstance(of_all, bool):
         yield f"binary_data_output {_quoted(of_all)}"
-    for where, words in (("before", "before the JSON"), ("after", "behind the JSON")):
+    for where, words in (("before", "before the JSON"), ("after", "after the JSON")):
         if where in request.get("json", {}):
             yield f"{_quoted(request['json'][where])} {words}"
     if "text" in request.get("json", {}):
@@ -116,9 +116,7 @@ def _tampered(request: Mapping[str, Any]) -> Iterator[str]:
     if body.get("drop"):
         yield f"{counted(body['drop'], 'byte')} of the body left out"
     if "append" in body:
-        added = body["append"]
-        number = added if isinstance(added, int) else len(added) // 2
-        yield f"{counted(number, 'byte')} behind the last blob"
+        yield f"{counted(len(appended(body['append'])), 'byte')} after the last blob"
     if "path" in request:
         yield printable_words(request["path"], 100)
     for name, value in request.get("headers", {}).items():

@@ -43,11 +43,7 @@ _ROUNDINGS = (1e-6, 1e-5, 1e-4, 1e-3)
 
 
 def compare_tensors(
-    expected: Tensor,
-    got: ReadOutput,
-    *,
-    compare: str = "bits",
-    tolerance: Tolerance | None = None,
+    expected: Tensor, got: ReadOutput, *, compare: str = "bits", tolerance: Tolerance | None = None
 ) -> None:
     """Raise Finding unless `got` is `expected`, bit for bit.
 

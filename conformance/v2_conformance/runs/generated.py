@@ -169,10 +169,7 @@ def first_failure(
             raise _Enough
         raise _Wrong
 
-    with (
-        _same_everywhere(),
-        contextlib.suppress(_Wrong, _Enough, hypothesis.errors.Flaky),
-    ):
+    with _same_everywhere(), contextlib.suppress(_Wrong, _Enough, hypothesis.errors.Flaky):
         answered_exactly()
     return failure
 

@@ -8,7 +8,7 @@ from v2_conformance.errors import NothingRanError
 from v2_conformance.protocol.content_codings import CODINGS
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.names import PROFILES
-from v2_conformance.suite.cases import Case
+from v2_conformance.suite.cases import Case, RelationCase
 from v2_conformance.terminal_safe_text import did_you_mean, matches
 
 CLIENT_PROFILES = ("client", "bf16")
@@ -51,17 +51,14 @@ def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
     if not patterns:
         return list(cases)
     patterns = list(dict.fromkeys(patterns))  # a forged report repeats one as often as it likes
-    what = "scenarios" if cases and cases[0].of_clients else "cases"
+    of_model = any(isinstance(case, RelationCase) for case in cases)
+    what = "relations" if of_model else "scenarios" if cases and cases[0].of_clients else "cases"
     for pattern in patterns:
         if not any(_matches(case, pattern) for case in cases):
             names = _names(cases, values="[" in pattern)
             if pattern.endswith("*"):
                 names = (f"{name[: len(pattern) - 1]}*" for name in names)
-            hint = did_you_mean(
-                pattern,
-                names,
-                f"`v2-conformance list {what}` lists every case",
-            )
+            hint = did_you_mean(pattern, names, f"`v2-conformance list {what}` lists every case")
             raise NothingRanError(f"the pattern {pattern!r} matches no case: {hint}")
     return [case for case in cases if any(_matches(case, pattern) for pattern in patterns)]
 

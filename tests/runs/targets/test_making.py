@@ -264,7 +264,7 @@ def test_a_time_out_bounds_the_connection_too_and_a_run_may_last_longer() -> Non
         assert (limits.connect_s, limits.exchange_s) == (connect_s, given)
     assert seconds_of_a_run(str(LONGEST_RUN_S)) == LONGEST_RUN_S
     for function, given in ((seconds, LONGEST_RUN_S), (seconds_of_a_run, LONGEST_RUN_S + 1)):
-        with pytest.raises(ValueError, match="from 0 to "):
+        with pytest.raises(ValueError, match="above 0, at most "):
             function(str(given))
 
 

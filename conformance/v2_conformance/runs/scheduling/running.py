@@ -43,10 +43,7 @@ def in_order(cases: Sequence[Case], watch: ExtensionWatch | None = None) -> list
 
 
 def run(
-    engine: Engine,
-    cases: Sequence[Case],
-    workers: int = 1,
-    watch: ExtensionWatch | None = None,
+    engine: Engine, cases: Sequence[Case], workers: int = 1, watch: ExtensionWatch | None = None
 ) -> Iterator[CaseFinished]:
     """Run `cases`, yielding each result as it comes: first of those that share the server, on as
     many connections as there are `workers`.

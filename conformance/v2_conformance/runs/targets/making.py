@@ -60,11 +60,11 @@ def make_target(
         raise UsageError("no URL: give one, or put `url` into the target file")
     if timeout is not None:
         if not 0 < timeout <= LONGEST_TIMEOUT_S:
-            raise UsageError(f"the time-out must be from 0 to {LONGEST_TIMEOUT_S:.0f} seconds")
+            raise UsageError(f"the time-out must be above 0, at most {LONGEST_TIMEOUT_S:.0f} s")
         target = replace(target, limits=limits_of(timeout))
     if max_time is not None:
         if not 0 < max_time <= LONGEST_RUN_S:
-            raise UsageError(f"the time of a run must be from 0 to {LONGEST_RUN_S:.0f} seconds")
+            raise UsageError(f"the time of a run must be above 0, at most {LONGEST_RUN_S:.0f} s")
         target = replace(target, max_time_s=max_time)
     target = replace(
         target,

@@ -18,23 +18,26 @@ _LARGEST = sys.float_info.max
 _LONGEST = 80
 
 
-def number(kind: type[N], least: float, most: float = _LARGEST) -> Callable[[Any], N]:
-    """Return what reads a number from `least` to `most`, or raises ValueError with words."""
-    expected = f"a {'whole ' if kind is int else ''}number from {least:g}"
-    expected += "" if most == _LARGEST else f" to {most:.0f}"
+def number(
+    kind: type[N], least: float, most: float = _LARGEST, *, above: bool = False
+) -> Callable[[Any], N]:
+    """Return what reads a number from `least`, or `above` it, to `most`, or raises ValueError with
+    words."""
+    expected = f"a {'whole ' if kind is int else ''}number {'above' if above else 'from'} {least:g}"
+    expected += "" if most == _LARGEST else f"{', at most' if above else ' to'} {most:.0f}"
 
     def convert(value: Any) -> N:
         try:
             converted = kind(value)
         except ValueError:
             converted = kind(-1)
-        if not least <= converted <= most:  # NaN is neither
+        if not least <= converted <= most or (above and converted == least):  # NaN is neither
             raise ValueError(f"expected {expected}, got {str(value)[:_LONGEST]!r}")
         return converted
 
     return convert
 
 
-seconds = number(float, 0, LONGEST_TIMEOUT_S)
-seconds_of_a_run = number(float, 0, LONGEST_RUN_S)
+seconds = number(float, 0, LONGEST_TIMEOUT_S, above=True)
+seconds_of_a_run = number(float, 0, LONGEST_RUN_S, above=True)
 tolerance = number(float, 0)
