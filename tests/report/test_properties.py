@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from support.reports import sent
 from v2_conformance.report.properties import Right
-from v2_conformance.wire.exchange import Exchange, unsent
-from v2_conformance.wire.response import Ending
-
-
-def sent(document: str) -> tuple[Exchange]:
-    head = f"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {len(document)}\r\n\r\n"
-    return (unsent(f"{head}{document}".encode(), Ending.COMPLETE),)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from support.reports import case
+from support.reports import case, sent
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.root_causes import CauseGroup, caused_elsewhere, root_causes
 from v2_conformance.suite.causes import kinds
@@ -203,3 +203,29 @@ FINDINGS: list[tuple[Cause | None, str]] = [
 @pytest.mark.parametrize(("cause", "finding"), FINDINGS)
 def test_findings_look_into_causes_that_are_about_others(cause: Cause | None, finding: str) -> None:
     assert finding_of(cause) == finding
+
+
+@pytest.mark.parametrize(
+    ("datatype", "more", "passing", "expected"),
+    [
+        ("INT32", '"id":"1",', 0, "P2 14"),
+        ("FP32", '"id":"1",', 0, "P2 10, C2 4"),  # no request of P2 has that datatype alone
+        ("INT32", '"id":"1",', 5, "P2 10, C2 4"),
+        ("INT32", "", 0, "P2 14"),
+    ],
+)
+def test_what_always_fails_explains_requests_that_have_all_of_it(
+    datatype: str, more: str, passing: int, expected: str
+) -> None:
+    def of(name: str, count: int, outcome: str, datatype: str, more: str) -> list[CaseResult]:
+        blob = f'"datatype":"{datatype}","parameters":{{"binary_data_size":4}}'
+        (request,) = sent(f'{{{more}"inputs":[{{{blob}}}]}}')
+        cause = WRONG if outcome == "fail" else None
+        return [case(f"{name}/x[{n}]", outcome, None, request, cause=cause) for n in range(count)]
+
+    cases = [
+        *of("P2", 10, "fail", "INT32", ""),
+        *of("P2", passing, "pass", "INT32", ""),
+        *of("C2", 4, "fail", datatype, more),
+    ]
+    assert named(root_causes(cases)) == expected

@@ -35,7 +35,7 @@ from v2_conformance.suite.library import digest
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.requirements import Requirement, catalogue, catalogue_version
 from v2_conformance.version import judging_digest
-from v2_conformance.wire.exchange import Body, Exchange
+from v2_conformance.wire.exchange import Body, Exchange, unsent
 from v2_conformance.wire.response import Ending
 
 Document = dict[str, Any]
@@ -92,6 +92,12 @@ def exchange(
         duration_ms=2.5,
     )
     return msgspec.structs.replace(usual, **members)
+
+
+def sent(document: str) -> tuple[Exchange]:
+    """The exchange of a request with this JSON."""
+    head = f"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {len(document)}\r\n\r\n"
+    return (unsent(f"{head}{document}".encode(), Ending.COMPLETE),)
 
 
 def case(

@@ -9,6 +9,7 @@ from typing import Any
 
 from v2_conformance.judging.messages.request import read_request
 from v2_conformance.protocol.content_codings import acceptable
+from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.message import json_object, parameters_of
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.exchange import Exchange
@@ -16,6 +17,7 @@ from v2_conformance.wire.exchange import Exchange
 _READ, _LONG = 256 << 10, 64 << 10
 # So many failures outweigh a right answer, whose request may hardly use what is broken.
 _OUTWEIGH = 10
+NO_ID = "without an id"
 
 
 class _Sent:
@@ -39,6 +41,11 @@ class _Sent:
         self.shapes = [one["shape"] for one in self.inputs if type(one.get("shape")) is list]
         self.data = [one["data"] for one in self.inputs if type(one.get("data")) is list]
 
+    def features(self) -> frozenset[str]:
+        """Return its PROPERTIES, and the datatypes of its inputs."""
+        types = {str(one.get("datatype")) for one in self.inputs} & DATATYPES.keys()
+        return frozenset({words for words, holds in PROPERTIES.items() if holds(self)} | types)
+
     def _listed(self, name: str) -> list[dict[str, Any]]:
         found = self.document.get(name)
         return [one for one in found if type(one) is dict] if type(found) is list else []
@@ -50,7 +57,7 @@ _PLAIN: dict[str, Callable[[_Sent], object]] = {
     "with JSON inputs": lambda s: s.data,
     "with binary outputs": lambda s: True in s.forms,
     "with JSON outputs": lambda s: False in s.forms,
-    "without an id": lambda s: not s.raw and "id" not in s.document,
+    NO_ID: lambda s: not s.raw and "id" not in s.document,
     "with several binary inputs": lambda s: s.blobs.count(True) > 1,
 }
 PROPERTIES: dict[str, Callable[[_Sent], object]] = {
@@ -84,22 +91,26 @@ class Right:
     """The right requests of a run: the last one of each passed case."""
 
     def __init__(self, passed: Iterable[Sequence[Exchange]]) -> None:
-        self._right = _properties_of(passed)
+        self._right = features_of(passed)
         self._number = Counter(words for one in self._right for words in one)
 
     def lack(self, failed: Iterable[Sequence[Exchange]]) -> str:
         """Return what all requests of failures have and hardly a right one has, "" for nothing."""
-        held = _properties_of(failed)
+        held = features_of(failed)
         common = frozenset.intersection(*held) if len(held) > 1 else ()
         shared = [words for words in PROPERTIES if words in common]
         best = min(shared, key=self._number.__getitem__, default="")
         if best and self._number[best] * _OUTWEIGH <= len(held) and len(self._right) >= _OUTWEIGH:
             return f"requests {best}"
-        failing, right = (any(h <= _PLAIN.keys() for h in some) for some in (held, self._right))
+        failing, right = (any(map(_is_plain, some)) for some in (held, self._right))
         return "even plain requests" if failing and not right else ""
 
 
-def _properties_of(cases: Iterable[Sequence[Exchange]]) -> list[frozenset[str]]:
+def _is_plain(features: frozenset[str]) -> bool:
+    return features & PROPERTIES.keys() <= _PLAIN.keys()
+
+
+def features_of(cases: Iterable[Sequence[Exchange]]) -> list[frozenset[str]]:
     """Return those of each case's own request, if it is neither generated nor pipelined."""
     found = []
     for exchanges in cases:
@@ -107,8 +118,5 @@ def _properties_of(cases: Iterable[Sequence[Exchange]]) -> list[frozenset[str]]:
         for one in own:
             if one.entry is None and one.answers == 1:
                 with contextlib.suppress(ValueError):
-                    sent = _Sent(one)
-                    found.append(
-                        frozenset(words for words, holds in PROPERTIES.items() if holds(sent))
-                    )
+                    found.append(_Sent(one).features())
     return found

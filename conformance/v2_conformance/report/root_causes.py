@@ -5,7 +5,7 @@ one requirement explains the others: the finding is about it (`findings` in requ
 it is a prerequisite of theirs (`prerequisite_of`), or theirs only vary or combine what others test
 alone (`varies`, `combines`). The one whose failure would look most like this run is named: what it
 explains, compared with what fails and what does not. The same status and error text is always one
-cause.
+cause; so are wrong answers to all requests of some kind, wherever else these are sent.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from fractions import Fraction
 
 from v2_conformance.judging.survival import is_of_path
 from v2_conformance.report.document import CaseResult
+from v2_conformance.report.properties import NO_ID, features_of
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, NotKept, finding_of, harm_by
 from v2_conformance.suite.causes.kinds import (
@@ -32,6 +33,8 @@ from v2_conformance.suite.requirements import BLOCKS, GRADES, catalogue
 
 # Fewer of a requirement's cases fail: a corner of it, which says nothing of what needs it.
 _BROKEN = Fraction(1, 3)
+_NEARLY_ALL = Fraction(9, 10)
+_HOSTS = 8  # causes with one finding that others can belong to
 _NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
 # Values and lengths have nothing but their kind to tell them apart.
 _BY_KIND = (
@@ -42,6 +45,8 @@ _BY_KIND = (
     "blob_past_body",
     "header_length_not_json",
 )
+
+_OF_ANSWERS = (*_BY_KIND, "wrong_shape")
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,29 @@ class _Grouping:
         wholes.sort(
             key=lambda own: (self._indirect[next(iter(own))], *self._order(self._group(own)))
         )
-        return sorted(map(self._group, self._by_error(wholes)), key=self._order)
+        causes = sorted(self._by_error(wholes), key=lambda own: self._order(self._group(own)))
+        return list(map(self._group, self._folded(causes)))
+
+    def _folded(self, causes: Iterable[_Cases]) -> list[_Cases]:
+        """Return the causes, each with those whose answers are wrong in the same way and whose
+        requests all have what those of its requirement have in common, which fail nearly always."""
+        hosts: dict[str, list[tuple[frozenset[str], _Cases]]] = {}
+        kept: list[_Cases] = []
+        for own in causes:
+            root = next(iter(own))
+            able = hosts.setdefault(root.finding, [])
+            common = _common(_all(own)) if able else frozenset()
+            host = next((one for needed, one in able if needed <= common), None)
+            if host is not None:
+                for key, cases in own.items():
+                    host[key] = [*host.get(key, ()), *cases]
+                continue
+            kept.append(own)
+            always = self._share[root] >= _NEARLY_ALL and not self._indirect[root]
+            if always and root.finding in _OF_ANSWERS and len(able) < _HOSTS:
+                needed = _common(own[root]) - {NO_ID}  # with an id, a request has the rest, too
+                able += [(needed, own)] if needed else []
+        return kept
 
     def _by_error(self, parts: Sequence[_Cases]) -> Iterator[_Cases]:
         """Yield the causes; the same error is one, the first with a case that sends it plainly."""
@@ -218,7 +245,7 @@ class _Grouping:
 
     def _group(self, own: _Cases) -> CauseGroup:
         """Return the cause that the first of these is, with the worst that its cases show."""
-        root, cases = next(iter(own)), [case for some in own.values() for case in some]
+        root, cases = next(iter(own)), _all(own)
         names = (*(key.requirement for key in own), *(case.requirement for case in cases))
         return CauseGroup(
             root.requirement,
@@ -330,6 +357,18 @@ class _Grouping:
             self._share[root],
             root,
         )
+
+
+def _all(own: _Cases) -> list[CaseResult]:
+    return [case for some in own.values() for case in some]
+
+
+def _common(cases: Sequence[CaseResult]) -> frozenset[str]:
+    """Return what all of their requests have in common; nothing for those of clients, in which
+    there is nothing of the answers that they read wrong."""
+    of_client = any(case.reported is not None for case in cases)
+    features = [] if of_client else features_of(case.exchanges for case in cases)
+    return frozenset.intersection(*features) if features else frozenset()
 
 
 def harm_of(case: CaseResult) -> Harm | None:
