@@ -108,6 +108,9 @@ def test_shapes_of_answers_are_compared_with_the_metadata(says: object, words: o
     metadata, reply = http(dump_json({"outputs": [output]})), v2(answer(sized(shape=[1, 3])), BLOB)
     sent = [(TensorSpec("X", "INT32", (-1, 4)), (2, 4)), (TensorSpec("Y", "INT32", (4,)), (4,))]
     assert [*shapes_unlike_metadata(map(exchange_of, (metadata, reply)), sent)] == words
+    nothing = v2(answer(sized(size=0, shape=[0, 3])), b"")
+    (empty, *_) = shapes_unlike_metadata(map(exchange_of, (metadata, nothing)), sent)
+    assert empty.startswith("OUTPUT0 came as [0, 3]: no value of it is tested")
 
 
 # What cannot be tested says why, and what to do.

@@ -16,7 +16,7 @@ OF_A_RUN = {
     1: "The verdict is worse, or the extension is not implemented. In a partial run: a case that "
     "blocks the verdict failed.",
     2: "Wrong usage or configuration.",
-    3: "The server cannot be reached, or the suite itself failed.",
+    3: "The server cannot be reached, the run was stopped, or the suite itself failed.",
     4: "Nothing was tested: --case matches no case, or the server has none of the contract's "
     "models, and none of its own can be tested.",
 }

@@ -78,7 +78,7 @@ def _of_models(report: Report) -> Iterator[Caution]:
 def _of_answers(report: Report) -> Iterator[Caution]:
     for model in report.relations.models if report.relations is not None else ():
         if details := "; ".join(model.odd_shapes()):
-            what = f"Answers unlike the metadata of {short(model.role.removeprefix(ROLE), _NAME)}"
+            what = f"Odd answers of {short(model.role.removeprefix(ROLE), _NAME)}"
             yield Caution(what, short(details, _DETAILS))
 
 

@@ -75,6 +75,13 @@ def described(response: Response, model: DeployedModel) -> Described:
     return Described(model, inputs, outputs, "" if inputs else "its metadata names no inputs")
 
 
+def as_described(model: ModelContract, metadata: Described) -> ModelContract:
+    """Return `model` with its outputs, and whether a raw request can say all that others say."""
+    named = {spec.name for spec in metadata.inputs} | {spec.name for spec in model.inputs}
+    raw = len(named) == 1 and not metadata.model.parameters
+    return replace(model, outputs=metadata.outputs, takes_raw=raw)
+
+
 def _specs(entries: object) -> tuple[TensorSpec, ...]:
     listed = entries if isinstance(entries, list) else []
     if len(listed) > _MOST_TENSORS:
@@ -128,8 +135,8 @@ def shapes_unlike_metadata(
     learned: Iterable[Exchange], inputs: Iterable[tuple[TensorSpec, Shape]]
 ) -> Iterator[str]:
     """Yield in words how the shapes of a model's first answer differ from its metadata, which comes
-    first in `learned`: in rank, in a fixed dimension, or with one row for several. `inputs` have
-    the shapes that were sent."""
+    first in `learned`: in rank, in a fixed dimension, or with one row for several; and what has no
+    elements. `inputs` have the shapes that were sent."""
     responses = (one.response for one in learned)
     metadata = next(responses, None)
     answer = next((one for one in responses if one is not None and one.status == 200), None)
@@ -144,6 +151,8 @@ def shapes_unlike_metadata(
     for one in outputs:
         spec, shape = specs.get(one.tensor.name), tuple(one.tensor.shape)
         came = f"{printable(one.tensor.name, 60)} came as {[*shape]}"
+        if 0 in shape:
+            yield f"{came}: no value of it is tested; --input or --range may give it some"
         if spec is not None and not spec.takes(shape):
             yield f"{came}, and the metadata says {[*spec.dims]}"
         elif spec is not None and spec.dims[:1] == (-1,) and shape[0] == 1 < min(rows, default=1):

@@ -16,6 +16,7 @@ from v2_conformance.errors import NothingRanError, UsageError
 from v2_conformance.judging.learning import (
     Described,
     UntestableError,
+    as_described,
     beyond_tolerance,
     described,
     unknown_model,
@@ -86,7 +87,7 @@ def learn_models(
     with closing(MetadataClient(target)) as session:
         named = server_name_of(target, session.get(SERVER))
         wanted = _names(session, names)
-        learner = _Learner(target, session, tolerance, len(wanted))
+        learner = _Learner(target, session, tolerance, len(wanted), choosing=most is not None)
         for name in wanted:
             learner.learn(name, partial(_to_try, choice))
             if len(learner.made) == most:
@@ -126,12 +127,20 @@ def learn_again(
 class _Learner:
     """Learns models of a server one after the other, as long as there is time and room.
 
-    `made` are those that it learned, `failed` says by name why others cannot be tested.
+    `made` are those that it learned, `failed` says by name why others cannot be tested. If it is
+    `choosing`, nobody named them: those that do not repeat their answers are left out, too.
     """
 
     def __init__(
-        self, target: Target, session: MetadataClient, tolerance: Tolerance | None, models: int
+        self,
+        target: Target,
+        session: MetadataClient,
+        tolerance: Tolerance | None,
+        models: int,
+        *,
+        choosing: bool = False,
     ) -> None:
+        self._choosing = choosing
         self.made: list[LearnedModel] = []
         self.failed: dict[str, str] = {}
         self.inputs: set[str] = set()  # of the metadata of all of them
@@ -156,6 +165,9 @@ class _Learner:
             exchange = self._session.asked[-1]
             with closing(self._target.transport().connection()) as connection:
                 one = self._first_taught(connection, to_try(metadata), metadata.model)
+            known = one.learned.known
+            if self._choosing and known is not None and known.differing is not None:
+                raise UntestableError("it does not repeat its answers")
         except UntestableError as error:
             self.failed[name] = str(error)
         else:
@@ -171,8 +183,8 @@ class _Learner:
             except UntestableError as error:
                 problem = problem or printable(str(error), 500)
         raise UntestableError(
-            f"{problem}; give inputs that it takes with --input NAME=FILE, --shape "
-            "NAME=1,3,8,8 or --range NAME=0:1, and `parameters` or fewer `inputs` in a target file"
+            f"{problem}; give other values with --range INPUT=0:1, --shape INPUT=1,3,8,8 or "
+            "--input INPUT=FILE; a target file can leave out inputs and outputs, and add parameters"
         )
 
     def _taught(
@@ -205,7 +217,7 @@ class _Learner:
             named.version,
             named.extensions,
             {one.learned.role: one.learned for one in self.made},
-            {ROLE + name: why for name, why in self.failed.items()},
+            {} if self._choosing else {ROLE + name: why for name, why in self.failed.items()},
             tuple(self._session.asked[:1]),
         )
         return LearnedServer(server, tuple(self.made))
@@ -221,11 +233,11 @@ def _to_try(choice: Choice, metadata: Described) -> Iterator[ModelContract]:
         first = make_samples(inputs, choice, SIZES[0])
         others = [make_samples(inputs, choice, size) for size in SIZES[1:] if varies]
     except ElementError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(f"{metadata.model.model}: {error}") from error
     long = sum(len(value.blob) for value in first[0]) > _LONG
     free = {spec.name for spec in inputs} - choice.names
     for samples in chain(others, [first]) if long else chain([first], others):
-        asked = unknown_model(metadata.model.model, inputs, metadata.outputs, samples)
+        asked = as_described(unknown_model(metadata.model.model, inputs, (), samples), metadata)
         yield replace(asked, special=special_sets(asked, free))
 
 
@@ -248,7 +260,7 @@ def _inputs(choice: Choice, metadata: Described) -> Iterator[TensorSpec]:
 
 
 def _as_described(model: ModelContract, metadata: Described) -> list[ModelContract]:
-    return [replace(model, outputs=metadata.outputs)]
+    return [as_described(model, metadata)]
 
 
 def listed_models(target: Target) -> list[str] | None:

@@ -50,7 +50,8 @@ class ModelContract:
     cases/relations.yaml that were asked about (see `wire.relations.values`);
     `not_in_json` says which outputs no JSON can hold: the number of the special set, None for the
     samples, and the place of the output, None if the whole answer is too long as JSON. `profile`
-    names the opt-in profile that alone needs the model. Without an `optional` model, a server can
+    names the opt-in profile that alone needs the model. It `takes_raw` requests, which have nothing
+    but one tensor, unless its other ones have more. Without an `optional` model, a server can
     still be certified. A model that `stands_in_for` the one in another role takes its place for a
     server without one of its datatypes, and no other server needs it.
     """
@@ -67,6 +68,7 @@ class ModelContract:
     samples: tuple[tuple[Sample, ...], ...] = ()
     special: tuple[tuple[Sample, ...], ...] = ()
     not_in_json: tuple[tuple[int | None, int | None], ...] = field(default=(), repr=False)
+    takes_raw: bool = True
 
     @property
     def datatypes(self) -> frozenset[str]:

@@ -16,6 +16,7 @@ from v2_conformance.errors import CaseFileError, ReportFileError
 from v2_conformance.judging.known_good import known_good
 from v2_conformance.judging.learning import (
     UntestableError,
+    as_described,
     beyond_tolerance,
     described,
     json_rtol,
@@ -166,7 +167,7 @@ def _learned(asked: AskedModel, relations: Relations, setting: Setting) -> Deplo
     free = {one.name for one in asked.inputs if not one.chosen}
     if not {spec for spec in model.inputs if spec.name in free} <= {*found.inputs}:
         raise RecordedError("its inputs are not those of its recorded metadata")
-    model = replace(model, outputs=found.outputs)
+    model = as_described(model, found)
     if model.special != special_sets(replace(model, special=()), free):
         raise RecordedError("its special values are not those of the suite's cases")
     given = tolerance_of(relations)

@@ -159,7 +159,7 @@ def _encode(
         head["parameters"] = parameters
     data = None
     if form in IN_JSON:
-        nested = form == "nested"
+        nested = form == "nested" and bool(tensor.shape)  # `data` is an array, of a scalar, too
         if nested:
             check_tensor(Tensor(tensor.name, true_datatype, tensor.shape, blob))
         data = json_data(true_datatype, tensor.shape, blob, nested=nested, shared=sampled)

@@ -145,7 +145,8 @@ def _sent(
     need(all(fitting[name] for name in needs))
     strict = answered and "halves" not in needs
     if request.get("raw") and {"two-inputs", "open-shape"}.isdisjoint(needs):
-        need(len(specs) == 1 and specs[0].datatype != "BYTES" and specs[0].dims.count(-1) <= 1)
+        need(model.takes_raw and len(specs) == 1)
+        need(specs[0].datatype != "BYTES" and specs[0].dims.count(-1) <= 1)
         need(specs[0].dims[:1] != (-1,) or values[0].shape[0] == 1)  # it may be the batch
     inputs = request.get("inputs", "binary")
     if not isinstance(inputs, list):
