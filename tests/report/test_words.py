@@ -29,7 +29,7 @@ ACCEPTED = kinds.AcceptedInvalidRequest(200, "")
 NOT_JSON = kinds.HeaderLengthNotJson(157, "not JSON", 158)
 CONFORMANT, ROBUST = "MUST (blocks conformant)", "MUST (blocks robust)"
 BREAKS = "from correct requests: breaks clients (1)"
-DIES = "from malformed requests: the server dies (1)"
+DIES = "from malformed or unusual requests: the server dies (1)"
 DYING, OTHER = case("R3/x", "fail", cause=DIED), case("O1/x", "fail")
 UNSENT = case("O1/x", "not_run", cause=kinds.KilledBy(DYING.id, "identity/INT32"))
 

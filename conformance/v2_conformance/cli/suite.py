@@ -193,6 +193,9 @@ def _relations() -> Rows:
         yield members, f"{relation.name}: {relation.holds}\n    {' '.join(relation.requirements)}"
 
 
+_FIRST_THREE = "the first three elements of INPUT0 as [3, 1], and their negation"
+
+
 def _models() -> Rows:
     from v2_conformance.suite.models import contract
 
@@ -213,7 +216,8 @@ def _models() -> Rows:
             note += f"  (stands in for {model.stands_in_for} without one of its datatypes)"
         elif model.optional:
             note += "  (optional)"
-        does = model.does + (", batching" if model.batching else "")
+        does = model.does.replace("first_three", _FIRST_THREE)
+        does += ", batching" if model.batching else ""
         members = _members(model, "role", "model", "does", "inputs", "outputs", "profile")
         members |= _members(model, "batching", "optional", "stands_in_for")
         yield members, f"{model.role}: {model.model}{note}\n    {inputs}\n    -> {outputs}, {does}"

@@ -164,14 +164,14 @@ def headline(causes: Sequence[ShownCause]) -> str:
 
 def lost(report: Report) -> str:
     """Return what a user loses by the MUST requirements that failed, and by how many each, in two
-    parts: "from correct requests: breaks clients (2); from malformed requests: wrong numbers (1)".
+    parts: "from correct requests: breaks clients (2); from malformed or unusual requests: …".
     "" for nothing, and for a report without a verdict. What a client is tested with are responses.
     """
     if not is_decided(report):
         return ""
     messages = "requests" if report.target.client is None else "responses"
     parts = []
-    for blocks, kind in (("conformant", "correct"), ("robust", "malformed")):
+    for blocks, kind in (("conformant", "correct"), ("robust", "malformed or unusual")):
         counts = Counter(must.harm for must in failed_musts(report) if must.blocks == blocks)
         words = [f"{harm_words(report, harm)} ({counts[harm]})" for harm in HARMS if counts[harm]]
         if words:

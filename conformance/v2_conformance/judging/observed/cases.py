@@ -76,7 +76,7 @@ def _zero_elements(case: RequestCase, verdict: Verdict) -> bool:
     ):
         return False
     if case.expects == "either" and isinstance(verdict.cause, kinds.Rejected) and not case.rare:
-        raise Finding(kinds.WrongStatus("200", verdict.cause.status, ""))
+        raise Finding(verdict.cause)
     # That of a raw request has no shape that a server could refuse.
     return _taken(verdict) and not case.request.get("raw")
 

@@ -184,8 +184,8 @@ def harm_by(cause: Cause, harm: Harm | None) -> Harm | None:
     """
     result = cause.root
     if isinstance(result, DidNotSurvive):
-        if result.fresh_connection is not None:
-            return "dies"
+        if result.fresh_connection is not None:  # who answers in another way is not dead
+            return "dies" if difference_in(result.fresh_connection) is None else "wrong-numbers"
         harm = "connection"
     if difference_in(result) is not None or (result.misleads and harm == "dies"):
         return "wrong-numbers"

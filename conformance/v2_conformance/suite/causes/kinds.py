@@ -599,7 +599,7 @@ class WrongValue(WrongElements, frozen=True, omit_defaults=True):
 
 class WrongBytesElement(WrongElements, frozen=True):
     """{difference.output} BYTES: element {difference.element} of {elements}[ (from byte {start} of
-    the body)]: expected {expected_length:byte}, got {got_length}; from its byte {at}: expected
+    the body)], {expected_length:byte}, came with {got_length}; from its byte {at}: expected
     {expected}, got {got}"""
     start: int | None  # where the element begins in the body, None for an output in JSON form
     at: int
