@@ -34,7 +34,7 @@ from v2_conformance.runs.targets.making import load_target, make_target
 from v2_conformance.suite.library import every_case, generated_case
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.verifying.record import Record, setting_of
+from v2_conformance.verifying.record import RecordedExchanges, setting_of
 from v2_conformance.verifying.verification import verify
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.exchange import Exchange
@@ -221,7 +221,7 @@ def read_back(came: Exchange) -> Exchange:
     kept = from_json(written, Exchange)
     assert (kept.first_byte_ms is None) == (not len(kept.received))
     asked = Prepared(request_of(bytes(came.request)))
-    record = Record([kept], setting_of(report_of([])))
+    record = RecordedExchanges([kept], setting_of(report_of([])))
     return record.take("it", (Purpose.CASE,), asked)
 
 

@@ -34,7 +34,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.verifying.facts import asked_model, tolerance_of
 from v2_conformance.verifying.record import RecordedError, setting_of
-from v2_conformance.verifying.verification import plan_of
+from v2_conformance.verifying.verification import with_cases_of_plan
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.relations.cases import relation_plan
 
@@ -90,7 +90,7 @@ def failures(
         raise UsageError(
             "the report is about cases of another file: send them again with `run --cases FILE`"
         )
-    known = plan_of(setting_of(report), cases, [], []).cases
+    known = with_cases_of_plan(setting_of(report), cases, [], []).cases
     found = []
     for case in report.of(Outcome.FAIL, Outcome.FLAKY):
         if not patterns or any(case.requirement == p or matches(case.id, p) for p in patterns):

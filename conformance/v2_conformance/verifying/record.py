@@ -97,8 +97,8 @@ def setting_of(report: Report) -> Setting:
     )
 
 
-class Record:
-    """Recorded exchanges, each of which answers one step."""
+class RecordedExchanges:
+    """The exchanges of a report, each of which answers one step."""
 
     def __init__(self, exchanges: Sequence[Exchange], setting: Setting) -> None:
         self.left = deque(exchanges)

@@ -14,11 +14,11 @@ from v2_conformance.errors import UsageError
 from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
 from v2_conformance.formats.shown import (
     WHOLE,
-    Limits,
     Look,
     Part,
     Run,
     Shown,
+    ShownBytes,
     replay_command,
     shown,
 )
@@ -29,7 +29,7 @@ from v2_conformance.terminal_safe_text import defused, did_you_mean, matches, pl
 
 _MOST_MATCHES = 10
 _SHORT_ID = 300
-_LIMITS = Limits(256, 64, first_of_text=2048)
+_LIMITS = ShownBytes(256, 64, first_of_text=2048)
 _INDENT = "    "
 _COLUMNS = 76
 _PARTS: Mapping[str, str] = {

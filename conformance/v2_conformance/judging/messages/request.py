@@ -11,7 +11,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH, TOKEN
 from v2_conformance.wire.messages import decimal, read_chunks
-from v2_conformance.wire.reader import Message, Reader
+from v2_conformance.wire.reader import Message, MessageReader
 from v2_conformance.wire.response import Limits
 
 _LONGEST = 256 * 1024
@@ -102,7 +102,7 @@ def read_request(data: Buffer) -> ReadRequest:
 def _read(data: Buffer) -> ReadRequest:
     if len(data) > _LONGEST:  # nobody needs more than its head
         data = bytes(data[: _LONGEST >> 4]).partition(_HEAD_END)[0] + _HEAD_END
-    reader = Reader(Limits(head=2 * _LONGEST))
+    reader = MessageReader(Limits(head=2 * _LONGEST))
     reader.feed(data)
     if not reader.messages or not _is_valid(reader.messages[0], data):
         return ReadRequest("", "1.1", (), b"", plain=False)
