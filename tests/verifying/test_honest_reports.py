@@ -25,7 +25,7 @@ from support.small_suite import SMALL, small_run
 from v2_conformance.cli.main import main
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.redaction import Mask
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import as_json, from_json, load_report
@@ -172,7 +172,7 @@ def test_what_is_no_entry_of_a_generated_request_is_noticed(
     assert "the entry of a generated request is not one" in text
 
 
-class _Silent(Behaviour):
+class _Silent(Behavior):
     """It answers no inference request."""
 
     def serialize(
@@ -187,7 +187,7 @@ class _Silent(Behaviour):
         return Response(500, (), ())
 
 
-class _Dies(Behaviour):
+class _Dies(Behavior):
     """A request with much white space kills its model."""
 
     dead = ""
@@ -201,7 +201,7 @@ class _Dies(Behaviour):
 
 @pytest.mark.parametrize(("server", "outcome"), [(_Silent, "inconclusive"), (_Dies, "not_run")])
 def test_generated_requests_that_were_not_sent_are_taken_as_recorded(
-    server: type[Behaviour], outcome: str, tmp_path: Path, start: Start
+    server: type[Behavior], outcome: str, tmp_path: Path, start: Start
 ) -> None:
     cases = [*chosen("H1/honoured[long,INT32]"), generated_case()]
     timeout = 0.3 if server is _Silent else 10

@@ -40,7 +40,7 @@ IDLE_SECONDS = 60.0
 _ORIGIN = re.compile(r"(?i)https?://[^/]*")
 
 
-class Behaviour(RequestReader, ResponseWriter, ContentCoding):
+class Behavior(RequestReader, ResponseWriter, ContentCoding):
     """A server that meets every requirement. A mutant replaces one of its decisions.
 
     One instance serves all connections of a server, so a fault may keep state in it.
