@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from v2_conformance.formats.sections import Name, Section, read_message
+from v2_conformance.redaction import MASKED
 from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.base import FirstDifference
@@ -168,7 +169,7 @@ def replay_command(report: Report, case: CaseResult, path: str = "report.json") 
         words = ["v2-conformance", "replay", path, "--case", plain(case.id)]
         return shlex.join(words) if failed else ""
     words = ["v2-conformance", "client", "--scenario", case.id, "--", *client.command]
-    whole = all(word.isascii() and word.isprintable() and "*" * 6 not in word for word in words)
+    whole = all(word.isascii() and word.isprintable() and MASKED not in word for word in words)
     return shlex.join(words) if client.command and whole else ""
 
 

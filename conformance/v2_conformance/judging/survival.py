@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from v2_conformance.judging.availability import GATEWAY_STATUSES, down
-from v2_conformance.judging.compare import FLOATS
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.messages.response import unpacked_size
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.protocol.datatypes import FLOATS
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import printable

@@ -102,8 +102,6 @@ class ClientInfo(ReportPart, frozen=True):
     """The program and its arguments; none if it was not run as a command."""
     timeout_s: Annotated[float, Meta(gt=0)]
     """Seconds that the client had for a request."""
-    one_process: bool = False
-    """Whether it was run once for all scenarios, not once for each."""
     lacks: tuple[str, ...] = ()
     """Features that it is said to lack: scenarios that need one did not run."""
 

@@ -209,7 +209,7 @@ class Hangs:
         needed = max(_CONFIRMING_S, time_needed_s(size, 0.0, known_good_s))
         return min(needed, self._limits.exchange_s)
 
-    def note(self, case: RequestCase, verdict: Verdict, exchanges: Iterable[Exchange] = ()) -> None:
+    def note(self, case: RequestCase, verdict: Verdict, exchanges: Iterable[Exchange]) -> None:
         """Count the result of a case that was sent, and its `exchanges`."""
         cause = verdict.cause
         early = isinstance(cause, TimedOutEarly)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, WORST_FIRST
+from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, TO_LOOK_AT
 from v2_conformance.formats.shown import BRIEF, FULL, in_milliseconds, replay_command, shown
 from v2_conformance.formats.templates import case_anchor, source
 from v2_conformance.report.document import CaseResult, Report
@@ -46,7 +46,7 @@ def listed(report: Report) -> Listed:
     """The cases of a report in the order of the page."""
     settled = (*SKIPPED, Outcome.PASS)
     troubled = [case for case in report.cases if case.outcome not in settled]
-    troubled.sort(key=lambda c: (WORST_FIRST.index(c.outcome), GRADES.index(c.grade)))
+    troubled.sort(key=lambda c: (TO_LOOK_AT.index(c.outcome), GRADES.index(c.grade)))
     return Listed(troubled, list(report.of(Outcome.PASS)), list(report.of(*SKIPPED)))
 
 

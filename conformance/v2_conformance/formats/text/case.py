@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.text import Text
 
 from v2_conformance.errors import UsageError
-from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
+from v2_conformance.formats.outcomes_shown import LOOKS, TO_LOOK_AT
 from v2_conformance.formats.shown import (
     WHOLE,
     Look,
@@ -52,7 +52,7 @@ def find(report: Report, wanted: str) -> list[CaseResult]:
         known = [plain(name[:_SHORT_ID]) for name in dict.fromkeys(names)]
         hint = did_you_mean(wanted[:_SHORT_ID], known, "report.html lists its cases")
         raise UsageError(f"the report has no case {plain(wanted)}: {hint}")
-    return sorted(matching, key=lambda case: WORST_FIRST.index(case.outcome))
+    return sorted(matching, key=lambda case: TO_LOOK_AT.index(case.outcome))
 
 
 def others(cases: Sequence[CaseResult]) -> Iterator[Text]:

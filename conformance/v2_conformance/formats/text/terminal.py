@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from v2_conformance.formats.outcomes_shown import WORST_FIRST
+from v2_conformance.formats.outcomes_shown import TO_LOOK_AT
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report
@@ -46,7 +46,7 @@ def summary_lines(report: Report, directory: Path | None) -> list[str]:
     words, _, costs = priced(report).partition("; ")
     lines = [*wrapped(f"{words.upper()}: {claimed(report)}", "  "), *wrapped(costs, "  ")]
     counts = Counter(case.outcome for case in report.cases)
-    total = ", ".join(f"{counts[one]} {one.words}" for one in WORST_FIRST if counts[one])
+    total = ", ".join(f"{counts[one]} {one.words}" for one in TO_LOOK_AT if counts[one])
     lines += wrapped(f"{counted(len(report.cases), 'case')}: {total}", "  ")
     lines += wrapped(headline(causes) or must_words(report, causes), "  ")
     lines += ["", *_failures(causes), *_cautions(report)]

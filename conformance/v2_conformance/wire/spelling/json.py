@@ -14,6 +14,7 @@ from functools import cache
 from itertools import cycle
 from typing import Any
 
+from v2_conformance.protocol.datatypes import FLOATS
 from v2_conformance.protocol.message import COMPACT
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.variations import Variation
@@ -22,7 +23,6 @@ _MODEL = "${model}"
 _EXACT = 2**53
 # A parser may set a limit to the precision of numbers (RFC 8259, section 6).
 _MOST_DIGITS = 17
-_FLOATS = ("FP16", "BF16", "FP32", "FP64")
 _ZERO = {"upper": "E0", "lower": "e+0", "negative": "e-2"}
 _SPACE = " \t\r\n"
 _NUMBERS = frozenset({int, float, bool})
@@ -131,7 +131,7 @@ def _respell_numbers(
                 size = spell(parameters[BINARY_DATA_SIZE])
                 sized["parameters"] = {**parameters, BINARY_DATA_SIZE: size}
             return sized
-        floats = entry["datatype"] in _FLOATS
+        floats = entry["datatype"] in FLOATS
         if "data" not in entry or floats != (how["of"] == "floats"):
             return entry
         return {**entry, "data": _each(entry["data"], spell)}
