@@ -226,7 +226,7 @@ def read_back(came: Exchange) -> Exchange:
 
 
 def is_read_back(came: Exchange) -> bool:
-    """Whether a exchange is the same once it is read from a report."""
+    """Whether an exchange is the same once it is read from a report."""
     again = read_back(came)
     return came == again and came.partial == again.partial
 

@@ -205,7 +205,8 @@ def resend(
 def _learned_again(target: Target, relations: Relations) -> LearnedServer:
     models = []
     for asked in relations.models:
-        with suppress(ElementError, RecordedError, ReportFileError):  # `verify` says so
+        # A model that cannot be read from the report is left out; `verify` names it.
+        with suppress(ElementError, RecordedError, ReportFileError):
             models.append(asked_model(asked))
     return learn_again(target, models, tolerance_of(relations))
 

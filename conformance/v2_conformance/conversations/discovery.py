@@ -72,8 +72,8 @@ def calibration(ways: Sequence[Prepared]) -> Calibration:
 
     If none is, the one with the clearest answer counts. A server that cannot serve now is not asked
     again, nor is one that does not answer in less time than usual, or whose answer does not end.
-    What was answered with wrong tensors is sent again at the end: that a server never gets a form
-    right, its cases show, but that its first answers are wrong, only this.
+    What was answered with wrong tensors is sent again at the end. Its cases show that a server
+    never gets a form right; only this shows that its first answers are wrong.
     """
     tried: list[tuple[bool, str, FirstAnswer]] = []
     wrong: list[tuple[Prepared, Cause]] = []

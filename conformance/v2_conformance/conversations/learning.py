@@ -5,7 +5,7 @@ with blobs is compared with what it does without. A server that does not answer 
 then also out. Each set of sample values is sent several times, since nothing can be said of a model
 that answers in another way each time. The special sets, which cases need, are sent once; a set that
 the model refuses is not sent again. If an answer is malformed, the model is learned without its
-values: what is wrong with it, cases say.
+values: the cases say what is wrong with it.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class WorkerHooks:
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
-        """Add the cases behind the vendor's own tests."""
+        """Add the cases after the vendor's own tests."""
         items.extend(Cases.of(session, self._plan.chosen))
 
     @pytest.hookimpl(tryfirst=True)
@@ -101,7 +101,7 @@ class SessionHooks:
     """The hooks of a session that tests a server. Under xdist, they are the controller's."""
 
     def __init__(self, config: pytest.Config, patterns: Sequence[str]) -> None:
-        """`patterns` name the cases to run, of which there are none for the whole suite."""
+        """`patterns` name the cases to run; none means the whole suite."""
         config.add_cleanup(gc.unfreeze)  # it is frozen once all tests are there
         self._config = config
         self._patterns = patterns
@@ -179,7 +179,7 @@ class SessionHooks:
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
-        """Add the cases behind the vendor's own tests, dangers last."""
+        """Add the cases after the vendor's own tests, dangers last."""
         items.extend(self._items(session))
 
     def _items(self, session: pytest.Session) -> list[CaseItem]:

@@ -287,7 +287,7 @@ def _hex(data: bytes) -> bytes:
 
 
 def _base64(raw: bytes, offset: int) -> list[bytes]:
-    """Return `raw` behind `offset` other bytes, in either alphabet (RFC 4648, sections 4 and 5),
+    """Return `raw` after `offset` other bytes, in either alphabet (RFC 4648, sections 4 and 5),
     with any characters at its ends, which have bits of what is beside it."""
     encoded = base64.b64encode(bytes(offset) + raw).decode()
     first, last = -(-8 * offset // 6), 8 * (offset + len(raw)) // 6

@@ -97,7 +97,7 @@ class Behavior(RequestReader, ResponseWriter, ContentCoding):
     def of_model(
         self, request: Request, name: str, version: str | None, action: list[str]
     ) -> Response:
-        """Do what a path asks of a model; `action` are the segments behind it. See `route`."""
+        """Do what a path asks of a model; `action` are the segments after it. See `route`."""
         if action not in ([], ["ready"], ["infer"]):
             raise _nothing_at(self.target_path(request))
         model = self.find_model(name, version)

@@ -45,8 +45,8 @@ class Variation:
     `level` is the level of a case that is sent in this way, if its own is not lower, and `blocks`
     what its failure blocks, None for what that of the case in other ways blocks. With `either`,
     a server may also reject it. With `canary`, a known-good request follows on the same connection.
-    `declined_by` are statuses with which a server may refuse this way
-    of saying it, whatever is said.
+    `declined_by` are statuses with which a server may refuse this way of saying it, whatever is
+    said.
     """
 
     name: str

@@ -100,7 +100,7 @@ def of_generated(case: GeneratedCase, recorded: CaseResult, record: RecordedExch
     made, cause = verdict.cause, recorded.cause
     if isinstance(made, GeneratedFailure):
         if isinstance(cause, GeneratedFailure) and not made.number:
-            # It was drawn: only who has that version of Hypothesis can draw it again.
+            # It was drawn: only somebody who has that version of Hypothesis can draw it again.
             drawn = {"seed": cause.seed, "hypothesis": cause.hypothesis}
             made = msgspec.structs.replace(made, number=cause.number, **drawn)
         return msgspec.structs.replace(verdict, cause=made)

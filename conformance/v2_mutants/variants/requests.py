@@ -391,7 +391,7 @@ class _SizesFoundOut(Behavior):
 def _placed(
     entries: list[RequestInput], view: memoryview, *, by_size: bool = False
 ) -> list[memoryview] | None:
-    """Return the bytes that each shape needs, one tensor behind the other, or each where the sizes
+    """Return the bytes that each shape needs, one tensor after the other, or each where the sizes
     of those before it say; None unless they are the whole body.
     """
     result, offset = [], 0

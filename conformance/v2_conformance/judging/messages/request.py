@@ -26,7 +26,7 @@ _PLAIN_TARGET = re.compile(
     rb"|%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]))*"
 )
 # By these fields, HTTP layers frame and route a request: nginx and Node take no tab around their
-# values, Django no space behind Host, and Sanic no other case of the coding.
+# values, Django no space after Host, and Sanic no other case of the coding.
 _ODD_FRAMING = re.compile(
     rb"\r\n(?:(?i:host|connection|content-length|transfer-encoding):(?:  |[^\r]*(?:\t| (?=\r|\Z)))"
     rb"|(?i:transfer-encoding):(?! ?chunked(?:\r|\Z)))"
@@ -84,6 +84,7 @@ class ReadRequest:
             return None
 
     def json(self) -> bytes | None:
+        """Return the bytes of its JSON; None if they cannot be found."""
         body = self.decoded()
         if body is None:
             return None

@@ -32,7 +32,7 @@ _STEPS = 16
 _BETWEEN = 0.3141592
 _DIGITS = 9  # the simplest reader of JSON gets the nearest double of so many (D11)
 # Text as people write it: a server that changes characters gives the model another one, and some
-# cut a message behind its last "}".
+# cut a message after its last "}".
 _TEXTS = (
     '{"Z\u00fcrich": [\U0001f642]}',
     " e\u0301\r\n\t",
