@@ -13,6 +13,7 @@ from typing import Any
 
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
+    HALVES,
     Buffer,
     ElementError,
     Shape,
@@ -35,7 +36,6 @@ from v2_mutants.registry import Right, What, refuse, refuses, then, variant
 _LIMIT = 2**16
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _NEGATIVE_ZERO = re.compile(rb"(?<=[\[,])-0(?=[,\]])")
-_HALVES = ("FP16", "BF16")
 
 variant("content-length-required", "RFC 9110, section 15.5.12", Behavior.infer)(
     "A body in chunks is answered with 411.",
@@ -135,10 +135,10 @@ class _NoHalvesInJson(Behavior):
     """
 
     def json_blob(self, entry: RequestInput) -> Buffer:
-        return refuse() if entry.spec.datatype in _HALVES else super().json_blob(entry)
+        return refuse() if entry.spec.datatype in HALVES else super().json_blob(entry)
 
     def output_data(self, tensor: Tensor) -> Any:
-        return refuse() if tensor.datatype in _HALVES else super().output_data(tensor)
+        return refuse() if tensor.datatype in HALVES else super().output_data(tensor)
 
     def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
         return super().binary_flag(parameters, False)

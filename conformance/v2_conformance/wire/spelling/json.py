@@ -151,10 +151,6 @@ def _plain(value: float) -> Any:
     return _Digits("-0" if str(value) == "-0.0" else int(value)) if whole else value
 
 
-def _plain_but_zero(value: float) -> Any:
-    return value if value == 0 else _plain(value)
-
-
 def _exponent(form: str) -> Callable[[float], _Digits]:
     """Return the same number as digits and a power of ten: 1.5E2, 1.5e+2 or 15000e-2."""
 
@@ -189,7 +185,7 @@ def _zeros(value: float) -> Any:
 
 
 _SPELLINGS: dict[str, Callable[[Any], Any]] = {
-    "plain": _plain_but_zero,
+    "plain": lambda value: value if value == 0 else _plain(value),
     "plain-zero": _plain,
     "exponent-upper": _exponent("upper"),
     "exponent-lower": _exponent("lower"),
