@@ -20,7 +20,7 @@ from replay import answered_requests, timed_replay
 from sizes import size
 
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
@@ -36,7 +36,7 @@ MODEL = replace(
 )
 
 
-class Classifier(Behaviour):
+class Classifier(Behavior):
     """Sums every thousandth element of each image."""
 
     def __init__(self, profiles: Collection[str]) -> None:

@@ -18,7 +18,7 @@ from support.long_tests import chosen, rows
 from support.snapshots import Snapshot, Texts, compare, compare_texts
 from support.tools import tool
 from v2_conformance.certifying.servers import given_or_fresh
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.server import ReferenceServer
 
 pytest_plugins = ["pytester"]
@@ -154,11 +154,11 @@ def server() -> Iterator[ReferenceServer]:
 
 
 @pytest.fixture
-def start() -> Iterator[Callable[[type[Behaviour]], ReferenceServer]]:
-    """Starts a reference server whose behaviour is the given class; it ends with the test."""
+def start() -> Iterator[Callable[[type[Behavior]], ReferenceServer]]:
+    """Starts a reference server whose behavior is the given class; it ends with the test."""
     with contextlib.ExitStack() as stack:
 
-        def begin(cls: type[Behaviour]) -> ReferenceServer:
+        def begin(cls: type[Behavior]) -> ReferenceServer:
             return stack.enter_context(ReferenceServer(cls))
 
         yield begin

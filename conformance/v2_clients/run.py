@@ -104,15 +104,15 @@ class ClientRun:
         complete = False
         observations = Observations()
         total = len(self.plan.chosen)
-        patience = Patience()
+        limit = HangLimit()
         run = partial(run_scenario, timeout_s=timeout_s, budget=self.budget)
         claimed = [case for case in self.scenarios if self.skipped(case) is None]
         try:
             with closing(_results(claimed, client, jobs, run)) as results:
                 for number, case in enumerate(self.scenarios, 1):
-                    verdict = self.skipped(case) or patience.not_run
+                    verdict = self.skipped(case) or limit.not_run
                     result = next(results) if verdict is None else Result(case, verdict)
-                    patience.count(result)
+                    limit.count(result)
                     observations.add(result.seen())
                     self.record.add(result)
                     on_case(CaseFinished(result, number, total))
@@ -121,13 +121,13 @@ class ClientRun:
                 result = Result(rule, self.skipped(rule) or observations.verdict(rule))
                 self.record.add(result)
                 on_case(CaseFinished(result, number, total))
-            complete = patience.not_run is None
+            complete = limit.not_run is None
         finally:
             report = self.record.finish(complete=complete)
         return report
 
 
-class Patience:
+class HangLimit:
     """Decides when a run has had enough of a client, from its results in the plan's order."""
 
     not_run: Verdict | None = None

@@ -67,7 +67,7 @@ def certify(
     the command `run` writes; by default no file is left. `on_case` is called after each case.
 
     Raises UsageError for a wrong target, UnreachableError if no V2 server answers there, and
-    NothingRanError if it has none of the models or no case matches: all are ConformanceErrors.
+    NothingRanError if no case matches: all are ConformanceErrors.
     """
     from v2_conformance.certifying.servers import certify_into, plan_of
 

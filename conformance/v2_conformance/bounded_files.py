@@ -18,7 +18,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 def read_bounded(path: Path, most: int, error: type[ConformanceError]) -> bytes:
     """Return all of a file, pipe or device, at most `most` bytes. Raises `error` in one line."""
     try:
-        # Opening a named pipe waits for who writes to it, unless told not to block.
+        # Opening a named pipe waits for a writer, unless told not to block.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             if not select.select([file], [], [], _PATIENCE_S)[0]:
                 raise error(f"cannot read {path}: nothing came out of it")

@@ -1,7 +1,7 @@
-"""What a package reaches in others that it does not import, by name and when it is asked for.
+"""What a package reaches in others by name, most of it when asked for; causes and kits at import.
 
-The core imports none of them, so that who reads how a server is tested needs the core alone. Entry
-points would say the same, but finding them takes time at each start.
+The core imports none of them, so that whoever reads how a server is tested needs only the core.
+Entry points would say the same, but finding them takes time at each start.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def wrapped(text: str, indent: str, limit: int = 100, *, first: str = "") -> lis
 
 
 def for_people(line: str, indent: str) -> str:
-    """Return a line of ours in as many as a terminal needs, each but the first behind an indent. No
+    """Return a line of ours in as many as a terminal needs, each but the first after an indent. No
     word is broken, so that paths and commands can be copied."""
     begin = line[: len(line) - len(line.lstrip())]
     return textwrap.fill(
@@ -122,7 +122,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 
 def closest(name: str, known: Iterable[str]) -> list[str]:
     """Return at most three known names close to `name`, those that begin with it if any do."""
-    # Takes its time to import, and nobody needs it who mistypes nothing.
+    # Takes its time to import, and only a mistyped name needs it.
     from difflib import get_close_matches
 
     spelled: dict[str, str] = {}

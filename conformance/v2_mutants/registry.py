@@ -2,10 +2,10 @@
 
 A mutant is its name, why it exists (the requirement that a fault breaks, or the sentence that
 allows a variant), the one decision that it replaces, and by what. A decision is a method of the
-right behaviour. What replaces it is a function that takes `right`, the decision as it was, and
+right behavior. What replaces it is a function that takes `right`, the decision as it was, and
 then the method's own arguments. Its docstring is the sentence that `list` prints:
 
-    @fault("empty-bytes-elements-refused", "B3", Behaviour.bytes_blob)
+    @fault("empty-bytes-elements-refused", "B3", Behavior.bytes_blob)
     def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
         \"\"\"A binary BYTES input with an empty element is rejected.\"\"\"
         return refuse() if b"" in decode_bytes(blob) else right()
@@ -13,17 +13,17 @@ then the method's own arguments. Its docstring is the sentence that `list` print
 What is a single expression needs no function of its own, and mutants that differ only in a
 condition are rows of a table:
 
-    fault("unflagged-output-binary", "O2", Behaviour.binary_flag)(
+    fault("unflagged-output-binary", "O2", Behavior.binary_flag)(
         "A listed output without `binary_data` is binary.",
         lambda right, parameters, default: right() or BINARY_DATA not in parameters,
     )
 
     for name, sentence, when in TABLE:
-        fault(name, "V2", Behaviour.infer)(sentence, refuses(when))
+        fault(name, "V2", Behavior.infer)(sentence, refuses(when))
 
 `refuses(when)`, `then(change)` and `only(datatypes, change)` make replacements for a decision.
 What a mutant has to remember is in `right.state`. Only a mutant that replaces several decisions is
-a class of the right behaviour, `@fault.several(name, why)`, or has one as its `base`.
+a class of the right behavior, `@fault.several(name, why)`, or has one as its `base`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, cast
 
 from v2_clients.plain.plain_client import PlainClient
 from v2_conformance.errors import UsageError
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Rejected
 from v2_conformance.terminal_safe_text import did_you_mean
 
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Mutant(Generic[B]):
-    """One deviation: `cls` is the right behaviour with a decision replaced.
+    """One deviation: `cls` is the right behavior with a decision replaced.
 
     `why` is the requirement that it breaks, or the sentence that allows it.
     """
@@ -65,7 +65,7 @@ class Mutant(Generic[B]):
 
 @dataclass(frozen=True)
 class Right(Generic[R]):
-    """A decision as the right behaviour makes it, for the call in hand.
+    """A decision as the right behavior makes it, for the call in hand.
 
     `right()` decides for the arguments as they came. `right(first, third=other)` decides for other
     arguments in place of those that are given, by position or by name. `state` is the mutant's own,
@@ -74,7 +74,7 @@ class Right(Generic[R]):
 
     decide: Callable[..., R]
     arguments: Mapping[str, Any]
-    behaviour: Any
+    behavior: Any
     state: dict[object, Any]
 
     def keep(self, value: T) -> T | None:
@@ -88,14 +88,14 @@ class Right(Generic[R]):
         return self.decide(**{**self.arguments, **placed, **named})
 
     @property
-    def server(self) -> Behaviour:
+    def server(self) -> Behavior:
         """The server whose decision it is."""
-        return cast(Behaviour, self.behaviour)
+        return cast(Behavior, self.behavior)
 
     @property
     def client(self) -> PlainClient:
         """The client whose decision it is."""
-        return cast(PlainClient, self.behaviour)
+        return cast(PlainClient, self.behavior)
 
 
 Change = Callable[Concatenate[Right[R], P], R]
@@ -138,7 +138,7 @@ class Registry(dict[str, Mutant[B]]):
     ) -> Deviation[R, P]:
         """Begin a mutant that replaces `decision`: what follows says by what.
 
-        With a `base`, a subclass of the right behaviour, the mutant also does what that does, and
+        With a `base`, a subclass of the right behavior, the mutant also does what that does, and
         the decision may be one that only the base has.
         """
 
@@ -150,14 +150,14 @@ class Registry(dict[str, Mutant[B]]):
         return Deviation(add)
 
     def several(self, name: str, why: str, text: str | None = None) -> Callable[[type[T]], type[T]]:
-        """Register a class of the right behaviour as a mutant that replaces several decisions.
+        """Register a class of the right behavior as a mutant that replaces several decisions.
 
         Without `text`, the docstring of the class is what `list` prints.
         """
 
         def register(cls: type[T]) -> type[T]:
-            behaviour = cast("type[B]", cls)
-            self._add(Mutant(name, why, text or _sentence(cls), behaviour))
+            behavior = cast("type[B]", cls)
+            self._add(Mutant(name, why, text or _sentence(cls), behavior))
             return cls
 
         return register
@@ -190,7 +190,7 @@ def find(kind: str, name: str, known: Mapping[str, Mutant[B]]) -> Mutant[B]:
 def replacing(
     right: type[B], decision: Callable[Concatenate[B, P], R], what: Change[R, P]
 ) -> type[B]:
-    """Return the behaviour `right` with `what` in place of the method `decision`."""
+    """Return the behavior `right` with `what` in place of the method `decision`."""
     method = decision.__name__
     _, *names = inspect.signature(decision).parameters
 
@@ -220,7 +220,7 @@ def refuses(when: Callable[P, object], status: int = 400) -> Change[Any, P]:
 
 
 def then(change: Callable[Concatenate[R, P], R]) -> Change[R, P]:
-    """Return what decides as the right behaviour does, and then makes `change` of that."""
+    """Return what decides as the right behavior does, and then makes `change` of that."""
 
     def what(right: Right[R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return change(right(), *args, **kwargs)
@@ -238,9 +238,9 @@ def only(datatypes: Sequence[str], change: Change[R, P]) -> Change[R, P]:
     return what
 
 
-fault = Registry("fault", Behaviour)
+fault = Registry("fault", Behavior)
 """A fault of a server, which breaks one requirement."""
-variant = Registry("variant", Behaviour)
+variant = Registry("variant", Behavior)
 """How a right server may differ from the reference server."""
 client_fault = Registry("client fault", PlainClient)
 """A fault of a client, which breaks one requirement of the family K."""

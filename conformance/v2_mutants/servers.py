@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.server import ReferenceServer
 from v2_mutants.faults import find_fault
 from v2_mutants.variants import VARIANTS
@@ -36,14 +36,14 @@ def mutated(
     *,
     variants: Sequence[str] = (),
     profiles: Collection[str] = SERVER_PROFILES,
-) -> Behaviour:
-    """Return a fresh Behaviour with all of the named faults and variants.
+) -> Behavior:
+    """Return a fresh Behavior with all of the named faults and variants.
 
     A fault comes before a variant that decides the same thing. Raises UsageError for an unknown
     name.
     """
-    classes: list[type[Behaviour]] = [find_fault(name).cls for name in dict.fromkeys(faults)]
+    classes: list[type[Behavior]] = [find_fault(name).cls for name in dict.fromkeys(faults)]
     classes += [VARIANTS.find(name).cls for name in dict.fromkeys(variants)]
-    combined = type("Mutated", tuple(classes), {}) if classes else Behaviour
-    behaviour: Behaviour = combined(profiles)
-    return behaviour
+    combined = type("Mutated", tuple(classes), {}) if classes else Behavior
+    behavior: Behavior = combined(profiles)
+    return behavior

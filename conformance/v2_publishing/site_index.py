@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from v2_conformance.report.tested import Part
+from v2_conformance.report.tested import ReportPart
 from v2_conformance.suite.outcomes import Outcome
 
 SITE_FORMAT = 2
@@ -25,7 +25,7 @@ Kind = Annotated[
 ]
 
 
-class SiteMaker(Part, frozen=True):
+class SiteMaker(ReportPart, frozen=True):
     """The suite that built the site."""
 
     name: Literal["v2-conformance"]
@@ -38,7 +38,7 @@ class SiteMaker(Part, frozen=True):
     """Version of the catalogue by which all reports were judged again."""
 
 
-class LevelCount(Part, frozen=True):
+class LevelCount(ReportPart, frozen=True):
     """The requirements of a level: how many pass whole, and which fail."""
 
     passed: Annotated[int, Meta(ge=0)]
@@ -46,7 +46,7 @@ class LevelCount(Part, frozen=True):
     failed: tuple[str, ...]
 
 
-class SiteReport(Part, frozen=True, kw_only=True):
+class SiteReport(ReportPart, frozen=True, kw_only=True):
     """A published report."""
 
     id: Annotated[str, Meta(pattern="^[a-z0-9._-]+$")]
@@ -94,7 +94,7 @@ class SiteReport(Part, frozen=True, kw_only=True):
     robust)`."""
 
 
-class SiteProduct(Part, frozen=True):
+class SiteProduct(ReportPart, frozen=True):
     """A server or a client in all its published versions."""
 
     kind: Kind
@@ -104,7 +104,7 @@ class SiteProduct(Part, frozen=True):
     """The `id` of each report, the oldest version first."""
 
 
-class SiteIndex(Part, frozen=True):
+class SiteIndex(ReportPart, frozen=True):
     """Everything that a site of reports has."""
 
     site: SiteMaker

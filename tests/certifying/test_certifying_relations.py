@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from support.behaviours import Floats, Noisy, OtherFloats
+from support.behaviors import Floats, Noisy, OtherFloats
 from support.right_models import SumsInAnyOrder
 from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
@@ -21,7 +21,7 @@ from v2_conformance.errors import UsageError
 from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import CaseResult, Report
@@ -206,7 +206,7 @@ def test_the_claim_states_the_tolerance_of_few_digits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("changing", [Rarely, Slowly])
 def test_a_rare_change_is_the_models(
-    start: Start, tmp_path: Path, changing: type[Behaviour]
+    start: Start, tmp_path: Path, changing: type[Behavior]
 ) -> None:
     report = run(start(changing), tmp_path, patterns=[*PATTERNS, "C6", "H6", "R3"])
     outcomes = {case.outcome for case in report.cases}
@@ -240,7 +240,7 @@ def test_what_failed_before_its_model_differed_is_withdrawn(start: Start, tmp_pa
     assert not failed(report)
 
 
-class GarbageInBlobs(Behaviour):
+class GarbageInBlobs(Behavior):
     """A server whose blobs of one output are other ones each time, never the right ones."""
 
     garbage = itertools.count(1)
@@ -257,7 +257,7 @@ def test_values_that_change_in_one_form_only_are_the_servers(start: Start, tmp_p
     assert not differing(report)
 
 
-class WithOneThatIsNotReady(Behaviour):
+class WithOneThatIsNotReady(Behavior):
     """A server whose reverser has metadata, and no answer to any request."""
 
     def run_model(self, model: ModelContract, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -280,7 +280,7 @@ def test_unlearned_model_blocks_verdict(start: Start, tmp_path: Path, name: str,
     assert exit_codes.of_report(report, Gate()) == 1
 
 
-class StaticShape(Behaviour):
+class StaticShape(Behavior):
     """A server whose outputs always have the shape of one row."""
 
     def response_output(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
@@ -288,7 +288,7 @@ class StaticShape(Behaviour):
         return {**entry, "shape": [1, *tensor.shape[1:]]}
 
 
-class SometimesCut(Behaviour):
+class SometimesCut(Behavior):
     """A server that leaves out the end of its second answer."""
 
     answered = itertools.count(1)
@@ -314,7 +314,7 @@ def test_nothing_holds_beside_a_malformed_plain_answer(start: Start, tmp_path: P
     assert report.verdict.consistent is False
 
 
-class EmptyWithBytes(Behaviour):
+class EmptyWithBytes(Behavior):
     """A server that sends one byte too many for a tensor without elements."""
 
     def output_size(self, tensor: Tensor) -> int:

@@ -18,7 +18,7 @@ from v2_conformance.formats.github import annotation_lines
 from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.judging.extension import SHOWN_BY
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.document import NOT_CONFORMANT, NOT_IMPLEMENTED, Report
@@ -76,7 +76,7 @@ def test_a_server_without_the_extension_is_told_so_once_and_asked_no_more(
     assert len(list(annotation_lines(report))) == 1
 
 
-def of(*faults: str) -> type[Behaviour]:
+def of(*faults: str) -> type[Behavior]:
     """The class of a server with these faults."""
     return type(mutated(faults))
 
@@ -141,7 +141,7 @@ JUDGED_BY_ALL_CASES = [
 
 @pytest.mark.parametrize("server", JUDGED_BY_ALL_CASES)
 def test_a_server_that_does_any_of_it_meets_all_cases(
-    server: type[Behaviour], tmp_path: Path
+    server: type[Behavior], tmp_path: Path
 ) -> None:
     with ReferenceServer(lambda own: server(own)) as running:
         report = report_of(tmp_path, running.url, "raw", timeout=0.4)

@@ -14,7 +14,7 @@ import pytest
 from support.commands import Cli
 from support.runs import command
 from support.servers import Start
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.files import load_report
 
@@ -27,7 +27,7 @@ def half_done(
     reached, release = threading.Event(), threading.Event()
     journal = folder / "report.jsonl"
 
-    class Pauses(Behaviour):
+    class Pauses(Behavior):
         def infer(self, model: object, request: Request) -> Response:
             done = journal.read_bytes() if journal.exists() else b""
             if done.count(b'\n{"case":') >= after:

@@ -11,7 +11,7 @@ import pytest
 from support.commands import Cli
 from support.leaks import DELIVERIES, FORMS, delivered, is_shown
 from support.servers import Start
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
@@ -21,7 +21,7 @@ PAIR = "alice-of-wonder:l4nd&key!"
 REJECTED = ["--case", "H6/not-a-number[letters]", "--case", "P2/blob-follows-json[INT32]"]
 
 
-class Echo(Behaviour):
+class Echo(Behavior):
     """Every error repeats a header field of the request, as a subclass says."""
 
     field = "authorization"

@@ -13,7 +13,7 @@ import yaml
 from support.commands import Cli
 from support.responses import http
 from support.servers import Script, Start, always, serving
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.targets.making import load_target, make_target
@@ -28,7 +28,7 @@ def written(cli: Cli, output: Path, *arguments: str, code: int = 0) -> tuple[str
     return output.read_text(encoding="utf-8") if output.exists() else "", ended.said
 
 
-class Renames(Behaviour):
+class Renames(Behavior):
     """Calls its models otherwise, and says so in its index."""
 
     def repository_index(self, request: Request) -> Response:
@@ -64,7 +64,7 @@ def test_models_with_other_names_are_found_by_what_they_do(
 def test_a_model_that_does_not_echo_plays_no_role(start: Start, tmp_path: Path, cli: Cli) -> None:
     """Metadata alone does not tell an identity model from any other."""
 
-    class Negates(Behaviour):
+    class Negates(Behavior):
         def infer(self, model: Any, request: Request) -> Response:
             if model.model == "identity_int32":
                 return self.error(400, "not now")
@@ -131,7 +131,7 @@ def test_how_to_get_in_is_written_but_no_secret(
 ) -> None:
     seen = []
 
-    class Guarded(Behaviour):
+    class Guarded(Behavior):
         def handle(self, request: Request) -> Response:
             seen.extend(request.values("authorization"))
             return super().handle(request)

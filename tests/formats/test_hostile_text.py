@@ -11,7 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
-from support.behaviours import Hostile
+from support.behaviors import Hostile
 from support.commands import Cli
 from support.pages import Page, rows_of
 from support.reports import case, exchange, expectation, passes, report_of, saved

@@ -17,8 +17,8 @@ from v2_conformance.formats.shown import (
     BRIEF,
     FULL,
     WHOLE,
-    Limits,
     Part,
+    ShownBytes,
     hexdump,
     shown,
 )
@@ -213,7 +213,7 @@ FRESH = exchange(REQUEST, b"", "canary", Purpose.CANARY_FRESH)
 HOSTILE = "a\nb\x1b\u202e\ud800" + "x" * 10_000
 
 
-def blob_of(found: CaseResult, limits: Limits = FULL) -> Part:
+def blob_of(found: CaseResult, limits: ShownBytes = FULL) -> Part:
     """The first blob of the response in the case's first exchange."""
     response = shown(found, limits).exchanges[0].messages[1]
     return next(part for part in response.parts if part.look == "blob0")
@@ -233,7 +233,7 @@ def test_a_hexdump_has_every_byte_in_place(data: bytes, base: int) -> None:
 
 @pytest.mark.parametrize("limits", [FULL, BRIEF, WHOLE])
 @pytest.mark.parametrize("offset", [0, 7, 8, 15, 500, 512, 2005, 3935, 3936, 3999])
-def test_first_differing_byte_is_shown(offset: int, limits: Limits) -> None:
+def test_first_differing_byte_is_shown(offset: int, limits: ShownBytes) -> None:
     found = differing(offset)
     blob = blob_of(found, limits)
     assert [run.text for run in blob.runs if run.look == "wrong"] == ["7f", "."]

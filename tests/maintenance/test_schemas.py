@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tools import schemas
-from v2_clients.bench.messages import Answer
+from v2_clients.bench.messages import PrintedAnswer
 from v2_clients.bench.tasks import task_of
 from v2_conformance.resources import fits, folder
 from v2_conformance.suite.cases import ClientCase
@@ -64,6 +64,6 @@ def test_every_task_of_the_suite_fits_its_schema() -> None:
 
 @pytest.mark.parametrize("line", LINES, ids=str)
 def test_the_schema_and_the_types_take_the_same_lines(line: dict[str, object]) -> None:
-    lines, problem = Answer("x", (msgspec.Raw(msgspec.json.encode(line)),)).checked(1)
+    lines, problem = PrintedAnswer("x", (msgspec.Raw(msgspec.json.encode(line)),)).checked(1)
     assert fits("client-line", line) is (problem is None)
     assert len(lines) == (problem is None)

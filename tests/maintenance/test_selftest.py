@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from v2_clients.plain import PlainClient
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.variations import variations
 from v2_mutants.client_faults import CLIENT_FAULTS
@@ -41,7 +41,7 @@ def row(trial: FaultTrial) -> str:
 
 
 def test_a_fault_without_effect_is_not_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(FAULTS, "none", Mutant("none", "R4", "It does nothing.", Behaviour))
+    monkeypatch.setitem(FAULTS, "none", Mutant("none", "R4", "It does nothing.", Behavior))
     trial = try_fault("none")
     assert (trial.caught, trial.own_failures, trial.other_requirements) == (False, (), ())
     assert row(trial).split() == ["R4", "MISSED", "0", "0", "none"]

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from support.behaviours import Hostile
+from support.behaviors import Hostile
 from support.reports import case, differing, exchange, report_of
 from support.responses import HOSTILE
 from support.servers import Start

@@ -10,7 +10,7 @@ import pytest
 from support.leaks import is_shown
 from support.responses import http
 from support.servers import answering, free_port, serving
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import load_report
@@ -187,9 +187,9 @@ def test_a_secret_that_is_repeated_in_base64_is_in_no_report_of_pytest(
     pytester: pytest.Pytester,
     workers: list[str],
     monkeypatch: pytest.MonkeyPatch,
-    start: Callable[[type[Behaviour]], ReferenceServer],
+    start: Callable[[type[Behavior]], ReferenceServer],
 ) -> None:
-    class Repeats(Behaviour):
+    class Repeats(Behavior):
         def infer(self, model: ModelContract, request: Request) -> Response:
             sent = request.values("x-tenant-jwt")[0] + " db-p4ssword"
             return self.error(401, base64.b64encode(b"-" + sent.encode()).decode())

@@ -45,7 +45,7 @@ def test_an_unknown_name_is_refused_with_what_was_meant_or_where_they_are_listed
 
 
 class Sum:
-    """A behaviour with one decision."""
+    """A behavior with one decision."""
 
     def add(self, one: int, other: int = 2) -> int:
         return one + other

@@ -20,7 +20,7 @@ from support.servers import call, free_port, read_answer
 from v2_clients.plain import PlainClient, run_task
 from v2_clients.plain.task import calls
 from v2_conformance.protocol.datatypes import from_values
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.response_writer import reason_phrase
 from v2_conformance.reference.server import ReferenceServer
@@ -97,7 +97,7 @@ def test_start_stop_start() -> None:
 
 
 def test_an_unexpected_exception_is_500() -> None:
-    class Broken(Behaviour):
+    class Broken(Behavior):
         def extensions(self) -> list[str]:
             raise RuntimeError("broken")
 

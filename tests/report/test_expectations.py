@@ -22,7 +22,7 @@ from v2_conformance.report.expectation_updates import as_yaml, updated
 from v2_conformance.report.expectations import (
     Expectation,
     Expectations,
-    Judgement,
+    Judgment,
     judge_expectations,
     load_expectations,
 )
@@ -51,7 +51,7 @@ def case(
 
 def judged(
     entries: Sequence[Expectation], cases: Sequence[CaseResult], *, strict: bool = False
-) -> Judgement:
+) -> Judgment:
     file = Expectations("expect.yaml", tuple(entries))
     return judge_expectations(file, cases, KNOWN, TODAY, Gate(strict=strict))
 

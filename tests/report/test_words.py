@@ -147,11 +147,11 @@ def test_a_requirement_has_the_strictest_grade_at_which_it_fails() -> None:
         assert [row.grade for row in rows if row.id == "H6"] == [grade]
 
 
-BY_NAME = {f"{row.behaviour.__name__}-{row.model}": row for row in FIRST_MISTAKES}
+BY_NAME = {f"{row.behavior.__name__}-{row.model}": row for row in FIRST_MISTAKES}
 
 
 def report_on(start: Start, row: FirstMistake, directory: Path) -> Report:
-    target = make_target(start(row.behaviour).url, timeout=5)
+    target = make_target(start(row.behavior).url, timeout=5)
     return start_relations(target, Asked([row.model]), directory).finish(workers=1)
 
 

@@ -17,7 +17,7 @@ from support.runs import chosen, engine_for, outcomes, restarting_on_request, re
 from support.servers import Start, free_port
 from v2_conformance.conversations.steps import Result
 from v2_conformance.redaction import Mask
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
@@ -166,7 +166,7 @@ def test_a_restart_command_that_does_not_return_is_ended_with_its_group(
 GOOD = chosen("P2/blob-follows-json[INT32]")
 
 
-class Gateway(Behaviour):
+class Gateway(Behavior):
     """A server behind a gateway, which has no answer to `lost` requests after a rejection."""
 
     lost: ClassVar[int] = 0
@@ -220,7 +220,7 @@ NEVER = "Fri, 31 Dec 2999 23:59:59 GMT"
 def test_a_server_that_asks_to_wait_is_neither_wrong_nor_dead(
     start: Start, keeps_its_word: bool
 ) -> None:
-    class Limits(Behaviour):
+    class Limits(Behavior):
         served = 0
 
         def handle(self, request: Request) -> Response:

@@ -16,7 +16,7 @@ from support.runs import cases_that_differ, changed, chosen, engine_for, said, t
 from v2_conformance.cli.main import main
 from v2_conformance.conversations.steps import Result
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server, discover
@@ -171,7 +171,7 @@ def test_a_failure_is_shrunk_to_what_fails() -> None:
 # Whole runs.
 
 
-class Refuses(Behaviour):
+class Refuses(Behavior):
     """It refuses INT16 tensors of the lengths that no request of the file has."""
 
     def infer(self, model: ModelContract, request: Request) -> Response:

@@ -22,7 +22,7 @@ from support.servers import Peer, Start, Step, always, served, serving, steps
 from v2_conformance.conversations import case as conversations
 from v2_conformance.conversations.steps import Result
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Headers, Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import Server, discover
@@ -44,7 +44,7 @@ def purposes(result: Result) -> list[Purpose]:
 
 
 def test_the_first_wrong_answer_of_several_counts_and_the_number_is_told(start: Start) -> None:
-    class WrongTwice(Behaviour):
+    class WrongTwice(Behavior):
         numbers = itertools.count(1)
 
         def handle(self, request: Request) -> Response:
@@ -98,7 +98,7 @@ def test_bytes_that_nobody_asked_for_are_not_the_next_cases() -> None:
 def test_known_good_requests_in_vain_are_not_repeated_for_each_case(start: Start) -> None:
     asked: list[Request] = []
 
-    class Broken(Behaviour):
+    class Broken(Behavior):
         def handle(self, request: Request) -> Response:
             if not request.target.endswith("/infer"):
                 return super().handle(request)
@@ -139,7 +139,7 @@ def test_the_first_request_is_repeated_and_the_last_try_recorded() -> None:
     (case,) = chosen("R3/refusals-in-a-row[five,input]")
     counted: list[int] = []
 
-    class Counts(Behaviour):
+    class Counts(Behavior):
         def error(self, status: int, message: str, headers: Headers = ()) -> Response:
             counted.append(status)
             return super().error(status, message, headers)
@@ -202,7 +202,7 @@ def test_only_that_shows_what_sticks_to_requests_of_one_form() -> None:
 
 
 def test_a_server_that_does_not_serve_the_form_is_not_blamed_for_it(start: Start) -> None:
-    class WantsBlobs(Behaviour):
+    class WantsBlobs(Behavior):
         def infer(self, model: ModelContract, request: Request) -> Response:
             if not request.values(HEADER_LENGTH):
                 return self.error(400, "send blobs")

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from support.behaviours import Noisy
+from support.behaviors import Noisy
 from support.responses import BLOB, answer, exchange_of, http, sized, v2
 from support.servers import Start
 from v2_conformance.errors import NothingRanError, UsageError
 from v2_conformance.judging.learning import shapes_unlike_metadata, unknown_model
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.protocol.message import Tensor, dump_json
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.runs.learning import LearnedModel, learn_again, learn_models, listed_models
@@ -23,14 +23,14 @@ from v2_conformance.suite.values.samples import Choice, Given, make_samples
 from v2_conformance.wire.encode.deployment import Tolerance
 
 
-class Nameless(Behaviour):
+class Nameless(Behavior):
     """A server whose model metadata names no tensors."""
 
     def model_metadata(self, model: ModelContract) -> Response:
         return self.json_response({"name": model.model, "inputs": [], "outputs": []})
 
 
-class OutputsUnsaid(Behaviour):
+class OutputsUnsaid(Behavior):
     """A server whose model metadata names inputs alone."""
 
     def model_metadata(self, model: ModelContract) -> Response:
@@ -127,7 +127,7 @@ def test_shapes_of_answers_are_compared_with_the_metadata(says: object, words: o
 def test_all_stands_for_the_repository_index(
     start: Start, url: str, listed: object, problem: str
 ) -> None:
-    class Lists(Behaviour):
+    class Lists(Behavior):
         def repository_index(self, request: Request) -> Response:
             if listed is None:
                 return self.error(404, "there is no repository")
@@ -172,7 +172,7 @@ def test_a_model_without_tensors_cannot_be_tested(start: Start) -> None:
     assert "its answer has no outputs" in refused(start(Sink).url, "widener")
 
 
-class Without(Behaviour):
+class Without(Behavior):
     """A server that has a model's metadata only for who has a token, and no list."""
 
     def model_metadata(self, model: ModelContract) -> Response:
@@ -195,7 +195,7 @@ HALVES = Given("FP16", (2,), bytes(4))
 def test_a_tensor_of_the_user_s_own_is_sent_whatever_the_metadata_says(
     start: Start, datatype: object, shape: object
 ) -> None:
-    class Says(Behaviour):
+    class Says(Behavior):
         def model_metadata(self, model: ModelContract) -> Response:
             told = {"name": "INPUT0", "datatype": datatype, "shape": shape}
             return self.json_response({"inputs": [told] if datatype else []})
@@ -209,7 +209,7 @@ def test_a_tensor_of_the_user_s_own_is_sent_whatever_the_metadata_says(
 def test_answers_that_a_report_has_no_room_for_are_refused(
     url: str, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Large(Behaviour):
+    class Large(Behavior):
         def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
             return Tensor(output.name, output.datatype, (1_500_000,), bytes(6_000_000))
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from support.right_models import HALVES, Halves
 from v2_conformance.protocol.datatypes import Buffer, blob_size, decode_bytes
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Headers, Rejected, Request, Response
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS
 from v2_conformance.reference.request_reader import RequestInput
@@ -25,7 +25,7 @@ from v2_mutants.faults import FAULTS
 JsonObject = dict[str, Any]
 
 
-class Small(Behaviour):
+class Small(Behavior):
     """A right server with a matrix product, a model of texts and one with a single input."""
 
     def __init__(self, profiles: Collection[str] = ("binary",)) -> None:
@@ -192,7 +192,7 @@ class ContentLengthOfJson(Small):
 class FirstMistake:
     """A mistake, and the requirements any of which explains it."""
 
-    behaviour: type[Behaviour]
+    behavior: type[Behavior]
     explained_by: tuple[str, ...]
     model: str = "matrix_product"
 

@@ -25,7 +25,7 @@ from v2_conformance.conversations.steps import Result
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.observed.exchanges import observe
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.server import ServedConnection
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import Patience
@@ -52,10 +52,10 @@ class _Idle(BaseException):
 
 
 class Memory:
-    """A server in memory: a Transport to one behaviour, with a clock of its own."""
+    """A server in memory: a Transport to one behavior, with a clock of its own."""
 
-    def __init__(self, behaviour: Behaviour, limits: Limits) -> None:
-        self.behaviour = behaviour
+    def __init__(self, behavior: Behavior, limits: Limits) -> None:
+        self.behavior = behavior
         self.limits = limits
         self.now = 0.0
         self.listening = True
@@ -239,7 +239,7 @@ class MemoryConnection:
             self._socket = _Socket(server)
             self._served = ServedConnection(
                 self._socket,  # type: ignore[arg-type]
-                server.behaviour,
+                server.behavior,
                 server.stop_listening,
             )
         sock = self._socket
@@ -348,8 +348,8 @@ def run_in_memory(
 ) -> list[Result]:
     """Return the results of cases on a server of its own, with every profile. Raises what
     `discover` raises."""
-    behaviour = mutated(faults, variants=variants)
-    target = memory_target(behaviour, seed=seed)
+    behavior = mutated(faults, variants=variants)
+    target = memory_target(behavior, seed=seed)
     if variants:  # one of them is not ready at once
         wait_until_ready(target, pause=target.server.pass_time)
     return _run(target, cases, once(seed))
@@ -380,10 +380,10 @@ class MemoryTarget(Target):
 
 
 def memory_target(
-    behaviour: Behaviour, *, timeout: float = 30, seed: int | None = None
+    behavior: Behavior, *, timeout: float = 30, seed: int | None = None
 ) -> MemoryTarget:
-    """Return a target with this behaviour and every profile."""
+    """Return a target with this behavior and every profile."""
     made = make_target("http://memory", profiles=SERVER_PROFILES, timeout=timeout)
     members = {one.name: getattr(made, one.name) for one in fields(made)}
-    server = Memory(behaviour, made.limits)
+    server = Memory(behavior, made.limits)
     return MemoryTarget(**{**members, "seed": seed}, server=server)

@@ -18,7 +18,7 @@ from v2_conformance.protocol.datatypes import (
     to_array,
 )
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.suite.models import ModelContract, TensorSpec
 from v2_conformance.suite.values.samples import Choice, Given
 
@@ -62,7 +62,7 @@ def _specs(tensors: Tensors) -> tuple[TensorSpec, ...]:
     return tuple(TensorSpec(name, told[0], told[1:]) for name, told in tensors.items())
 
 
-class Serving(Behaviour):
+class Serving(Behavior):
     """A server of the `right` models only."""
 
     right: Mapping[str, RightModel] = {}

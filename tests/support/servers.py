@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from support.responses import exchange_of
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request as ReceivedRequest
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.wire.connection import Http1Connection
@@ -318,11 +318,11 @@ def response(came: Exchange) -> Response:
     return came.response
 
 
-# The reference server, and its behaviour without sockets
+# The reference server, and its behavior without sockets
 
 
-Start = Callable[[type[Behaviour]], ReferenceServer]
-"""The fixture `start`: a reference server with this behaviour."""
+Start = Callable[[type[Behavior]], ReferenceServer]
+"""The fixture `start`: a reference server with this behavior."""
 
 Answer = tuple[int, dict[str, str], bytes]
 """Status, header fields with names in lower case, body."""
@@ -348,7 +348,7 @@ def call(url: str, method: str, path: str) -> Answer:
 
 
 def served(raw: bytes) -> bytes:
-    """The reference behaviour's answer to a request with Content-Length."""
+    """The reference behavior's answer to a request with Content-Length."""
     head, _, body = raw.partition(b"\r\n\r\n")
     lines = head.decode().split("\r\n")
     fields = [line.split(":", 1) for line in lines[1:]]
@@ -360,5 +360,5 @@ def served(raw: bytes) -> bytes:
         head=head,
         body=memoryview(body),
     )
-    behaviour = Behaviour()
-    return b"".join(behaviour.serialize(behaviour.handle(request), keep_open=True))
+    behavior = Behavior()
+    return b"".join(behavior.serialize(behavior.handle(request), keep_open=True))

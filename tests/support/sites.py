@@ -10,7 +10,7 @@ from typing import Any
 from support.runs import GOOD, chosen, made
 from support.scenarios import plain
 from v2_clients.run import client_target, make_client_plan, start_client_run
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.targets.making import make_target
@@ -23,7 +23,7 @@ def report_on(
 ) -> Path:
     """The report.json of a run of a few cases against a good server of this name and version."""
 
-    class Named(Behaviour):
+    class Named(Behavior):
         def server_metadata(self, request: Request) -> Response:
             extensions = self.extensions()
             return self.json_response({"name": name, "version": version, "extensions": extensions})

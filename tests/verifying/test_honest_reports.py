@@ -25,7 +25,7 @@ from support.small_suite import SMALL, small_run
 from v2_conformance.cli.main import main
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.redaction import Mask
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import as_json, from_json, load_report
@@ -34,7 +34,7 @@ from v2_conformance.runs.targets.making import load_target, make_target
 from v2_conformance.suite.library import every_case, generated_case
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.verifying.record import Record, setting_of
+from v2_conformance.verifying.record import RecordedExchanges, setting_of
 from v2_conformance.verifying.verification import verify
 from v2_conformance.wire.encode.requests import Prepared
 from v2_conformance.wire.exchange import Exchange
@@ -172,7 +172,7 @@ def test_what_is_no_entry_of_a_generated_request_is_noticed(
     assert "the entry of a generated request is not one" in text
 
 
-class _Silent(Behaviour):
+class _Silent(Behavior):
     """It answers no inference request."""
 
     def serialize(
@@ -187,7 +187,7 @@ class _Silent(Behaviour):
         return Response(500, (), ())
 
 
-class _Dies(Behaviour):
+class _Dies(Behavior):
     """A request with much white space kills its model."""
 
     dead = ""
@@ -201,7 +201,7 @@ class _Dies(Behaviour):
 
 @pytest.mark.parametrize(("server", "outcome"), [(_Silent, "inconclusive"), (_Dies, "not_run")])
 def test_generated_requests_that_were_not_sent_are_taken_as_recorded(
-    server: type[Behaviour], outcome: str, tmp_path: Path, start: Start
+    server: type[Behavior], outcome: str, tmp_path: Path, start: Start
 ) -> None:
     cases = [*chosen("H1/honoured[long,INT32]"), generated_case()]
     timeout = 0.3 if server is _Silent else 10
@@ -221,12 +221,12 @@ def read_back(came: Exchange) -> Exchange:
     kept = from_json(written, Exchange)
     assert (kept.first_byte_ms is None) == (not len(kept.received))
     asked = Prepared(request_of(bytes(came.request)))
-    record = Record([kept], setting_of(report_of([])))
+    record = RecordedExchanges([kept], setting_of(report_of([])))
     return record.take("it", (Purpose.CASE,), asked)
 
 
 def is_read_back(came: Exchange) -> bool:
-    """Whether a exchange is the same once it is read from a report."""
+    """Whether an exchange is the same once it is read from a report."""
     again = read_back(came)
     return came == again and came.partial == again.partial
 

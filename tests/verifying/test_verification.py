@@ -26,7 +26,7 @@ from support.runs import (
 )
 from support.servers import Start
 from v2_conformance.errors import ReportFileError
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import as_json, load_report
@@ -302,7 +302,7 @@ def test_what_is_no_report_is_refused_in_one_line(
 def test_a_secret_that_a_server_sends_back_leaves_the_verdict_judgeable(
     tmp_path: Path, start: Start
 ) -> None:
-    class Echoes(Behaviour):
+    class Echoes(Behavior):
         def error(self, status: int, message: str, *more: Any) -> Response:
             return super().error(status, f"{message} {SECRET}", *more)
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.responses import http, parsed
-from v2_conformance.wire.reader import Reader
+from v2_conformance.wire.reader import MessageReader
 from v2_conformance.wire.response import Ending, Limits
 from v2_conformance.wire.response_reader import ResponseReader, read_again
 
@@ -95,7 +95,7 @@ def by_h11(raw: bytes, method: str = "POST") -> Any:
         return None if head is None else (head, body, False, False, 0)
 
 
-def fed(reader: Reader, raw: bytes, cuts: list[int]) -> Reader:
+def fed(reader: MessageReader, raw: bytes, cuts: list[int]) -> MessageReader:
     """The reader after the bytes came in these pieces, and then the end."""
     for start, stop in pairwise([0, *sorted(min(cut, len(raw)) for cut in cuts), len(raw)]):
         if raw[start:stop] and not (reader.done or reader.error):

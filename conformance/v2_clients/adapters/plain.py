@@ -23,7 +23,7 @@ FRAMING |= {"inference-header-content-length", "content-type", "connection", "ex
 
 
 class Response(http.client.HTTPResponse):
-    """A response behind any interim ones: Python skips 100 alone, and takes 103 for the answer."""
+    """A response after any interim ones: Python skips 100 alone, and takes 103 for the answer."""
 
     def _read_status(self):
         version, status, reason = super()._read_status()

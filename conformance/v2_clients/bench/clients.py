@@ -26,7 +26,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from v2_clients.bench.messages import Answer, Task, checked_line, read_answer, unlike
+from v2_clients.bench.messages import PrintedAnswer, Task, checked_line, read_answer, unlike
 from v2_clients.bench.process_groups import end_group, start_group
 from v2_clients.bench.tasks import MOST_OUTPUT
 from v2_conformance.errors import UsageError
@@ -164,7 +164,7 @@ class _Process:
         self._lines: list[bytes] = []  # the last ones that were printed
         self._errors = bytearray()
         self._task: Task
-        self._answer: Answer | None = None
+        self._answer: PrintedAnswer | None = None
         self._garbage: str | None = None
         self._printed = 0
 

@@ -101,7 +101,7 @@ _SHOWN = 120
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class Answer(msgspec.Struct, frozen=True):
+class PrintedAnswer(msgspec.Struct, frozen=True):
     """What a client answers to a task: a line for each request, unread."""
 
     scenario: str
@@ -118,10 +118,10 @@ class Answer(msgspec.Struct, frozen=True):
         return tuple(results), more_lines_than(most) if len(self.lines) > most else None
 
 
-_ANSWER = msgspec.json.Decoder(Answer)
+_ANSWER = msgspec.json.Decoder(PrintedAnswer)
 
 
-def read_answer(printed: bytes) -> tuple[Answer | None, str | None]:
+def read_answer(printed: bytes) -> tuple[PrintedAnswer | None, str | None]:
     """Return the answer that a client printed on a line, or what is wrong with it.
 
     Neither for what does not begin with `{"`, unless it is an answer all the same: some languages

@@ -12,7 +12,7 @@ from v2_clients.bench.answers import Answer, answer_to, outputs_of
 from v2_clients.bench.requests import ClientRequest
 from v2_clients.bench.tasks import Asked
 from v2_clients.bench.turns import MOST_EXCHANGES, NOTES, Turns
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.models import ModelContract, TensorSpec
@@ -26,7 +26,7 @@ Turn = tuple[int, int]
 """The number of a request in its task, and how often it came before."""
 
 
-class _Behaviour(Behaviour):
+class _Behavior(Behavior):
     """The reference server, with the models of a task."""
 
     def __init__(self, case: ClientCase, asked: Sequence[Asked]) -> None:
@@ -39,11 +39,11 @@ class _Behaviour(Behaviour):
             self.models[one.request.model] = _declared(case, number, one)
 
     def versions(self, model: ModelContract) -> list[str]:
-        """See Behaviour: those that the task names."""
+        """See Behavior: those that the task names."""
         return sorted(set(self._versions[model.model]))
 
     def find_model(self, name: str, version: str | None) -> ModelContract:
-        """See Behaviour: a task can name any version."""
+        """See Behavior: a task can name any version."""
         return super().find_model(name, None if name in self.models else version)
 
 
@@ -73,7 +73,7 @@ class ScenarioStage:
         self._case = case
         self._asked = asked
         self._turns = Turns(asked)
-        self._behaviour = _Behaviour(case, asked)
+        self._behavior = _Behavior(case, asked)
         self._kept: dict[int, Exchange] = {}
         self._numbers = 0
         self._room = _ROOM
@@ -142,9 +142,9 @@ class ScenarioStage:
             head=request.head,
             body=memoryview(request.body),
         )
-        response = self._behaviour.handle(asked)
-        with_body = self._behaviour.answers_with_body(asked, response)
-        pieces = self._behaviour.serialize(response, keep_open=True, with_body=with_body)
+        response = self._behavior.handle(asked)
+        with_body = self._behavior.answers_with_body(asked, response)
+        pieces = self._behavior.serialize(response, keep_open=True, with_body=with_body)
         return Answer((b"".join(bytes(p) for p in pieces),), response.status, (), {})
 
     def keep(self, number: int, turn: Turn | None, exchange: Exchange, *, infers: bool) -> None:

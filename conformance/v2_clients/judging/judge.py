@@ -44,12 +44,12 @@ from v2_clients.findings import (
 from v2_clients.judging.callers import infer_path, shown
 from v2_clients.judging.requests import check_request, is_exact
 from v2_clients.judging.sent import Sent
-from v2_clients.judging.tensors import HALVES, narrow
+from v2_clients.judging.tensors import narrow
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.compare import compare_tensors
 from v2_conformance.judging.messages.response import ReadOutput
 from v2_conformance.judging.verdict import Finding, Verdict
-from v2_conformance.protocol.datatypes import DATATYPES, ElementError, check_blob
+from v2_conformance.protocol.datatypes import DATATYPES, HALVES, ElementError, check_blob
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.causes.base import printable

@@ -111,10 +111,6 @@ def size_of(entry: Mapping[str, Any]) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-HALVES = ("BF16", "FP16")
-"""Datatypes whose values FP32 has, too."""
-
-
 def narrow(datatype: str, singles: bytes) -> bytes | None:
     """Return FP32 elements in one of HALVES; None unless each has that value, NaNs included."""
     bits = np.frombuffer(singles, "<u4")

@@ -29,7 +29,7 @@ class Answer:
 
 
 class _Response(http.client.HTTPResponse):
-    """A response behind any interim ones (RFC 9110, section 15.2): Python skips 100 alone."""
+    """A response after any interim ones (RFC 9110, section 15.2): Python skips 100 alone."""
 
     def _read_status(self) -> tuple[str, int, str]:
         read = super()._read_status  # type: ignore[misc]

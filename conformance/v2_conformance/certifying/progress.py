@@ -22,12 +22,12 @@ class Reporter:
     """Shows a run while it goes on: a bar on a terminal, a line now and then in a log."""
 
     def __init__(
-        self, total: int, url: str, limit_s: float | None = None, workers: int = 1
+        self, total: int, tested: str, limit_s: float | None = None, workers: int = 1
     ) -> None:
         """`limit_s` is the time that the user gave the run, None for the usual limit."""
         bound = "" if limit_s is None else f" for at most {in_words(limit_s)} (--max-time)"
         several = f", {workers} cases at a time (-n)" if workers > 1 else ""
-        self._title = f"testing {url}{bound}{several}"
+        self._title = f"testing {tested}{bound}{several}"
         self._failed: set[str] = set()
         self._bar = _bar(total) if sys.stderr.isatty() else None
 

@@ -16,6 +16,7 @@ from enum import Enum
 from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ReportFileError, UsageError
 from v2_conformance.protocol.datatypes import ElementError
+from v2_conformance.redaction import MASKED
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.tested import Relations, TargetInfo
 from v2_conformance.runs.discovery import discover
@@ -34,11 +35,10 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.verifying.facts import asked_model, tolerance_of
 from v2_conformance.verifying.record import RecordedError, setting_of
-from v2_conformance.verifying.verification import plan_of
+from v2_conformance.verifying.verification import with_cases_of_plan
 from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.relations.cases import relation_plan
 
-_HIDDEN = "*" * 6
 _OF_EVERY_REQUEST = {"user-agent": "v2-conformance", "accept": "*/*"}
 
 
@@ -90,7 +90,7 @@ def failures(
         raise UsageError(
             "the report is about cases of another file: send them again with `run --cases FILE`"
         )
-    known = plan_of(setting_of(report), cases, [], []).cases
+    known = with_cases_of_plan(setting_of(report), cases, [], []).cases
     found = []
     for case in report.of(Outcome.FAIL, Outcome.FLAKY):
         if not patterns or any(case.requirement == p or matches(case.id, p) for p in patterns):
@@ -102,7 +102,7 @@ def failures(
 
 def shown_url(report: Report) -> str:
     """The URL of a report's target. Raises UsageError if the report hides a part of it."""
-    if _HIDDEN in report.target.url:
+    if MASKED in report.target.url:
         raise UsageError("the report hides a part of its URL: give the URL")
     return report.target.url
 
@@ -125,7 +125,7 @@ def reported_target(report: Report, given: Target) -> Target:
         if _OF_EVERY_REQUEST.get(name.lower()) != value
     ]
     fields = [(name, value) for name, value in fields if name.lower() not in names]
-    missing = [n for n, value in fields if _HIDDEN in value or (value and not value.strip("*"))]
+    missing = [n for n, value in fields if MASKED in value or (value and not value.strip("*"))]
     if missing:
         raise UsageError(
             f"the report hides the value of {', '.join(missing)}: give it again, such as with "
@@ -149,7 +149,7 @@ def _bindings(tested: TargetInfo, given: Target) -> dict[str, DeployedModel]:
     bindings = {}
     for role, model in tested.models.items():
         names = (model.model, *model.inputs, *model.outputs, model.version or "")
-        if role not in given.models and any(_HIDDEN in name for name in names):
+        if role not in given.models and any(MASKED in name for name in names):
             raise UsageError(
                 f"the report hides the names of the model for {role}: give them with --target FILE"
             )
@@ -205,7 +205,8 @@ def resend(
 def _learned_again(target: Target, relations: Relations) -> LearnedServer:
     models = []
     for asked in relations.models:
-        with suppress(ElementError, RecordedError, ReportFileError):  # `verify` says so
+        # A model that cannot be read from the report is left out; `verify` names it.
+        with suppress(ElementError, RecordedError, ReportFileError):
             models.append(asked_model(asked))
     return learn_again(target, models, tolerance_of(relations))
 

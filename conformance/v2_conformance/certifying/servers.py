@@ -6,7 +6,7 @@ report = started.finish(workers=4)
 
 A plan says which cases a verdict is about and which of them are sent. Starting a run finds the
 server and opens the record, so whatever is wrong with either is known before the first case is
-sent; finishing it runs the cases and turns the record into the report, also if it is stopped.
+sent; finishing it runs the cases and turns the record into the report, even if it is stopped.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def today() -> date:
 
 
 MOST_WORKERS = 8
-"""How many cases run at the same time at most unless the user says so."""
+"""How many cases run at most at the same time, unless the user says otherwise."""
 
 _WORTH_A_WORKER_S = 0.010
 

@@ -164,7 +164,7 @@ def takes(options: type[_Options]) -> Callable[[Callable[[_Options], int]], Call
 def option(declared: str, words: str, *, default: Any = None, **attributes: Any) -> Any:
     """Return a member that is an option, `declared` like "-n, --workers N", with its help.
 
-    Without a name for its value it is a flag; with "..." behind the name it is repeatable. Other
+    Without a name for its value it is a flag; with "..." after the name it is repeatable. Other
     `attributes` are those of click.option.
     """
     *others, last = declared.split(", ")

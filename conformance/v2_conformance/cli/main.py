@@ -2,7 +2,7 @@
 
 Other programs read the exit code, so nothing but a verdict may end with 0 or 1: whatever goes wrong
 is an exception with an exit code of its own, printed as one line on standard error, and a bug of
-the suite ends with 3, also if the output cannot be written.
+the suite ends with 3, even if the output cannot be written.
 
 Modules of commands import what they need when they are called, so that `--help`, `list` and the
 shell's completion load nothing that only a run needs.

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from v2_conformance.cli.command import FILE, argument, command, option, takes
+from v2_conformance.cli.command import FILE, argument, command, masked_errors, option, takes
 from v2_conformance.cli.options import REPORT_HELP, SendingOptions, server_under_test, target_of
 from v2_conformance.errors import NothingRanError
 
@@ -68,7 +68,6 @@ def replay(options: ReplayOptions) -> int:
         resend,
         shown_url,
     )
-    from v2_conformance.cli.command import masked_errors
     from v2_conformance.report.files import load_report
     from v2_conformance.runs.scheduling.deaths import Recovery
     from v2_conformance.runs.targets.making import load_target

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 )
 @click.argument(
     "name",
-    help="The server: kserve, lite-server, mlserver, openvino or triton; python, a server to write "
-    "your own after; or clients.",
+    help="The server: kserve, lite-server, mlserver, openvino or triton; python, a server as a "
+    "model for your own; or clients.",
 )
 @click.argument(
     "directory",

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from v2_conformance.cli import exit_codes
-from v2_conformance.cli.command import PROGRAM, CommandGroup, argument, command, option, takes
+from v2_conformance.cli.command import (
+    PROGRAM,
+    CommandGroup,
+    argument,
+    command,
+    masked_errors,
+    option,
+    takes,
+)
 from v2_conformance.cli.options import AccessOptions, target_of
 from v2_conformance.errors import UsageError
 
@@ -54,7 +62,6 @@ def init(options: InitOptions) -> int:
     Asks the server for its models, tries each that fits a role of the model contract, and says
     which roles no model plays.
     """
-    from v2_conformance.cli.command import masked_errors
     from v2_conformance.report.files import write_atomically
     from v2_conformance.runs.matching_models import match_models
     from v2_conformance.terminal_safe_text import for_people, plain

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from v2_conformance.judging.known_good import answer, problem_with, rank
+from v2_conformance.judging.known_good import answer, problem_with, silence_of
 from v2_conformance.judging.metadata import ServerName, playing, server_name
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, wrong_output
@@ -72,10 +72,10 @@ def calibration(ways: Sequence[Prepared]) -> Calibration:
 
     If none is, the one with the clearest answer counts. A server that cannot serve now is not asked
     again, nor is one that does not answer in less time than usual, or whose answer does not end.
-    What was answered with wrong tensors is sent again at the end: that a server never gets a form
-    right, its cases show, but that its first answers are wrong, only this.
+    What was answered with wrong tensors is sent again at the end. Its cases show that a server
+    never gets a form right; only this shows that its first answers are wrong.
     """
-    tried: list[tuple[Exchange, FirstAnswer]] = []
+    tried: list[tuple[bool, str, FirstAnswer]] = []
     wrong: list[tuple[Prepared, Cause]] = []
     exact = None
     for way in ways:
@@ -85,17 +85,17 @@ def calibration(ways: Sequence[Prepared]) -> Calibration:
             exact = FirstAnswer(way, None)
             break
         away = isinstance(problem, Unavailable)
-        silence = describe(problem) if away else rank(exchange)[1]
+        silence = describe(problem) if away else silence_of(exchange)
         lasting = not (away or exchange.ending is Ending.REFUSED)
         result = FirstAnswer(way, answer(exchange), silence, lasting)
         endless = exchange.ending is Ending.TOO_LARGE
         if away or (silence and (endless or exchange.shortened_ms is not None)):
             return result
-        tried.append((exchange, result))
+        tried.append((exchange.ending is not Ending.COMPLETE, silence, result))
         if wrong_output(problem) is not None:
             wrong.append((way, problem))
     for way, problem in wrong:
         exchange = yield way
         if problem_with(way, None, exchange) is None:
             return FirstAnswer(way, None, wrong=problem)
-    return exact or min(tried, key=lambda pair: rank(pair[0]))[1]
+    return exact or min(tried, key=lambda one: one[:2])[2]

@@ -5,7 +5,7 @@ with blobs is compared with what it does without. A server that does not answer 
 then also out. Each set of sample values is sent several times, since nothing can be said of a model
 that answers in another way each time. The special sets, which cases need, are sent once; a set that
 the model refuses is not sent again. If an answer is malformed, the model is learned without its
-values: what is wrong with it, cases say.
+values: the cases say what is wrong with it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from v2_conformance.judging.learning import (
 )
 from v2_conformance.judging.messages.response import ReadOutput, decode_body, decoded_limit
 from v2_conformance.judging.verdict import Finding
-from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.protocol.datatypes import DATATYPES, HALVES
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_OUTPUT
 from v2_conformance.suite.causes.base import describe, excerpt
@@ -49,7 +49,6 @@ _BLOBS: _Way = ("binary", True)
 _Outputs = tuple[Tensor, ...]
 
 _AGAIN = 2  # how often the first plain request is repeated; that with other values is once
-_NO_JSON = frozenset({"FP16", "BF16"})
 
 
 def learn(
@@ -76,10 +75,10 @@ def learn(
 
 
 def _ways(model: ModelContract) -> list[_Way]:
-    if any(spec.datatype in _NO_JSON for spec in model.outputs):
+    if any(spec.datatype in HALVES for spec in model.outputs):
         return [_BLOBS]
     ways: list[_Way] = [("json", False), ("binary", False), _BLOBS]
-    return ways[1:] if any(spec.datatype in _NO_JSON for spec in model.inputs) else ways
+    return ways[1:] if any(spec.datatype in HALVES for spec in model.inputs) else ways
 
 
 def _learned(

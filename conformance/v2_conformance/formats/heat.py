@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
+from v2_conformance.formats.outcomes_shown import LOOKS, TO_LOOK_AT
 from v2_conformance.report.document import RequirementResult
+from v2_conformance.report.verdict.summary import WORST_FIRST
 from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.suite.requirements import GRADES, LEVELS, Level, families
 
@@ -26,10 +27,8 @@ class HeatCell(NamedTuple):
 
     @property
     def worst(self) -> Outcome:
-        """The outcome to look at first; what did not run is no pass."""
-        first = next(outcome for outcome in WORST_FIRST if outcome in self.counts)
-        not_run = first is Outcome.PASS and Outcome.NOT_RUN in self.counts
-        return Outcome.NOT_RUN if not_run else first
+        """The outcome that all of them together have, as a requirement has that of its cases."""
+        return next(outcome for outcome in WORST_FIRST if outcome in self.counts)
 
     @property
     def text(self) -> str:
@@ -41,7 +40,7 @@ class HeatCell(NamedTuple):
     @property
     def words(self) -> str:
         """All of it in words, the worst first."""
-        named = (outcome for outcome in WORST_FIRST if outcome in self.counts)
+        named = (outcome for outcome in TO_LOOK_AT if outcome in self.counts)
         return ", ".join(f"{self.counts[outcome]} {LOOKS[outcome].label}" for outcome in named)
 
 

@@ -28,7 +28,7 @@ LOOKS: Mapping[Outcome, Look] = {
     Outcome.ERROR: Look("!", "suite error", "bold magenta"),
 }
 
-WORST_FIRST = (
+TO_LOOK_AT = (
     Outcome.FAIL,
     Outcome.FLAKY,
     Outcome.ERROR,

@@ -94,7 +94,7 @@ def _section(kind: Kind, label: str, data: bytes, start: int, end: int) -> list[
 
 
 def _read_body(name: Name, data: bytes, head: Head) -> Message:
-    """Return the body behind a head. The framing of a chunk goes before the chunk."""
+    """Return the body after a head. The framing of a chunk goes before the chunk."""
     at, notes = head.end, []
     if head.is_chunked:
         *chunks, last = read_chunks(data, at)
@@ -119,7 +119,7 @@ def _read_body(name: Name, data: bytes, head: Head) -> Message:
     ends = list(accumulate(stop - start for start, stop in spans))
 
     def recorded(place: int) -> int:
-        """Return where byte `place` of the body is in what was recorded, or would be behind it."""
+        """Return where byte `place` of the body is in what was recorded, or would be after it."""
         span = min(bisect_left(ends, place), len(ends) - 1)
         return spans[span][1] - ends[span] + place
 

@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from v2_conformance.formats.sections import Name, Section, read_message
+from v2_conformance.redaction import MASKED
 from v2_conformance.report.bodies import SHORT
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.base import FirstDifference
@@ -130,7 +131,7 @@ class Shown(msgspec.Struct, frozen=True):
     exchanges: tuple[ShownExchange, ...] = ()
 
 
-class Limits(NamedTuple):
+class ShownBytes(NamedTuple):
     """How many bytes of a section are shown at its start, its end, and of text, which is small."""
 
     first: int
@@ -138,13 +139,13 @@ class Limits(NamedTuple):
     first_of_text: int
 
 
-FULL = Limits(512, 64, first_of_text=2048)
-BRIEF = Limits(96, 32, first_of_text=1024)
+FULL = ShownBytes(512, 64, first_of_text=2048)
+BRIEF = ShownBytes(96, 32, first_of_text=1024)
 _LEFT_OUT = "its bytes are not on this page: `v2-conformance show` prints them"
-WHOLE = Limits(sys.maxsize, 0, first_of_text=sys.maxsize)
+WHOLE = ShownBytes(sys.maxsize, 0, first_of_text=sys.maxsize)
 
 
-def shown(case: CaseResult, limits: Limits, canaries: Limits | None = None) -> Shown:
+def shown(case: CaseResult, limits: ShownBytes, canaries: ShownBytes | None = None) -> Shown:
     """Return a case as it is shown; the bytes around the first wrong one are always there.
     Known-good requests that were answered rightly are folded by `canaries`, or left out."""
     exchanges = []
@@ -168,7 +169,7 @@ def replay_command(report: Report, case: CaseResult, path: str = "report.json") 
         words = ["v2-conformance", "replay", path, "--case", plain(case.id)]
         return shlex.join(words) if failed else ""
     words = ["v2-conformance", "client", "--scenario", case.id, "--", *client.command]
-    whole = all(word.isascii() and word.isprintable() and "*" * 6 not in word for word in words)
+    whole = all(word.isascii() and word.isprintable() and MASKED not in word for word in words)
     return shlex.join(words) if client.command and whole else ""
 
 
@@ -267,7 +268,7 @@ def _client_end(message: ClientResult) -> Iterator[str]:
         yield f"standard error: {message.stderr}"
 
 
-def _exchange(exchange: Exchange, limits: Limits, case: CaseResult) -> ShownExchange:
+def _exchange(exchange: Exchange, limits: ShownBytes, case: CaseResult) -> ShownExchange:
     of_client = case.reported is not None
     marked = exchange.purpose.own and case.outcome in FAILED and not of_client
     notes = []
@@ -302,7 +303,7 @@ def _facts(exchange: Exchange, of_client: bool) -> Iterator[str]:
 def _message(
     name: Name,
     exchange: Exchange,
-    limits: Limits,
+    limits: ShownBytes,
     difference: FirstDifference | None,
     notes: Sequence[str],
 ) -> ShownMessage:
@@ -334,7 +335,7 @@ def _wrong(section: Section, first: FirstDifference | None) -> _Wrong | None:
     return _Wrong(at, words) if 0 <= at < len(section.data) else None
 
 
-def _part(section: Section, look: str, limits: Limits, wrong: _Wrong | None) -> Part:
+def _part(section: Section, look: str, limits: ShownBytes, wrong: _Wrong | None) -> Part:
     is_text = _is_text(section)
     runs: list[Run] = []
     at = 0
@@ -384,7 +385,7 @@ def _is_text(section: Section) -> bool:
     return is_visible(text)
 
 
-def _spans(section: Section, limits: Limits, wrong: _Wrong | None) -> Iterator[tuple[int, int]]:
+def _spans(section: Section, limits: ShownBytes, wrong: _Wrong | None) -> Iterator[tuple[int, int]]:
     """Yield what is shown of a section: its start, its end, and around the wrong byte."""
     length = len(section.data)
     first = limits.first_of_text if section.kind in ("head", "json") else limits.first

@@ -1,1 +1,1 @@
-"""From a exchange to a verdict, without any I/O."""
+"""From an exchange to a verdict, without any I/O."""

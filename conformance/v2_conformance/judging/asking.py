@@ -19,7 +19,7 @@ _GIVEN = {"both": "both data and a blob", "neither": "neither data nor a blob"}
 
 
 def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> tuple[str, str]:
-    """Return to which model what was sent, and what is odd about it, "" for nothing."""
+    """Return what was sent to which model, and what is odd about it, "" for nothing."""
     if isinstance(case, GetCase):
         return f"sent GET {case.path}", ""
     entries = input_entries(case.request)

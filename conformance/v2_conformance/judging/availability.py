@@ -20,7 +20,7 @@ _NO_REFUSAL_MS = 4000.0
 
 def unavailable(exchange: Exchange) -> bool:
     """Return True if an answer is 429, 502, 503 or 504, so that another try may succeed: that to
-    the request or to one pipelined behind it."""
+    the request or to one pipelined after it."""
     response = exchange.response
     while response is not None:
         if response.status in GATEWAY_STATUSES or response.status == _TOO_MANY:

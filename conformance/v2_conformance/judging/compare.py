@@ -12,6 +12,7 @@ from v2_conformance.judging.messages.response import ReadOutput
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
+    FLOATS,
     Buffer,
     ElementError,
     decode_bytes,
@@ -33,8 +34,6 @@ from v2_conformance.suite.causes.kinds import (
 )
 from v2_conformance.wire.encode.deployment import Tolerance
 
-FLOATS = frozenset({"FP16", "BF16", "FP32", "FP64"})
-"""The datatypes to which a tolerance applies."""
 _SHOWN = 16
 _BEYOND_DOUBLE = 2**1024
 

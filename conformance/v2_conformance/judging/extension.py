@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from v2_conformance.judging.messages.response import HasFields
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
 from v2_conformance.suite.causes.base import counted
@@ -55,7 +54,9 @@ class Tried:
     def is_served(self) -> bool:
         """True if a request with a blob was accepted, or a response had binary data."""
         return any(
-            answer is not None and answer.status < 400 and (is_binary(answer) or _has_blob(request))
+            answer is not None
+            and answer.status < 400
+            and (answer.values(HEADER_LENGTH.lower()) or _has_blob(request))
             for request, answer in self.exchanges
         )
 
@@ -117,11 +118,6 @@ def _has_blob(request: Buffer) -> bool:
     head = read_head(data)
     length = one_number(head.values(HEADER_LENGTH.lower()))
     return length is not None and length < len(data) - head.end and not _parses(data[head.end :])
-
-
-def is_binary(answer: HasFields) -> bool:
-    """Return True if a response says that it has binary data."""
-    return bool(answer.values(HEADER_LENGTH.lower()))
 
 
 def _is_json(answer: Response | None) -> bool:

@@ -45,7 +45,7 @@ from v2_conformance.wire.response import Ending, Response
 
 _SHOWN = 20
 _REFUSED_FROM = {413: 64 * 1024, 400: 1024 * 1024}
-"""Bytes of a body, beyond which a status refuses its size. Less is taken by every server."""
+"""The size of a body beyond which a status refuses it. Less is taken by every server."""
 
 
 def judge(case: RequestCase | GetCase, prepared: Prepared, exchange: Exchange) -> Verdict:

@@ -130,14 +130,12 @@ def plain_case(
     )
 
 
-def rank(exchange: Exchange) -> tuple[bool, str]:
-    """Return the rank of an inexact answer; of several, the one with the lowest rank counts."""
-    silence = ""
+def silence_of(exchange: Exchange) -> str:
+    """Return why there was no answer that a case could be judged by, "" if there was one."""
     if exchange.ending in (Ending.TIMEOUT, Ending.REFUSED):
-        silence = exchange.detail
-    elif kept_waiting(exchange):
-        silence = f"{answer(exchange)} after {exchange.duration_ms / 1000:.1f} s"
-    return exchange.ending is not Ending.COMPLETE, silence
+        return exchange.detail
+    waited = f"{answer(exchange)} after {exchange.duration_ms / 1000:.1f} s"
+    return waited if kept_waiting(exchange) else ""
 
 
 def problem_with(prepared: Prepared, expected: str | None, exchange: Exchange) -> Cause | None:

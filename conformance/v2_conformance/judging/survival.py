@@ -23,10 +23,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from v2_conformance.judging.availability import GATEWAY_STATUSES, down
-from v2_conformance.judging.compare import FLOATS
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.messages.response import unpacked_size
 from v2_conformance.judging.verdict import Verdict
+from v2_conformance.protocol.datatypes import FLOATS
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import printable
@@ -47,7 +47,7 @@ _MOST_WORDS = 64 * 1024  # more than any error message needs, even with a stack 
 _IDLE_TOO_LONG = 408
 MOST_SURPLUS = 128 * 1024 * 1024
 """How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all."""
-_WITHOUT_END = MOST_SURPLUS // 16  # so much does an answer count that was cut off as too large
+_WITHOUT_END = MOST_SURPLUS // 16  # what an answer counts that was cut off as too large
 
 # A server may take this much longer for a case than for a known-good request, or for its bytes.
 _SLOWER = 20

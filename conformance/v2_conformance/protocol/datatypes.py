@@ -70,6 +70,8 @@ DATATYPES: dict[str, Datatype] = {
         Datatype("BYTES", None, None, "bytes"),
     )
 }
+FLOATS = frozenset(d.name for d in DATATYPES.values() if d.kind == "float")
+HALVES = frozenset(name for name in FLOATS if DATATYPES[name].size == 2)
 
 
 def datatype_of(dtype: np.dtype[Any]) -> str | None:

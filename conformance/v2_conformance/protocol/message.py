@@ -18,7 +18,7 @@ MAX_JSON_DEPTH = 64
 COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 """Writes JSON without white space, and no more escapes than it needs."""
 _NEGATIVE_ZERO = re.compile(r"-0(?![0-9.eE])")
-# A string without an end goes on to the end: else each quote in it would be tried as a beginning.
+# A string without an end goes on to the end; otherwise each quote in it would be tried as a start.
 _STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _EXACT_IN_DOUBLE = 2**53
 _BEYOND_64_BITS = 2**64
@@ -125,9 +125,8 @@ def parse_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
 
     Numbers keep their value: -0 is a float, and an integer in 64 bits is an int, however it is
     written. Without `unique`, the last of several members with one name counts (RFC 8259, section
-    4).
-    Raises MessageError, of duplicates RepeatedMemberError. Nesting beyond MAX_JSON_DEPTH is refused
-    before it is parsed: TooDeepError, as is a number of more digits than Python reads.
+    4). Raises MessageError, of duplicates RepeatedMemberError. Nesting beyond MAX_JSON_DEPTH is
+    refused before it is parsed: TooDeepError, as is a number of more digits than Python reads.
     """
     document, repeated = parse_json_noting(data)
     if unique and repeated is not None:

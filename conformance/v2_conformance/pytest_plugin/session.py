@@ -46,7 +46,7 @@ from v2_conformance.pytest_plugin.options import target_of
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations import (
     Expectation,
-    Judgement,
+    Judgment,
     judge_expectations,
     load_expectations,
 )
@@ -86,7 +86,7 @@ class WorkerHooks:
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
-        """Add the cases behind the vendor's own tests."""
+        """Add the cases after the vendor's own tests."""
         items.extend(Cases.of(session, self._plan.chosen))
 
     @pytest.hookimpl(tryfirst=True)
@@ -101,7 +101,7 @@ class SessionHooks:
     """The hooks of a session that tests a server. Under xdist, they are the controller's."""
 
     def __init__(self, config: pytest.Config, patterns: Sequence[str]) -> None:
-        """`patterns` name the cases to run, of which there are none for the whole suite."""
+        """`patterns` name the cases to run; none means the whole suite."""
         config.add_cleanup(gc.unfreeze)  # it is frozen once all tests are there
         self._config = config
         self._patterns = patterns
@@ -114,7 +114,7 @@ class SessionHooks:
         self._chosen: set[str] = set()  # by xdist's workers
         self._interrupted = False
         self._out_of_time = False
-        self._failed_at_first: dict[str, Verdict] = {}
+        self._first_verdicts: dict[str, Verdict] = {}
         self._resources = ExitStack()
 
     @property
@@ -128,7 +128,7 @@ class SessionHooks:
         others; one that another plugin runs again is flaky if it passes then."""
         result = self._run(case)
         self._observations.add(result.seen())
-        first = self._failed_at_first.setdefault(case.id, result.verdict)
+        first = self._first_verdicts.setdefault(case.id, result.verdict)
         result = replace(result, verdict=passed_again(result.verdict, first))
         target = self.started.engine.target
         recorded = case_result(result, target.profiles, target.mask)
@@ -179,7 +179,7 @@ class SessionHooks:
     def pytest_collection_modifyitems(
         self, session: pytest.Session, items: list[pytest.Item]
     ) -> None:
-        """Add the cases behind the vendor's own tests, dangers last."""
+        """Add the cases after the vendor's own tests, dangers last."""
         items.extend(self._items(session))
 
     def _items(self, session: pytest.Session) -> list[CaseItem]:
@@ -245,7 +245,7 @@ class SessionHooks:
         record = self._started.record
         stopped = self._interrupted or self._out_of_time or session.shouldstop or session.shouldfail
         self.report = record.finish(complete=not stopped)
-        judged = self._judgement()
+        judged = self._judgment()
         wrong = self._out_of_time or (judged is not None and judged.problems)
         if wrong and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -256,7 +256,7 @@ class SessionHooks:
                 for name, value in suite_properties(self.report).items():
                     plugin.add_global_property(name, value)
 
-    def _judgement(self) -> Judgement | None:
+    def _judgment(self) -> Judgment | None:
         if self.report is None or self._expected is NO_EXPECTATIONS:
             return None
         ids = {case.id: case.requirement for case in self.started.plan.planned}
@@ -278,7 +278,7 @@ class SessionHooks:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Print the verdict, and tell a CI service of it."""
         folder, report = self._report_dir, self.report
-        judged = self._judgement()
+        judged = self._judgment()
         lines = summary_lines(report, folder) if report and (folder or report.cases) else []
         if judged is not None:
             lines += problem_lines(self._expected.name, judged)

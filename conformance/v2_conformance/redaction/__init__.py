@@ -32,6 +32,7 @@ _LONGEST_DECODED = 80 << 20
 # Shorter values stand in too many innocent places, such as a status.
 _SHORTEST = 6
 _SHORTEST_NUMBER = 8
+MASKED = "*" * _SHORTEST  # the least that hides a secret
 # Where a quotation was cut off, perhaps in the middle of an escape.
 _CUT = re.compile(rb"[\\%ux0-9a-fA-F]{0,6}['\"]*(?:\xe2\x80\xa6|\.\.\.|\Z)")
 
@@ -148,9 +149,9 @@ class Mask:
             return data
         return self._pattern.sub(lambda match: b"*" * len(match[0]), data)
 
-    def _heads(self, data: bytes, match: Iterable[MessageSpans]) -> bytes:
+    def _heads(self, data: bytes, messages: Iterable[MessageSpans]) -> bytes:
         masked = bytearray(data)
-        for start, end in (span for message in match for span in message.heads):
+        for start, end in (span for message in messages for span in message.heads):
             masked[start:end] = self._field.sub(
                 lambda field: field[1] + b"*" * len(field[2]), data[start:end]
             )
@@ -213,7 +214,7 @@ def shows_masks(data: bytes) -> bool:
     for message in read_messages(data):
         heads = (cookies.sub(b"", data[start:end]) for start, end in message.heads)
         body = b"".join(data[start:end] for start, end in message.body)
-        if any(b"*" * _SHORTEST in text for text in (*heads, body)):
+        if any(MASKED.encode() in text for text in (*heads, body)):
             return True
     return False
 
@@ -286,7 +287,7 @@ def _hex(data: bytes) -> bytes:
 
 
 def _base64(raw: bytes, offset: int) -> list[bytes]:
-    """Return `raw` behind `offset` other bytes, in either alphabet (RFC 4648, sections 4 and 5),
+    """Return `raw` after `offset` other bytes, in either alphabet (RFC 4648, sections 4 and 5),
     with any characters at its ends, which have bits of what is beside it."""
     encoded = base64.b64encode(bytes(offset) + raw).decode()
     first, last = -(-8 * offset // 6), 8 * (offset + len(raw)) // 6

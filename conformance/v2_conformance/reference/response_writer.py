@@ -22,7 +22,7 @@ _PHRASES = {one.value: one.phrase for one in HTTPStatus} | dict(
 
 
 def reason_phrase(status: int) -> str:
-    """Return what the first line of a response says behind its status."""
+    """Return what the first line of a response says after its status."""
     return _PHRASES.get(status, "Unknown")
 
 

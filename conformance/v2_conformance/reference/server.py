@@ -20,7 +20,7 @@ import numpy as np
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.behaviour import IDLE_SECONDS, Behaviour
+from v2_conformance.reference.behavior import IDLE_SECONDS, Behavior
 from v2_conformance.reference.http_messages import Breach, Rejected, Request, Response
 
 MAX_BODY = 2**33
@@ -37,22 +37,22 @@ _STOP_SECONDS = 2.0
 class ReferenceServer:
     """Serves the models of the contract over HTTP/1.1 until stopped. Also a context manager.
 
-    `behaviour` makes what it does, given the profiles. Port 0 picks a free port. Every start()
+    `behavior` makes what it does, given the profiles. Port 0 picks a free port. Every start()
     begins with fresh state.
     """
 
     def __init__(
         self,
-        behaviour: Callable[[Collection[str]], Behaviour] = Behaviour,
+        behavior: Callable[[Collection[str]], Behavior] = Behavior,
         *,
         port: int = 0,
         profiles: Collection[str] = SERVER_PROFILES,
     ) -> None:
-        self._make = behaviour
+        self._make = behavior
         self.profiles = tuple(profiles)
         self._requested_port = port
         self._port = port
-        self._behaviour = self._make(self.profiles)
+        self._behavior = self._make(self.profiles)
         self._turn = threading.Lock()
         self._lock = threading.Lock()
         self._open: dict[socket.socket, threading.Thread] = {}
@@ -80,7 +80,7 @@ class ReferenceServer:
         """Listen, and serve on threads. Once this returns, clients can connect. Raises OSError."""
         if self._acceptor is not None:
             raise RuntimeError("the reference server is already running")
-        self._behaviour = self._make(self.profiles)
+        self._behavior = self._make(self.profiles)
         listener = socket.create_server((_HOST, self._requested_port), backlog=128)
         self._port = listener.getsockname()[1]
         waiting, self._waker = socket.socketpair()
@@ -137,14 +137,14 @@ class ReferenceServer:
                 thread.start()
 
     def _serve(self, sock: socket.socket) -> None:
-        one_at_a_time = self._behaviour.serves_one_at_a_time()
+        one_at_a_time = self._behavior.serves_one_at_a_time()
         turn = self._turn if one_at_a_time else contextlib.nullcontext()
         try:
             with sock, contextlib.suppress(OSError), turn:
                 sock.setblocking(True)
                 sock.settimeout(IDLE_SECONDS)
                 sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                ServedConnection(sock, self._behaviour, self._stop_listening).serve()
+                ServedConnection(sock, self._behavior, self._stop_listening).serve()
         finally:
             with self._lock:
                 self._open.pop(sock, None)
@@ -154,10 +154,10 @@ class ServedConnection:
     """One accepted connection: one request after another, until either side closes it."""
 
     def __init__(
-        self, sock: socket.socket, behaviour: Behaviour, stop_listening: Callable[[], None]
+        self, sock: socket.socket, behavior: Behavior, stop_listening: Callable[[], None]
     ) -> None:
         self._sock = sock
-        self._behaviour = behaviour
+        self._behavior = behavior
         self._stop_listening = stop_listening
         self._left: Breach | None = None  # where the client said that nothing more comes
         self._pending = b""  # received after the request that is being served
@@ -175,38 +175,38 @@ class ServedConnection:
             raise
 
     def _broken_off(self, breach: Breach) -> None:
-        self._behaviour.broken_off(breach)
-        if not self._behaviour.listening():
+        self._behavior.broken_off(breach)
+        if not self._behavior.listening():
             self._stop_listening()
 
     def _serve_one(self) -> bool:
-        behaviour = self._behaviour
+        behavior = self._behavior
         try:
             request = self._receive()
         except h11.RemoteProtocolError as error:
             self._broken_off(self._left or Breach.FRAMING)
             rejection = Rejected(f"not HTTP/1.1: {error}", error.error_status_hint)
-            return self._refuse(behaviour.http_error(rejection))
+            return self._refuse(behavior.http_error(rejection))
         except Rejected as rejection:
-            return self._refuse(behaviour.rejection_response(rejection))
+            return self._refuse(behavior.rejection_response(rejection))
         if request is None:
             return False
-        response = behaviour.finish(request, behaviour.handle(request))
-        keep_open = behaviour.keeps_open(request, response)
-        with_body = behaviour.answers_with_body(request, response)
-        listening = behaviour.listening()
+        response = behavior.finish(request, behavior.handle(request))
+        keep_open = behavior.keeps_open(request, response)
+        with_body = behavior.answers_with_body(request, response)
+        listening = behavior.listening()
         if not listening:
             self._stop_listening()  # first: a client that has the response finds the port closed
-        interim = behaviour.interim_responses(request)
-        pieces = behaviour.serialize(response, keep_open=keep_open, with_body=with_body)
+        interim = behavior.interim_responses(request)
+        pieces = behavior.serialize(response, keep_open=keep_open, with_body=with_body)
         self._send([interim, *pieces] if interim else pieces)
         self._served = True
-        self._pending = behaviour.left_on_connection(request, response) + self._pending
+        self._pending = behavior.left_on_connection(request, response) + self._pending
         return keep_open and listening
 
     def _refuse(self, response: Response) -> bool:
-        self._send(self._behaviour.serialize(response, keep_open=False))
-        if not self._behaviour.closes_in_stages():
+        self._send(self._behavior.serialize(response, keep_open=False))
+        if not self._behavior.closes_in_stages():
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
             return False
         # Closing with unread bytes resets the connection, and the client may lose the response.
@@ -218,7 +218,7 @@ class ServedConnection:
         return False
 
     def _send(self, pieces: Sequence[Buffer]) -> None:
-        for data in self._behaviour.writes(pieces):
+        for data in self._behavior.writes(pieces):
             self._sock.sendall(data)
 
     def _receive(self) -> Request | None:
@@ -256,14 +256,14 @@ class ServedConnection:
             head=head,
             body=memoryview(b""),
         )
-        self._behaviour.check_head(request)
+        self._behavior.check_head(request)
         chunked = any(name == b"transfer-encoding" for name, _ in event.headers)
         length = int(dict(event.headers).get(b"content-length", b"0"))
         if length > MAX_BODY and not chunked:
             self._broken_off(Breach.TOO_LONG)
             raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
         if parser.they_are_waiting_for_100_continue and not rest:
-            self._sock.sendall(self._behaviour.before_expected_body(request))
+            self._sock.sendall(self._behavior.before_expected_body(request))
         asked = time.monotonic()
         if not rest and (chunked or length):
             rest = self._receive_some()
@@ -278,7 +278,7 @@ class ServedConnection:
             body, framing = self._chunked_body(parser, rest, chunk_cuts)
         else:
             body, framing = self._plain_body(rest, length, segment_cuts), b""
-        self._pending = self._behaviour.read_ahead(self._pending)
+        self._pending = self._behavior.read_ahead(self._pending)
         return replace(
             request,
             body=body,
@@ -291,11 +291,11 @@ class ServedConnection:
         )
 
     def _first_bytes(self) -> bytes:
-        self._sock.settimeout(self._behaviour.idle_seconds() if self._served else IDLE_SECONDS)
+        self._sock.settimeout(self._behavior.idle_seconds() if self._served else IDLE_SECONDS)
         try:
             return self._receive_some()
         except TimeoutError:
-            self._sock.sendall(self._behaviour.farewell())
+            self._sock.sendall(self._behavior.farewell())
             raise
         finally:
             self._sock.settimeout(IDLE_SECONDS)
@@ -319,7 +319,7 @@ class ServedConnection:
         return body
 
     def _receive_some(self) -> bytes:
-        return self._behaviour.received(self._sock.recv(_RECEIVE))
+        return self._behavior.received(self._sock.recv(_RECEIVE))
 
     def _chunked_body(
         self, parser: h11.Connection, rest: bytes, cuts: list[int]
@@ -342,7 +342,7 @@ class ServedConnection:
                     raise Rejected(f"the body is longer than {MAX_BODY} bytes", 413)
                 if event.chunk_end:
                     cuts.append(size)
-                    most = self._behaviour.most_chunks()
+                    most = self._behavior.most_chunks()
                     if len(cuts) > most:
                         raise Rejected(f"the body has more than {most} chunks")
             else:

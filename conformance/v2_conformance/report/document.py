@@ -28,8 +28,8 @@ from v2_conformance.report.bodies import Added, Base64
 from v2_conformance.report.tested import (
     EVERYTHING,
     Calibration,
-    Part,
     Relations,
+    ReportPart,
     Selection,
     ServerInfo,
     SuiteInfo,
@@ -73,7 +73,7 @@ _LONGEST_REPORTED = 64 << 20
 _Found = TypeVar("_Found")
 
 
-class OverallVerdict(Part, frozen=True):
+class OverallVerdict(ReportPart, frozen=True):
     """The run's verdict: `reasons` block it, `warnings` do not."""
 
     conformant: bool
@@ -108,7 +108,7 @@ NO_VERDICT = OverallVerdict(False, False, (), ())
 """That of a report whose cases have not been counted; see `summary.concluded`."""
 
 
-class CitedDocument(Part, frozen=True):
+class CitedDocument(ReportPart, frozen=True):
     """Where a document says what a requirement demands."""
 
     document: str
@@ -127,7 +127,7 @@ def cited_documents(cite: Iterable[Citation], requirement: str = "") -> tuple[Ci
     )
 
 
-class Graded(Part, frozen=True, kw_only=True):
+class Graded(ReportPart, frozen=True, kw_only=True):
     """A level, and what a failure at it blocks."""
 
     level: Level
@@ -166,14 +166,14 @@ class RequirementResult(Graded, frozen=True, kw_only=True):
     """`http` if the HTTP library below a client usually does it."""
 
 
-class ExpectedFailure(Part, frozen=True):
+class ExpectedFailure(ReportPart, frozen=True):
     """A failure that was known beforehand. It counts all the same."""
 
     reason: str
     link: Annotated[str, Meta(pattern="^https?://")] | None = None
 
 
-class LongTensor(Part, frozen=True):
+class LongTensor(ReportPart, frozen=True):
     """The data of a long tensor in `said`, which is empty there: here it is among the messages,
     most of which have the same values.
     """
@@ -231,14 +231,14 @@ class CaseResult(Graded, frozen=True, kw_only=True):
         return difference_in(self.cause)
 
 
-class Integrity(Part, frozen=True):
+class Integrity(ReportPart, frozen=True):
     """The digest of everything else in the report, as docs/reports.md says."""
 
     algorithm: Literal["sha256"]
     digest: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 
 
-class Begun(Part, frozen=True, kw_only=True):
+class Begun(ReportPart, frozen=True, kw_only=True):
     """Everything about a run that is known before its first case."""
 
     suite: SuiteInfo
@@ -331,14 +331,14 @@ class RecordHeader(Begun, frozen=True, kw_only=True):
     """The ids of the cases, as planned."""
 
 
-class RecordFooter(Part, frozen=True):
+class RecordFooter(ReportPart, frozen=True):
     """The last line of a finished record."""
 
     complete: bool
     duration_s: Annotated[float, Meta(ge=0)]
 
 
-class RecordLine(Part, frozen=True, kw_only=True):
+class RecordLine(ReportPart, frozen=True, kw_only=True):
     """One line of a run's record: exactly one of the first four members is there."""
 
     header: RecordHeader | None = None

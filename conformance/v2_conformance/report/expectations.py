@@ -82,7 +82,7 @@ class Expectation:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Judgment:
     """A run compared with its expectations.
 
     `expected` are the ids of cases that failed as expected. `unexpected` are the failures that no
@@ -192,7 +192,7 @@ def judge_expectations(
     known: Mapping[str, str],
     today: date,
     gate: Gate,
-) -> Judgement:
+) -> Judgment:
     """Compare the cases of a run with what was expected of them.
 
     `known` maps the id of every case of the suite to its requirement: an entry whose cases were not
@@ -217,7 +217,7 @@ def judge_expectations(
         if texts is None:
             (untried if about else retired).append(entry)
     bad = [case for case in cases if not case.outcome.harmless]
-    return Judgement(
+    return Judgment(
         entries=expectations.entries,
         expected=tuple(case.id for case in bad if expectations.excuse(case, today)),
         unexpected=tuple(case for case in bad if belongs[case.id] is None and gate.counts(case)),

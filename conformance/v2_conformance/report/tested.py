@@ -27,11 +27,11 @@ FieldText = Annotated[str, Meta(pattern="^[ -~]*$")]
 """A part of a header field."""
 
 
-class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ReportPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The base of all parts of a report: frozen, without members that the schema does not know."""
 
 
-class SuiteInfo(Part, frozen=True):
+class SuiteInfo(ReportPart, frozen=True):
     """The suite that made a report."""
 
     name: Literal["v2-conformance"]
@@ -69,7 +69,7 @@ def this_suite() -> SuiteInfo:
     )
 
 
-class ServerInfo(Part, frozen=True):
+class ServerInfo(ReportPart, frozen=True):
     """The server's answer to GET /v2."""
 
     name: str
@@ -77,7 +77,7 @@ class ServerInfo(Part, frozen=True):
     extensions: tuple[str, ...]
 
 
-class Model(Part, frozen=True):
+class Model(ReportPart, frozen=True):
     """The target's names for the model in a role and for its tensors, in the contract's order."""
 
     model: str
@@ -95,20 +95,18 @@ class Model(Part, frozen=True):
         return DeployedModel(role, **{name: getattr(self, name) for name in self.__struct_fields__})
 
 
-class ClientInfo(Part, frozen=True):
+class ClientInfo(ReportPart, frozen=True):
     """How a client was run: its command, in which secrets are masked, and its time limit."""
 
     command: tuple[str, ...]
     """The program and its arguments; none if it was not run as a command."""
     timeout_s: Annotated[float, Meta(gt=0)]
     """Seconds that the client had for a request."""
-    one_process: bool = False
-    """Whether it was run once for all scenarios, not once for each."""
     lacks: tuple[str, ...] = ()
     """Features that it is said to lack: scenarios that need one did not run."""
 
 
-class TargetInfo(Part, frozen=True):
+class TargetInfo(ReportPart, frozen=True):
     """The server under test: where it is, what it claims, which models it has.
 
     Of a client, `server` has its name and version as it says them, and `url` is the bench.
@@ -146,7 +144,7 @@ class TargetInfo(Part, frozen=True):
         return self.unsupported if self.client is None else (*self.unsupported, *self.client.lacks)
 
 
-class Selection(Part, frozen=True):
+class Selection(ReportPart, frozen=True):
     """Which cases a run was asked for: its plan can be made again from it."""
 
     patterns: tuple[str, ...] = ()
@@ -158,7 +156,7 @@ EVERYTHING = Selection()
 """The options of a run that was asked for nothing in particular."""
 
 
-class AskedInput(Part, frozen=True):
+class AskedInput(ReportPart, frozen=True):
     """An input of a model; a dimension of -1 is variable."""
 
     name: str
@@ -168,14 +166,14 @@ class AskedInput(Part, frozen=True):
     """Whether the user said which shape or which values it takes."""
 
 
-class SampleValue(Part, frozen=True):
+class SampleValue(ReportPart, frozen=True):
     """The value of an input in the requests of a run: its shape and its binary form."""
 
     shape: tuple[Count, ...]
     data: Body
 
 
-class AskedModel(Part, frozen=True):
+class AskedModel(ReportPart, frozen=True):
     """A model that is in no role of the contract, and by which exchanges it was learned."""
 
     role: str
@@ -196,7 +194,7 @@ class AskedModel(Part, frozen=True):
         return shapes_unlike_metadata(self.learned, zip(specs, sent, strict=False))
 
 
-class Relations(Part, frozen=True):
+class Relations(ReportPart, frozen=True):
     """The subject of a run that compared the answers of models with each other."""
 
     models: tuple[AskedModel, ...]
@@ -228,7 +226,7 @@ class Relations(Part, frozen=True):
         return tuple(clauses)
 
 
-class Calibration(Part, frozen=True):
+class Calibration(ReportPart, frozen=True):
     """The known-good requests to a model before any case of it, up to the first exact answer."""
 
     role: str

@@ -38,7 +38,8 @@ class Canary:
     before any case has touched the model, so that a canary's failure is news.
 
     A server that left several of them in a row without an answer, or with one that does not end,
-    has little time for the next: a run of one that answers none would else wait for hours."""
+    gets little time for the next; otherwise a run against a server that answers none would wait for
+    hours."""
 
     def __init__(self, target: Target, server: Server, patience: Patience) -> None:
         self._patience = patience
@@ -51,8 +52,8 @@ class Canary:
         self._news: list[Calibrated] = []
         self._unanswered = 0  # how many calibrations in a row
         self._seen: list[Calibrated] = []
-        self.slowest_s = 0.0  # how long a known-good request took at most when it was calibrated
-        self.fastest_s = math.inf  # and at least
+        self.slowest_s = 0.0  # the longest time of a known-good request in calibration
+        self.fastest_s = math.inf  # and the shortest
 
     def news(self) -> list[Calibrated]:
         """Return the calibrations made since the last call."""

@@ -133,7 +133,7 @@ class MetadataClient:
 
         A server may close a kept connection at any time, or say that it cannot serve right now;
         then the request is sent again. So it is, on a fresh connection, if no answer came in time,
-        or if the kept one is out of step, such as after bytes that came behind an answer: that is
+        or if the kept one is out of step, such as after bytes that came after an answer: that is
         for cases to judge.
         """
         return self.exchange(get_request(self._target.address, path))

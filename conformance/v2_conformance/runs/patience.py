@@ -9,8 +9,9 @@
 # `Patience`: 429, 502, 503 and 504 are no answers to the request. A gateway sends 502 when the
 # server behind it has closed a connection that it kept, a server that limits rates sends 429. So
 # the request is sent again, at once and then as Retry-After says, for no longer than one answer
-# may take. After three times in vain nobody waits any more. Who asks to wait while it goes on with
-# others gets no more than those at a time from then on, until one that is alone has to wait, too.
+# may take. After three vain attempts the run no longer waits. A server that asks one request to
+# wait while it serves n others gets at most n at a time from then on, until a request that is alone
+# has to wait.
 #
 # `Hangs`: a server that leaves one malformed request without an answer often leaves hundreds. After
 # two, the next of their kind get less time. What is then not answered is no failure, because the
@@ -209,7 +210,7 @@ class Hangs:
         needed = max(_CONFIRMING_S, time_needed_s(size, 0.0, known_good_s))
         return min(needed, self._limits.exchange_s)
 
-    def note(self, case: RequestCase, verdict: Verdict, exchanges: Iterable[Exchange] = ()) -> None:
+    def note(self, case: RequestCase, verdict: Verdict, exchanges: Iterable[Exchange]) -> None:
         """Count the result of a case that was sent, and its `exchanges`."""
         cause = verdict.cause
         early = isinstance(cause, TimedOutEarly)

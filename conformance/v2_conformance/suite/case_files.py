@@ -150,7 +150,7 @@ def expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[M
     requirement = entry["id"].split("/")[0]
     if requirement not in catalogue():
         raise CaseFileError(f"{entry['id']}: the catalogue has no requirement {requirement}")
-    axes = {name: _labelled(values) for name, values in entry.get("axes", {}).items()}
+    axes = {name: _labeled(values) for name, values in entry.get("axes", {}).items()}
     exceptions = [_exception(entry["id"], item, axes) for item in entry.get("exceptions", ())]
     template = {key: value for key, value in entry.items() if key not in ("axes", "exceptions")}
     references = _AXIS.findall(repr(template))
@@ -176,13 +176,13 @@ def expand(entry: Mapping[str, Any], kind: Kind, make: Make[Made]) -> Iterator[M
         yield make(requirement, filled, f"[{labels}]" if labels else "")
 
 
-def _labelled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:
+def _labeled(values: list[Any] | dict[str, Any]) -> dict[str, Any]:
     if isinstance(values, dict):
         return values
-    labelled = {as_text(value): value for value in values}
-    if len(labelled) != len(values):
+    labeled = {as_text(value): value for value in values}
+    if len(labeled) != len(values):
         raise CaseFileError(f"two values of the axis {values} have the same label")
-    return labelled
+    return labeled
 
 
 def _exception(

@@ -36,7 +36,7 @@ Expects = Literal["success", "reject", "either", "disputed", "survives"]
 CanaryForm = Literal["binary", "json"]
 
 ROUNDS = 3
-"""How many requests each of the connections sends that are used at once, unless a case says it."""
+"""How many requests each concurrent connection sends, unless a case says otherwise."""
 
 # Members that do not count for a case's content, or that `_also_sent` has.
 _NOT_IN_CONTENT = frozenset(
@@ -219,12 +219,11 @@ class RequestCase(CaseBase):
     filled in. `canary` is the form of the known-good request to send afterwards, None for none
     beyond what a negative case gets. `together` is on how many connections it is sent at once, and
     `rounds` how often on each. `first` is sent before it on the same connection, as many `times` as
-    that says, whatever comes of that. Connections that are
-    used at once send this request and `members` in turn. `next` leave in the same write behind a
-    pipelined one. `foreign_ids` are the ids of `first` and `members`.
-    `variations` are names of cases/variations.yaml, in the order in which they apply; `request` has
-    what they change of it already. `last_negative` is false if another negative case of its
-    requirement comes after it.
+    that says, whatever comes of that. Connections that are used at once send this request and
+    `members` in turn. `next` leave in the same write after a pipelined one. `foreign_ids` are the
+    ids of `first` and `members`. `variations` are names of cases/variations.yaml, in the order in
+    which they apply; `request` has what they change of it already. `last_negative` is false if
+    another negative case of its requirement comes after it.
     """
 
     model: str

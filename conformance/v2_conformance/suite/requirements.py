@@ -70,7 +70,7 @@ class Requirement:
     that its requests have mistakes of any client's users, `varies` that its cases send in another
     way what others test plainly, `combines` that they only combine what others test. `blobs` says
     how they tell what is wrong with the blobs of requests (cases/requirements.yaml).
-    `report.root_causes` reads all.
+    `report.root_causes` reads all of these: `findings` to `blobs`.
     """
 
     id: str

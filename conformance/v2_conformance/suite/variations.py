@@ -16,7 +16,7 @@ import msgspec
 
 from v2_conformance.errors import CaseFileError
 from v2_conformance.own_files import own_document
-from v2_conformance.protocol.datatypes import DATATYPES
+from v2_conformance.protocol.datatypes import DATATYPES, FLOATS
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.requirements import Blocks, Citation, Level
 from v2_conformance.terminal_safe_text import did_you_mean
@@ -26,7 +26,6 @@ Kind = Literal["json", "http", "delivery", "coding", "size", "id"]
 _FILE = "variations.yaml"
 # What can be done twice.
 _ADDITIVE = ("", "escape", "fields", "members")
-_FLOATS = ("FP16", "BF16", "FP32", "FP64")
 _JSON_FORMS = ("json", "nested", "both")
 # About as many bytes as a BYTES element of the pattern `counting` takes in JSON and in a blob.
 _BYTES_OF_TEXT = 12
@@ -46,8 +45,8 @@ class Variation:
     `level` is the level of a case that is sent in this way, if its own is not lower, and `blocks`
     what its failure blocks, None for what that of the case in other ways blocks. With `either`,
     a server may also reject it. With `canary`, a known-good request follows on the same connection.
-    `declined_by` are statuses with which a server may refuse this way
-    of saying it, whatever is said.
+    `declined_by` are statuses with which a server may refuse this way of saying it, whatever is
+    said.
     """
 
     name: str
@@ -146,7 +145,7 @@ def _traits(request: Mapping[str, Any], model: ModelContract) -> Iterator[str]:
     checks = {
         "json": json,
         "data": bool(kinds),
-        "float-data": not kinds.isdisjoint(_FLOATS),
+        "float-data": not kinds.isdisjoint(FLOATS),
         "integer-data": any("INT" in kind for kind in kinds),
         "rank-2-data": any(
             entry.get("form") == "json" and len(_shape(entry)) > 1 for entry in in_json

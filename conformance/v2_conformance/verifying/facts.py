@@ -33,7 +33,12 @@ from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.kinds import AnswersDiffer
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec, models_of_use
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.verifying.record import Record, RecordedError, Setting, UnconfirmedError
+from v2_conformance.verifying.record import (
+    RecordedError,
+    RecordedExchanges,
+    Setting,
+    UnconfirmedError,
+)
 from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance
 from v2_conformance.wire.encode.requests import Prepared, get_request
 from v2_conformance.wire.exchange import Exchange
@@ -49,7 +54,7 @@ _MODEL = re.compile(
 
 def discovery_edits(setting: Setting) -> Iterator[str]:
     """Yield what the target has otherwise than recorded discovery. Raises UnconfirmedError."""
-    target, record = setting.report.target, Record(setting.report.discovery, setting)
+    target, record = setting.report.target, RecordedExchanges(setting.report.discovery, setting)
 
     def answer(path: str) -> Response:
         asked = Prepared(get_request(setting.address, path))
@@ -81,7 +86,7 @@ def discovery_edits(setting: Setting) -> Iterator[str]:
         yield f"these models are not what their recorded metadata says: {names}"
 
 
-def _wanted(setting: Setting, record: Record) -> Iterator[DeployedModel]:
+def _wanted(setting: Setting, record: RecordedExchanges) -> Iterator[DeployedModel]:
     """Yield each model that the run asked for, as the report or the next exchange names it."""
     if setting.report.relations is not None:
         return  # its models were learned
@@ -118,7 +123,7 @@ def _wrong_first(one: Calibration, setting: Setting) -> Cause | None:
     binding = setting.claims.present.get(one.role)
     if binding is None:
         raise RecordedError("a calibration has no such model")
-    record = Record(one.exchanges, setting)
+    record = RecordedExchanges(one.exchanges, setting)
     try:
         ways = known_good(one.role, setting.address, binding, one.form)
     except CaseFileError as error:
@@ -152,7 +157,7 @@ def learned_models(
 
 def _learned(asked: AskedModel, relations: Relations, setting: Setting) -> DeployedModel:
     model = asked_model(asked)
-    record = Record(asked.learned, setting)
+    record = RecordedExchanges(asked.learned, setting)
 
     def ask(prepared: Prepared, purpose: Purpose = Purpose.CALIBRATION) -> Exchange:
         return record.take("a request", (purpose,), prepared)

@@ -35,7 +35,7 @@ from v2_conformance.suite.cases import GeneratedCase, GetCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause, GeneratedFailure
 from v2_conformance.suite.library import generated_entry
 from v2_conformance.suite.outcomes import Outcome, Purpose
-from v2_conformance.verifying.record import Record, RecordedError
+from v2_conformance.verifying.record import RecordedError, RecordedExchanges
 from v2_conformance.wire.encode.requests import LIVE, Prepared, get_request
 from v2_conformance.wire.exchange import Exchange, unsent
 from v2_conformance.wire.response import Ending
@@ -45,7 +45,7 @@ _NOTHING = unsent(b"", Ending.LEFT).for_purpose(Purpose.CANARY_FRESH)
 _MOST_DRAWN = 64**3  # a cube of the largest dimension that is drawn
 
 
-def concluded(case: RequestCase | GetCase, record: Record) -> Result:
+def replayed(case: RequestCase | GetCase, record: RecordedExchanges) -> Result:
     """Return the result of a case's conversation. Raises RecordedError and UnconfirmedError."""
     known = Known(record.setting.address, record.setting.claims)
     lacking: list[KnownGood] = []
@@ -58,7 +58,7 @@ def concluded(case: RequestCase | GetCase, record: Record) -> Result:
     return result
 
 
-def _answer(step: Step, record: Record, lacking: list[KnownGood]) -> Answer:
+def _answer(step: Step, record: RecordedExchanges, lacking: list[KnownGood]) -> Answer:
     """Return the record of a step; missing known-good requests are added to `lacking`."""
     if isinstance(step, Calibrate):
         return ""
@@ -87,7 +87,7 @@ def _answer(step: Step, record: Record, lacking: list[KnownGood]) -> Answer:
     return CanaryAnswer(one, problem_with(record.matched, one.expected, one), liveness)
 
 
-def of_generated(case: GeneratedCase, recorded: CaseResult, record: Record) -> Verdict:
+def of_generated(case: GeneratedCase, recorded: CaseResult, record: RecordedExchanges) -> Verdict:
     """Return the verdict on generated requests: each is a case of its own, made of its entry."""
     requested: list[AskApart] = []
 
@@ -96,11 +96,11 @@ def of_generated(case: GeneratedCase, recorded: CaseResult, record: Record) -> V
             requested.append(_request_of(case, record.left[0], recorded.cause, record))
             yield requested[-1]
 
-    verdict = play(generated(case, requests()), lambda one: concluded(one.case, record)).verdict
+    verdict = play(generated(case, requests()), lambda one: replayed(one.case, record)).verdict
     made, cause = verdict.cause, recorded.cause
     if isinstance(made, GeneratedFailure):
         if isinstance(cause, GeneratedFailure) and not made.number:
-            # It was drawn: only who has that version of Hypothesis can draw it again.
+            # It was drawn: only somebody who has that version of Hypothesis can draw it again.
             drawn = {"seed": cause.seed, "hypothesis": cause.hypothesis}
             made = msgspec.structs.replace(made, number=cause.number, **drawn)
         return msgspec.structs.replace(verdict, cause=made)
@@ -110,7 +110,7 @@ def of_generated(case: GeneratedCase, recorded: CaseResult, record: Record) -> V
 
 
 def _request_of(
-    case: GeneratedCase, one: Exchange, cause: Cause | None, record: Record
+    case: GeneratedCase, one: Exchange, cause: Cause | None, record: RecordedExchanges
 ) -> AskApart:
     entry = one.entry
     drawn = isinstance(cause, GeneratedFailure) and cause.seed == record.setting.report.seed

@@ -19,7 +19,7 @@ from msgspec.structs import astuple
 from v2_conformance.errors import ReportFileError
 from v2_conformance.judging.survival import Claims
 from v2_conformance.protocol.names import DRAWS
-from v2_conformance.redaction import WITHHELD, Mask
+from v2_conformance.redaction import MASKED, WITHHELD, Mask
 from v2_conformance.report.document import Report
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
@@ -33,8 +33,7 @@ from v2_conformance.wire.response import Ending
 # Servers take a head of some KiB, with about a hundred fields.
 _MOST_FIELDS = 1000
 _MOST_CHARACTERS = 1 << 20
-# The length of the shortest secret that a mask hides anywhere.
-_MASKED = re.compile(rb"\*{6,}")
+_MASKED = re.compile(rb"\*{%d,}" % len(MASKED))
 _UNANSWERED = (Ending.CLOSED, Ending.REFUSED, Ending.TIMEOUT)
 
 
@@ -97,8 +96,8 @@ def setting_of(report: Report) -> Setting:
     )
 
 
-class Record:
-    """Recorded exchanges, each of which answers one step."""
+class RecordedExchanges:
+    """The exchanges of a report, each of which answers one step."""
 
     def __init__(self, exchanges: Sequence[Exchange], setting: Setting) -> None:
         self.left = deque(exchanges)

@@ -21,8 +21,13 @@ from v2_conformance.suite.causes.causes import FailedAtFirst, wrong_output
 from v2_conformance.suite.causes.kinds import AnswersDiffer, KilledBy
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.facts import first_answers
-from v2_conformance.verifying.on_record import concluded, of_generated
-from v2_conformance.verifying.record import Record, RecordedError, Setting, UnconfirmedError
+from v2_conformance.verifying.on_record import of_generated, replayed
+from v2_conformance.verifying.record import (
+    RecordedError,
+    RecordedExchanges,
+    Setting,
+    UnconfirmedError,
+)
 
 _UNSENT = (Outcome.NOT_RUN, Outcome.INCONCLUSIVE, Outcome.ERROR)
 
@@ -97,11 +102,11 @@ def _shown(case: Case, recorded: CaseResult, setting: Setting, others: Sequence[
         return _observed(case, skip, setting, others)
     if not recorded.exchanges:
         return skip or _unsent(recorded, setting), (), False
-    record = Record(recorded.exchanges, setting)
+    record = RecordedExchanges(recorded.exchanges, setting)
     if isinstance(case, GeneratedCase):
         verdict = of_generated(case, recorded, record)
     else:
-        verdict = concluded(case, record).verdict
+        verdict = replayed(case, record).verdict
     record.end()
     if (  # the bytes are one answer of a model that did not repeat its answers
         isinstance(case, RelationCase)

@@ -142,12 +142,13 @@ def verify(path: Path, cases: Sequence[Case]) -> Verification:
     )
 
 
-def plan_of(setting: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]) -> Setting:
+def with_cases_of_plan(
+    setting: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]
+) -> Setting:
     """Return `setting` with those of `cases` that a run with these models could choose from, and
     add to `edits` and `open_` why a model cannot have been learned."""
     report = setting.report
-    of_client = report.target.client is not None
-    begun = [case for case in cases if case.of_clients is of_client]
+    begun = [case for case in cases if case.of_clients is (report.target.client is not None)]
     begun = asked_for(begun, large=report.selection.large)
     if report.relations is not None:
         wrong: list[str] = []
@@ -169,10 +170,9 @@ def _with_plan(
     setting: Setting, cases: Sequence[Case], edits: list[str], open_: list[str]
 ) -> tuple[Setting, Mapping[str, int]]:
     """Return `setting` with the plan of its run, and the number of cases that it has of each
-    requirement: the report's own for a run with cases from outside the suite.
-    """
+    requirement: the report's own for a run with cases from outside the suite."""
     report = setting.report
-    setting = plan_of(setting, cases, edits, open_)
+    setting = with_cases_of_plan(setting, cases, edits, open_)
     if not report.own:
         return setting, report.planned
     cases = list(setting.cases.values())

@@ -1,6 +1,6 @@
 """Reads HTTP/1.1 messages from bytes as they come, leniently and in bounded time and memory."""
 
-# `Reader.raw` holds every byte that came. Nothing is ever taken out, since the exchange keeps them
+# `MessageReader.raw` holds every byte that came. Nothing is taken out, as the exchange keeps them
 # anyway: a message is a set of offsets into it. The code that reads is a generator, so it follows
 # the grammar (RFC 9112): a head, a body, the next head. Each `yield` waits for more bytes. When the
 # connection ends (`eof`), it resumes once more. A body without framing ends there; anything else is
@@ -103,8 +103,8 @@ class Message:
         return members([value]) if value else []
 
 
-class Reader:
-    """Reads a request incrementally; `feed(b"")` says that the peer closed.
+class MessageReader:
+    """Reads messages incrementally, by itself one request; `feed(b"")` says that the peer closed.
 
     `messages` are those whose heads have come. It is `done` when it needs no more bytes, or it has
     an `error`.

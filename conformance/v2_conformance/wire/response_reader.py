@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.wire.reader import STATUS_LINE, Message, Reader, UnreadableError, Waits
+from v2_conformance.wire.reader import STATUS_LINE, Message, MessageReader, UnreadableError, Waits
 from v2_conformance.wire.response import Ending, Limits, Response
 
 _MOST_INTERIM = 50
@@ -14,7 +14,7 @@ _BODILESS = (204, 304)
 _A_CHUNK = 6
 
 
-class ResponseReader(Reader):
+class ResponseReader(MessageReader):
     """Reads the response to a request incrementally; `feed(b"")` says that the peer closed.
 
     With several `answers` there are as many requests, and it reads a response to each, unless the

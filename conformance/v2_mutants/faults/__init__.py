@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_mutants.registry import Mutant, fault, find
 
 __all__ = ["FAULTS", "find_fault"]
@@ -41,7 +41,7 @@ _FAMILIES = "PHSDBMOEWCZLVRXJ"
 """In the order of the catalogue."""
 
 
-def _place(mutant: Mutant[Behaviour]) -> tuple[int, int]:
+def _place(mutant: Mutant[Behavior]) -> tuple[int, int]:
     return _FAMILIES.index(mutant.requirement[0]), int(mutant.requirement[1:])
 
 
@@ -49,6 +49,6 @@ FAULTS = {mutant.name: mutant for mutant in sorted(fault.values(), key=_place)}
 """All faults by name, in the order of their requirements."""
 
 
-def find_fault(name: str) -> Mutant[Behaviour]:
+def find_fault(name: str) -> Mutant[Behavior]:
     """Return the fault called `name`. Raises UsageError if there is none."""
     return find("fault", name, FAULTS)

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import SERVER_PROFILES
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Breach, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest
 from v2_conformance.suite.models import ModelContract
@@ -39,15 +39,15 @@ def _last(right: Right[Any], value: T, name: object = None) -> T:
     return result
 
 
-fault("concurrent-outputs-mixed", "C6", Behaviour.request_outputs)(
+fault("concurrent-outputs-mixed", "C6", Behavior.request_outputs)(
     "Concurrent requests to a model get the outputs that the last one asked for.",
     lambda right, model, document: _last(right, right(), model.model),
 )
-fault("concurrent-models-mixed", "C6", Behaviour.infer)(
+fault("concurrent-models-mixed", "C6", Behavior.infer)(
     "Concurrent requests all go to the model of the last one.",
     lambda right, model, request: right(_last(right, model)),
 )
-fault("concurrent-shapes-mixed", "C6", Behaviour.output_tensor)(
+fault("concurrent-shapes-mixed", "C6", Behavior.output_tensor)(
     "Concurrent tensors of one datatype and as many elements have the shape of the last one.",
     lambda right, output, tensor: structs.replace(
         right(), shape=_last(right, right().shape, (output, len(tensor.blob)))
@@ -55,7 +55,7 @@ fault("concurrent-shapes-mixed", "C6", Behaviour.output_tensor)(
 )
 
 
-@fault("refusal-spreads", "C6", Behaviour.handle)
+@fault("refusal-spreads", "C6", Behavior.handle)
 def _(right: Right[Response], request: Request) -> Response:
     """If a request is refused, so are others that are in progress."""
     before = right.state.get("refused", 0)
@@ -70,7 +70,7 @@ def _(right: Right[Response], request: Request) -> Response:
     return response if same else right.server.error(500, "the batch failed")
 
 
-@fault("slow-body-mixed", "C6", Behaviour.handle)
+@fault("slow-body-mixed", "C6", Behavior.handle)
 def _(right: Right[Response], request: Request) -> Response:
     """A body that arrives in pieces ends with the bytes of another request in progress."""
     body, latest = bytes(request.body), right.state.get("latest", b"")
@@ -81,7 +81,7 @@ def _(right: Right[Response], request: Request) -> Response:
     return right()
 
 
-fault("concurrent-codings-mixed", "C6", Behaviour.decode_request)(
+fault("concurrent-codings-mixed", "C6", Behavior.decode_request)(
     "Encoded bodies of concurrent requests are decoded by the decoder of the last one.",
     lambda right, request: (
         right(_last(right, request)) if request.values("content-encoding") else right()
@@ -117,7 +117,7 @@ for _kind, _when, _text in (
     ("raw-bodies", lambda request: _path(request) == "raw",
      "Raw requests that are in progress at once have the body of the last one."),
 ):  # fmt: skip
-    fault(f"concurrent-{_kind}-mixed", "C6", Behaviour.infer)(_text, _one_buffer(_when))
+    fault(f"concurrent-{_kind}-mixed", "C6", Behavior.infer)(_text, _one_buffer(_when))
 
 for _kind, _role, _when, _text in (
     ("bodies-of-fp16", "identity/FP16", lambda request: True, "Requests with an FP16 tensor"),
@@ -139,7 +139,7 @@ for _kind, _role, _when, _text in (
     ("last-bodies", "identity/INT32", is_last,
      "Requests that end their connections"),
 ):  # fmt: skip
-    fault(f"concurrent-{_kind}-mixed", "C6", Behaviour.infer)(
+    fault(f"concurrent-{_kind}-mixed", "C6", Behavior.infer)(
         f"{_text} that are in progress at once have the body of the last one.",
         _one_buffer(_when, _role),
     )
@@ -160,15 +160,15 @@ def _mixes_ids(when: Callable[[ModelContract, Request], object]) -> What[Inferen
     return what
 
 
-fault("concurrent-ids-mixed", "C6", Behaviour.read_request)(
+fault("concurrent-ids-mixed", "C6", Behavior.read_request)(
     "Responses to concurrent requests have the id of the last one.",
     _mixes_ids(lambda model, request: True),
 )
-fault("concurrent-ids-of-json-mixed", "C6", Behaviour.read_request)(
+fault("concurrent-ids-of-json-mixed", "C6", Behavior.read_request)(
     "Responses to concurrent requests without a header length have the id of the last one.",
     _mixes_ids(lambda model, request: _path(request) == "json"),
 )
-fault("concurrent-ids-in-codings-mixed", "C6", Behaviour.read_request)(
+fault("concurrent-ids-in-codings-mixed", "C6", Behavior.read_request)(
     "Responses to concurrent requests in a content coding have the id of the last one.",
     _mixes_ids(lambda model, request: is_coded(request)),
 )
@@ -181,13 +181,13 @@ def _static(right: Right[Buffer]) -> Buffer:
     return last if len(last) == len(mine) else mine
 
 
-fault("concurrent-json-texts-mixed", "C6", Behaviour.json_blob)(
+fault("concurrent-json-texts-mixed", "C6", Behavior.json_blob)(
     "Texts in the JSON of concurrent requests are read into one buffer.",
     lambda right, entry: _static(right) if entry.spec.datatype == "BYTES" else right(),
 )
 
 
-@fault("answers-read-late-mixed", "C6", Behaviour.writes)
+@fault("answers-read-late-mixed", "C6", Behavior.writes)
 def _(right: Right[Iterator[Buffer]], pieces: Sequence[Buffer]) -> Iterator[Buffer]:
     """Answers over 1 MiB are written from one buffer: of one that is read late, the rest is that of
     the last one."""
@@ -213,10 +213,10 @@ for _name, _breach, _text in (
     ("content-length-allocated", Breach.TOO_LONG,
      "The server allocates as many bytes as Content-Length claims, and dies of it."),
 ):  # fmt: skip
-    fault(_name, "C8", Behaviour.broken_off, base=CrashingServer)(_text, _dies_of(_breach))
+    fault(_name, "C8", Behavior.broken_off, base=CrashingServer)(_text, _dies_of(_breach))
 
 
-def _lock_kept(when: Callable[[Request], object]) -> type[Behaviour]:
+def _lock_kept(when: Callable[[Request], object]) -> type[Behavior]:
     """A server that keeps a lock for some requests if a client leaves in the body of one."""
 
     class LockKept(Silent):

@@ -15,7 +15,7 @@ from msgspec import structs
 from v2_conformance.protocol.datatypes import DATATYPES, decode_bytes, element_count, encode_bytes
 from v2_conformance.protocol.message import Tensor, parse_json
 from v2_conformance.protocol.names import BINARY_DATA_OUTPUT
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
@@ -101,7 +101,7 @@ class Seen:
         return len(self.inputs) < 4 and any(item["datatype"] == datatype for item in self.inputs)
 
 
-class Meets(Behaviour):
+class Meets(Behavior):
     """Goes wrong if a request is as `meets` says; a subclass says how."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -250,7 +250,7 @@ _OF_TWO: Sequence[tuple[str, type[Meets], Callable[[Seen], bool], str]] = (
 )  # fmt: skip
 
 
-def _fault_of(kind: type[Meets], meets: Callable[[Seen], bool]) -> type[Behaviour]:
+def _fault_of(kind: type[Meets], meets: Callable[[Seen], bool]) -> type[Behavior]:
     return type("_CrossingFault", (kind,), {"meets": lambda self, seen: meets(seen)})
 
 

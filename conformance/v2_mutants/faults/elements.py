@@ -12,7 +12,7 @@ from msgspec import structs
 
 from v2_conformance.protocol.datatypes import DATATYPES, Buffer, from_values, leaves, to_values
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs
 from v2_conformance.reference.request_reader import RequestInput
 from v2_conformance.suite.models import TensorSpec
@@ -47,11 +47,11 @@ for _kind, _requirement, _names in (
     ("unsigned", "D2", _UNSIGNED),
     ("fp32", "D3", ("FP32",)),
 ):
-    fault(f"{_kind}-inputs-big-endian", _requirement, Behaviour.binary_blob)(
+    fault(f"{_kind}-inputs-big-endian", _requirement, Behavior.binary_blob)(
         f"Binary inputs of {', '.join(_names)} are big-endian.",
         only(_names, lambda right, entry, blob: swap_bytes(entry.spec.datatype, right())),
     )
-    fault(f"{_kind}-outputs-big-endian", _requirement, Behaviour.output_blob)(
+    fault(f"{_kind}-outputs-big-endian", _requirement, Behavior.output_blob)(
         f"Binary outputs of {', '.join(_names)} are big-endian.",
         only(_names, lambda right, tensor: swap_bytes(tensor.datatype, right())),
     )
@@ -87,12 +87,12 @@ def _canonical_nan(name: str, bits: Bits) -> Bits:
 
 
 for _name, _requirement in (("FP32", "D3"), ("BF16", "D9")):
-    fault(f"{_name.lower()}-subnormals-flushed", _requirement, Behaviour.output_tensor)(
+    fault(f"{_name.lower()}-subnormals-flushed", _requirement, Behavior.output_tensor)(
         f"Subnormal {_name} elements are returned as zeros.",
         _changes_bits_of((_name,), _flush_subnormals),
     )
 
-fault("nan-payloads-lost", "D4", Behaviour.output_tensor)(
+fault("nan-payloads-lost", "D4", Behavior.output_tensor)(
     "Every NaN is returned as the canonical quiet NaN.",
     _changes_bits_of(("FP16", "FP32", "FP64"), _canonical_nan),
 )
@@ -106,26 +106,26 @@ def _read_column_major(entry: RequestInput, blob: Buffer) -> Buffer:
     return column_major(_tensor(entry, blob), back=True).blob
 
 
-fault("bool-true-as-255", "D6", Behaviour.output_blob)(
+fault("bool-true-as-255", "D6", Behavior.output_blob)(
     "In binary BOOL outputs, true is the byte 255.",
     only(("BOOL",), lambda right, tensor: bytes(right()).replace(b"\1", b"\xff")),
 )
-fault("bool-one-as-false", "D7", Behaviour.bool_blob)(
+fault("bool-one-as-false", "D7", Behavior.bool_blob)(
     "In binary BOOL inputs, only the byte 255 is true; 1 is read as false.",
     lambda right, entry, blob: bytes(byte == 255 for byte in bytes(blob)),
 )
-fault("fp16-takes-four-bytes", "D8", Behaviour.check_size)(
+fault("fp16-takes-four-bytes", "D8", Behavior.check_size)(
     "Binary FP16 inputs are rejected, as if each element took four bytes.",
     only(("FP16",), refuses(lambda entry, size: size)),
 )
-fault("column-major-outputs", "D10", Behaviour.output_blob)(
+fault("column-major-outputs", "D10", Behavior.output_blob)(
     "Binary outputs are written in column-major order.",
     lambda right, tensor: right(column_major(tensor)),
 )
 
 
 @fault.several("column-major", "D10")
-class _ColumnMajor(Behaviour):
+class _ColumnMajor(Behavior):
     """Binary inputs and outputs are both column-major, which only JSON can reveal."""
 
     def binary_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
@@ -145,7 +145,7 @@ def _through_double(blob: Buffer) -> bytes:
 
 
 @fault.several("int64-json-through-double", "D15")
-class _JsonThroughDouble(Behaviour):
+class _JsonThroughDouble(Behavior):
     """INT64 elements in JSON pass through a double, in inputs and outputs."""
 
     def json_blob(self, entry: RequestInput) -> Buffer:
@@ -158,11 +158,11 @@ class _JsonThroughDouble(Behaviour):
         return super().output_data(tensor)
 
 
-fault("json-inputs-reversed", "D11", Behaviour.json_blob)(
+fault("json-inputs-reversed", "D11", Behavior.json_blob)(
     "The elements of an input in JSON are read in reverse order.",
     lambda right, entry: reversed_order(_tensor(entry, right())).blob,
 )
-fault("half-json-inputs-cut", "D12", Behaviour.json_blob)(
+fault("half-json-inputs-cut", "D12", Behavior.json_blob)(
     "FP16 and BF16 inputs in JSON lose their last bit.",
     only(
         ("FP16", "BF16"),
@@ -171,7 +171,7 @@ fault("half-json-inputs-cut", "D12", Behaviour.json_blob)(
 )
 
 
-@fault("blobs-read-aligned", "D14", Behaviour.slice_blob)
+@fault("blobs-read-aligned", "D14", Behavior.slice_blob)
 def _(
     right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
 ) -> memoryview:
@@ -182,7 +182,7 @@ def _(
     return memoryview(resize(blobs.view[start : start + size], size)) if aligned else blob
 
 
-fault("unaligned-blobs-refused", "D14", Behaviour.slice_blob)(
+fault("unaligned-blobs-refused", "D14", Behavior.slice_blob)(
     "A blob at an offset that is not a multiple of its element size is rejected.",
     refuses(
         lambda entry, blobs, offset, size: (
@@ -212,10 +212,10 @@ def _as_fp32(value: float) -> float:
         return float(np.float32(value))
 
 
-fault("fp64-decimals-read-as-fp32", "D11", Behaviour.json_blob)(
+fault("fp64-decimals-read-as-fp32", "D11", Behavior.json_blob)(
     "FP64 inputs in JSON are read as FP32.", _reads("FP64", _as_fp32)
 )
-fault("long-lists-cut", "D11", Behaviour.output_data)(
+fault("long-lists-cut", "D11", Behavior.output_data)(
     "An output in JSON ends after 65,536 elements.", lambda right, tensor: right()[:65536]
 )
 
@@ -227,13 +227,13 @@ def _over_a_power(root: re.Match[bytes]) -> bytes:
     return sign + repr(float(int(whole + fraction)) / 10.0 ** len(fraction)).encode()
 
 
-fault("decimals-read-as-digits-over-a-power", "D11", Behaviour.parse_document)(
+fault("decimals-read-as-digits-over-a-power", "D11", Behavior.parse_document)(
     "A decimal is read as its digits over a power of ten, and rounded twice.",
     lambda right, text: right(memoryview(_POINT.sub(_over_a_power, bytes(text)))),
 )
 
 
-@fault("floats-written-as-the-first-is", "D11", Behaviour.output_data)
+@fault("floats-written-as-the-first-is", "D11", Behavior.output_data)
 def _(right: Right[Any], tensor: Tensor) -> Any:
     """If the first element of a float output is a whole number from 1 to 100, all are written as
     integers."""
@@ -243,7 +243,7 @@ def _(right: Right[Any], tensor: Tensor) -> Any:
     return [*map(int, data)]
 
 
-@fault("integers-before-datatype-rounded", "D15", Behaviour.request_input)
+@fault("integers-before-datatype-rounded", "D15", Behavior.request_input)
 def _(right: Right[RequestInput], specs: dict[str, TensorSpec], item: Any) -> RequestInput:
     """`data` that comes before `datatype` is read as doubles."""
     entry = right()
@@ -256,11 +256,11 @@ def _(right: Right[RequestInput], specs: dict[str, TensorSpec], item: Any) -> Re
     return replace(entry, data=read)
 
 
-fault("smallest-int64-written-as-zero", "D15", Behaviour.output_data)(
+fault("smallest-int64-written-as-zero", "D15", Behavior.output_data)(
     "The smallest INT64 in JSON is 0.",
     only(("INT64",), lambda right, tensor: [0 if one == -(2**63) else one for one in right()]),
 )
-fault("integers-with-fraction-rounded", "D15", Behaviour.json_blob)(
+fault("integers-with-fraction-rounded", "D15", Behavior.json_blob)(
     "An INT64 that is written with a fraction or an exponent is read as a double.",
     lambda right, entry: (
         from_values("INT64", [int(float(str(one))) for one in leaves(entry.data)])
@@ -268,7 +268,7 @@ fault("integers-with-fraction-rounded", "D15", Behaviour.json_blob)(
         else right()
     ),
 )
-fault("dimensions-of-one-lost", "D16", Behaviour.output_tensor)(
+fault("dimensions-of-one-lost", "D16", Behavior.output_tensor)(
     "Tensors of numbers lose their dimensions of 1.",
     then(
         lambda made, output, tensor: (
@@ -278,7 +278,7 @@ fault("dimensions-of-one-lost", "D16", Behaviour.output_tensor)(
         )
     ),
 )
-fault("halves-of-a-batch-swapped", "D10", Behaviour.output_tensor)(
+fault("halves-of-a-batch-swapped", "D10", Behavior.output_tensor)(
     "Tensors of five to eight rows are split after four, and joined in the wrong order.",
     then(
         lambda made, output, tensor: (
@@ -290,7 +290,7 @@ fault("halves-of-a-batch-swapped", "D10", Behaviour.output_tensor)(
         )
     ),
 )
-fault("json-floats-six-digits", "D11", Behaviour.output_data)(
+fault("json-floats-six-digits", "D11", Behavior.output_data)(
     "FP32 and FP64 outputs in JSON have six significant digits.",
     only(("FP32", "FP64"), lambda right, tensor: [float(f"{value:.6g}") for value in right()]),
 )

@@ -10,7 +10,7 @@ from typing import Any
 from v2_conformance.protocol.datatypes import Buffer, to_values
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
@@ -24,10 +24,10 @@ from v2_mutants.faults.shared import (
 )
 from v2_mutants.registry import Right, What, fault, then
 
-fault("errors-with-status-200", "R1", Behaviour.error_status)(
+fault("errors-with-status-200", "R1", Behavior.error_status)(
     "Errors are sent with the status 200.", lambda right, status: 200
 )
-fault("rejection-without-response", "R1", Behaviour.handle, base=Silent)(
+fault("rejection-without-response", "R1", Behavior.handle, base=Silent)(
     "A rejected inference request gets no response: the connection is closed.",
     then(
         lambda response, request: (
@@ -37,10 +37,10 @@ fault("rejection-without-response", "R1", Behaviour.handle, base=Silent)(
         )
     ),
 )
-fault("error-is-plain-text", "R2", Behaviour.error_body)(
+fault("error-is-plain-text", "R2", Behavior.error_body)(
     "The body of an error is plain text.", lambda right, message: message.encode()
 )
-fault("error-is-empty", "R2", Behaviour.error_body)(
+fault("error-is-empty", "R2", Behavior.error_body)(
     "An error has no body.", lambda right, message: b""
 )
 
@@ -53,7 +53,7 @@ class _Answered(Rejected):
         self.body = body
 
 
-class _SendsOwnBodies(Behaviour):
+class _SendsOwnBodies(Behavior):
     def rejection_response(self, rejection: Rejected) -> Response:
         response = super().rejection_response(rejection)
         if isinstance(rejection, _Answered):
@@ -61,7 +61,7 @@ class _SendsOwnBodies(Behaviour):
         return response
 
 
-@fault("json-errors-have-detail", "R2", Behaviour.read_request, base=_SendsOwnBodies)
+@fault("json-errors-have-detail", "R2", Behavior.read_request, base=_SendsOwnBodies)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
 ) -> InferenceRequest:
@@ -80,26 +80,26 @@ class _RejectionKillsModel(CrashingModels):
     fatal = Exception
 
 
-@fault("rejection-stops-listening", "R3", Behaviour.infer, base=CrashingServer)
+@fault("rejection-stops-listening", "R3", Behavior.infer, base=CrashingServer)
 def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
     """After a rejected inference request, the server accepts no more connections."""
     try:
         return right()
     except Exception:
-        right.behaviour.crashed = True
+        right.behavior.crashed = True
         raise
 
 
-fault("client-errors-are-500", "R4", Behaviour.error_status)(
+fault("client-errors-are-500", "R4", Behavior.error_status)(
     "Errors that are the client's fault have the status 500.",
     lambda right, status: max(right(), 500),
 )
-fault("error-typed-text", "R5", Behaviour.error_content_type)(
+fault("error-typed-text", "R5", Behavior.error_content_type)(
     "Errors have the Content-Type text/plain.", lambda right: "text/plain"
 )
 
 
-class _RepeatsNames(Behaviour):
+class _RepeatsNames(Behavior):
     """A server whose error for an unknown input has all of its name."""
 
     def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
@@ -109,11 +109,11 @@ class _RepeatsNames(Behaviour):
         return super().request_input(specs, item)
 
 
-fault("names-pasted-into-errors", "R2", Behaviour.error_body, base=_RepeatsNames)(
+fault("names-pasted-into-errors", "R2", Behavior.error_body, base=_RepeatsNames)(
     "The name of an unknown input is pasted into the JSON of the error.",
     lambda right, message: f'{{"error":"{message}"}}'.encode(),
 )
-fault("wrong-sizes-never-answered", "R3", Behaviour.rejection_response, base=Silent)(
+fault("wrong-sizes-never-answered", "R3", Behavior.rejection_response, base=Silent)(
     "A request whose blobs have a wrong size never gets an answer.",
     then(
         lambda response, rejection: (
@@ -146,18 +146,18 @@ def _in_text(_: Request, response: Response) -> Response:
     return replace(response, headers=(*headers, ("Content-Type", "text/plain")), body=text)
 
 
-fault("errors-in-chunks-are-text", "R2", Behaviour.handle)(
+fault("errors-in-chunks-are-text", "R2", Behavior.handle)(
     "The error for a chunked request is plain text.",
     _changed_if(lambda request, r: _failed(request, r) and is_chunked(request), _in_text),
 )
-fault("json-errors-have-header-length", "R6", Behaviour.handle)(
+fault("json-errors-have-header-length", "R6", Behavior.handle)(
     "The error for a request without a header length has the header length 0.",
     _changed_if(
         lambda request, r: _failed(request, r) and not request.values(HEADER_LENGTH),
         lambda _, r: replace(r, headers=(*r.headers, (HEADER_LENGTH, "0"))),
     ),
 )
-fault("several-outputs-repeat-member", "P9", Behaviour.dump_document)(
+fault("several-outputs-repeat-member", "P9", Behavior.dump_document)(
     "The JSON of a response with several outputs has the member `model_name` twice.",
     then(
         lambda text, document: (
@@ -169,7 +169,7 @@ fault("several-outputs-repeat-member", "P9", Behaviour.dump_document)(
 )
 
 
-@fault("several-outputs-have-data-and-size", "O11", Behaviour.response_document)
+@fault("several-outputs-have-data-and-size", "O11", Behavior.response_document)
 def _(
     right: Right[JsonObject],
     model: ModelContract,
@@ -186,7 +186,7 @@ def _(
 
 
 @fault.several("closes-after-errors", "R8")
-class _ClosesAfterErrors(Behaviour):
+class _ClosesAfterErrors(Behavior):
     """The server closes the connection after an error that does not say so."""
 
     def keeps_open(self, request: Request, response: Response) -> bool:
@@ -198,13 +198,13 @@ class _ClosesAfterErrors(Behaviour):
         return super().serialize(response, keep_open=True, with_body=with_body)
 
 
-fault("empty-outputs-end-server", "R3", Behaviour.infer, base=CrashingServer)(
+fault("empty-outputs-end-server", "R3", Behavior.infer, base=CrashingServer)(
     "An empty list of outputs crashes the server.",
     ends_server(lambda model, request: b'"outputs":[]' in bytes(request.body[:4096])),
 )
 
 
-@fault("non-finite-floats-as-zero", "O19", Behaviour.output_data)
+@fault("non-finite-floats-as-zero", "O19", Behavior.output_data)
 def _(right: Right[Any], tensor: Tensor) -> Any:
     """Non-finite floats are written to JSON as 0."""
     if tensor.datatype in ("FP32", "FP64"):

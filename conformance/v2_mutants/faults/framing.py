@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import Buffer, check_blob, to_values
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Request, Response
 from v2_conformance.reference.request_reader import RequestInput
 from v2_mutants.faults.shared import (
@@ -28,14 +28,14 @@ def _has_blobs(response: Response) -> bool:
     return len(response.body) > 1
 
 
-fault("extension-not-listed", "P1", Behaviour.extensions)(
+fault("extension-not-listed", "P1", Behavior.extensions)(
     "GET /v2 does not list binary_tensor_data.", lambda right: []
 )
-fault("header-length-refused", "P2", Behaviour.infer)(
+fault("header-length-refused", "P2", Behavior.infer)(
     "A request with a header length is rejected.",
     refuses(lambda model, request: bool(request.values(HEADER_LENGTH)), 415),
 )
-fault("blobs-read-as-zeros", "P2", Behaviour.read_request)(
+fault("blobs-read-as-zeros", "P2", Behavior.read_request)(
     "Blobs are accepted and ignored: their tensors are zeros.",
     then(
         lambda inference, model, request, length: (
@@ -45,7 +45,7 @@ fault("blobs-read-as-zeros", "P2", Behaviour.read_request)(
 )
 
 
-@fault("request-blobs-off-by-one", "P2", Behaviour.split_body)
+@fault("request-blobs-off-by-one", "P2", Behavior.split_body)
 def _(
     right: Right[tuple[memoryview, Blobs]], request: Request, length: int | None
 ) -> tuple[memoryview, Blobs]:
@@ -55,24 +55,24 @@ def _(
     return text, replace(blobs, view=view)
 
 
-fault("response-header-length-missing", "P3", Behaviour.response_header_length)(
+fault("response-header-length-missing", "P3", Behavior.response_header_length)(
     "A response with blobs has no Inference-Header-Content-Length.", lambda right, text, blobs: None
 )
-fault("binary-response-typed-json", "P4", Behaviour.binary_content_type)(
+fault("binary-response-typed-json", "P4", Behavior.binary_content_type)(
     "A response with blobs has the Content-Type application/json.", lambda right: JSON_TYPE
 )
-fault("response-header-length-of-body", "P5", Behaviour.response_header_length)(
+fault("response-header-length-of-body", "P5", Behavior.response_header_length)(
     "The header length of a response counts the whole body, including the blobs.",
     lambda right, text, blobs: str(len(text) + sum(map(len, blobs))),
 )
-fault("response-header-length-short", "P5", Behaviour.response_header_length)(
+fault("response-header-length-short", "P5", Behavior.response_header_length)(
     "The header length of a response is one byte too small.",
     lambda right, text, blobs: str(len(text) - 1),
 )
 
 
 @fault.several("content-length-too-large", "P6")
-class _ContentLengthTooLarge(Behaviour):
+class _ContentLengthTooLarge(Behavior):
     """The Content-Length of a response with blobs is four bytes larger than its body."""
 
     def content_length(self, response: Response) -> int:
@@ -83,11 +83,11 @@ class _ContentLengthTooLarge(Behaviour):
         return super().keeps_open(request, response) and not _has_blobs(response)
 
 
-fault("response-blobs-padded", "P8", Behaviour.response_body)(
+fault("response-blobs-padded", "P8", Behavior.response_body)(
     "Response blobs are padded to multiples of 8 bytes; their sizes do not count the padding.",
     lambda right, text, blobs: (text, *(resize(blob, -(-len(blob) // 8) * 8) for blob in blobs)),
 )
-fault("json-response-with-nan", "P9", Behaviour.output_data)(
+fault("json-response-with-nan", "P9", Behavior.output_data)(
     "Non-finite floats are written to JSON as NaN and Infinity.",
     lambda right, tensor: (
         to_values(tensor.datatype, tensor.blob)
@@ -95,11 +95,11 @@ fault("json-response-with-nan", "P9", Behaviour.output_data)(
         else right()
     ),
 )
-fault("json-response-latin-1", "P9", Behaviour.dump_document)(
+fault("json-response-latin-1", "P9", Behavior.dump_document)(
     "The JSON of a response is encoded in Latin-1, not in UTF-8.",
     lambda right, document: right().decode().encode("latin-1", "replace"),
 )
-fault("response-header-length-counts-characters", "P10", Behaviour.response_header_length)(
+fault("response-header-length-counts-characters", "P10", Behavior.response_header_length)(
     "The header length of a response counts characters, not bytes.",
     lambda right, text, blobs: str(len(text.decode())),
 )
@@ -110,9 +110,9 @@ for _name, _text, _of in (
     ("trailing-white-space-refused", "A request with white space after its JSON is rejected.",
      lambda text: bytes(text[-1:]) != b"}"),
 ):  # fmt: skip
-    fault(_name, "P11", Behaviour.parse_document)(_text, refuses(_of))
+    fault(_name, "P11", Behavior.parse_document)(_text, refuses(_of))
 
-fault("octet-stream-hides-json-data", "P12", Behaviour.read_request)(
+fault("octet-stream-hides-json-data", "P12", Behavior.read_request)(
     "In a request without blobs typed application/octet-stream, JSON data is read as zeros.",
     then(
         lambda inference, model, request, length: (
@@ -122,7 +122,7 @@ fault("octet-stream-hides-json-data", "P12", Behaviour.read_request)(
         )
     ),
 )
-fault("octet-stream-refused", "P12", Behaviour.infer)(
+fault("octet-stream-refused", "P12", Behavior.infer)(
     "A request with the Content-Type application/octet-stream is rejected.",
     refuses(lambda model, request: OCTET_STREAM in request.values("content-type"), 415),
 )
@@ -175,11 +175,11 @@ def _is_off_by_one(values: Sequence[str], body: Buffer) -> bool:
 _FOUND = -1  # in place of a header length
 
 
-def _zeros_if(applies: Callable[[Sequence[str], Buffer], bool]) -> type[Behaviour]:
+def _zeros_if(applies: Callable[[Sequence[str], Buffer], bool]) -> type[Behavior]:
     """A server that finds the end of the JSON itself and reads zeros behind it, if `applies` to the
     values of the header and to the body."""
 
-    class ReadsZeros(Behaviour):
+    class ReadsZeros(Behavior):
         def header_length(self, request: Request) -> int | None:
             values = self.header_length_values(request)
             result = has_blobs(request) and applies(values, request.body)
@@ -198,7 +198,7 @@ class _BlobsFromEnd(Blobs):
     """Blobs that are addressed from the end of the body."""
 
 
-class _MissingBlobsAreZeros(Behaviour):
+class _MissingBlobsAreZeros(Behavior):
     """A server that reads blobs as zeros if the header length leaves none."""
 
     def split_body(self, request: Request, length: int | None) -> tuple[memoryview, Blobs]:
@@ -214,11 +214,11 @@ class _MissingBlobsAreZeros(Behaviour):
         return super().slice_blob(entry, blobs, offset, size)
 
 
-fault("header-length-ignored", "H1", Behaviour.json_end)(
+fault("header-length-ignored", "H1", Behavior.json_end)(
     "The header length is ignored: the whole body is read as JSON.",
     lambda right, body, length: len(body),
 )
-fault("header-name-case-sensitive", "H2", Behaviour.header_length_values)(
+fault("header-name-case-sensitive", "H2", Behavior.header_length_values)(
     "The header length is only recognized if its name is spelled exactly as in the documents.",
     lambda right, request: [
         value.strip() for name, value in _header_lines(request) if name == HEADER_LENGTH
@@ -227,7 +227,7 @@ fault("header-name-case-sensitive", "H2", Behaviour.header_length_values)(
 
 
 @fault.several("negative-header-length-slices", "H4")
-class _NegativeHeaderLengthSlices(Behaviour):
+class _NegativeHeaderLengthSlices(Behavior):
     """A negative header length counts from the end of the body, as in a Python slice."""
 
     def parse_header_length(self, text: str) -> int:
@@ -241,7 +241,7 @@ class _NegativeHeaderLengthSlices(Behaviour):
         return super().json_end(body, length)
 
 
-class _NegativeHeaderLengthFromEnd(Behaviour):
+class _NegativeHeaderLengthFromEnd(Behavior):
     """A negative header length counts from the end of the body, where blobs are sought, too."""
 
     def parse_header_length(self, text: str) -> int:
@@ -282,7 +282,7 @@ class _HeaderLengthClamped(_MissingBlobsAreZeros):
         return min(length, len(body)) if length < _HUGE else super().json_end(body, length)
 
 
-fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)(
+fault("overlong-header-length-in-chunks-guessed", "H5", Behavior.header_length)(
     "If the header length is larger than a chunked body, the end of the JSON is guessed.",
     then(
         lambda length, request: (
@@ -292,26 +292,26 @@ fault("overlong-header-length-in-chunks-guessed", "H5", Behaviour.header_length)
         )
     ),
 )
-fault("non-numeric-header-length-raw", "H6", Behaviour.header_length)(
+fault("non-numeric-header-length-raw", "H6", Behavior.header_length)(
     "A header length that is not a number is read as 0, which makes the request raw.",
     lambda right, request: (
         0 if _has_non_number(right.server.header_length_values(request)) else right()
     ),
 )
-fault("huge-header-length-crashes", "H7", Behaviour.header_length, base=CrashingServer)(
+fault("huge-header-length-crashes", "H7", Behavior.header_length, base=CrashingServer)(
     "A header length of 2^31 or more crashes the server: it accepts no more connections.",
     ends_server(lambda request: _has_huge(request.values(HEADER_LENGTH))),
 )
 
 
-@fault("header-length-trailing-junk-ignored", "H8", Behaviour.parse_header_length)
+@fault("header-length-trailing-junk-ignored", "H8", Behavior.parse_header_length)
 def _(right: Right[int], text: str) -> int:
     """Anything after the digits of a header length is ignored."""
     match = re.match("[0-9]+", text)
     return right(match[0] if match else text)
 
 
-fault("header-length-prefix-half-read", "H9", Behaviour.parse_document)(
+fault("header-length-prefix-half-read", "H9", Behavior.parse_document)(
     "The JSON is read to the end of its object; the rest of the header length is ignored.",
     lambda right, text: right(text[: guess_json_end(text)]),
 )
@@ -336,7 +336,7 @@ for _name, _requirement, _text, _applies in (
         _zeros_if(_applies)
     )
 
-fault("header-length-without-blobs-hides-data", "H11", Behaviour.read_request)(
+fault("header-length-without-blobs-hides-data", "H11", Behavior.read_request)(
     "If a request without blobs has a header length, its JSON data is read as zeros.",
     then(
         lambda inference, model, request, length: (
@@ -344,13 +344,13 @@ fault("header-length-without-blobs-hides-data", "H11", Behaviour.read_request)(
         )
     ),
 )
-fault("first-header-length-wins", "H12", Behaviour.conflicting_lengths)(
+fault("first-header-length-wins", "H12", Behavior.conflicting_lengths)(
     "If header lengths conflict, the first one is used.",
     lambda right, values: right.server.parse_header_length(values[0]),
 )
 
 
-@fault("header-length-white-space-refused", "H13", Behaviour.header_length_values)
+@fault("header-length-white-space-refused", "H13", Behavior.header_length_values)
 def _(right: Right[list[str]], request: Request) -> list[str]:
     """White space around the header length is rejected, except for one space before it."""
     name = HEADER_LENGTH.lower()
@@ -382,20 +382,20 @@ for _name, _text, _pattern, _read in (
     ("parameter", "with a parameter", "[0-9]+;x", lambda t: int(t[:-2])),
     ("no-break-space", "behind a no-break space", "Â\xa0[0-9]+", lambda t: int(t[2:])),
 ):
-    fault(f"header-length-{_name}-read", "H14", Behaviour.parse_header_length)(
+    fault(f"header-length-{_name}-read", "H14", Behavior.parse_header_length)(
         f"A header length {_text} is read.", _reads(_pattern, _read)
     )
 
 _NAME_AND_SPACE = re.compile(rb"(?i)(\r\nInference-Header-Content-Length) :")
 
-fault("space-before-colon-skipped", "H14", Behaviour.received)(
+fault("space-before-colon-skipped", "H14", Behavior.received)(
     "A header length is read although a space stands before its colon.",
     lambda right, data: _NAME_AND_SPACE.sub(rb"\1:", right()),
 )
-fault("last-header-length-wins", "H12", Behaviour.conflicting_lengths)(
+fault("last-header-length-wins", "H12", Behavior.conflicting_lengths)(
     "If header lengths conflict, the last one is used.",
     lambda right, values: right.server.parse_header_length(values[-1]),
 )
-fault("minus-zero-is-zero", "H4", Behaviour.parse_header_length)(
+fault("minus-zero-is-zero", "H4", Behavior.parse_header_length)(
     "The header length -0 is read as 0.", _reads("-0", lambda text: 0)
 )

@@ -11,7 +11,7 @@ from itertools import pairwise, takewhile
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH, JSON_TYPE
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Headers, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
@@ -58,12 +58,12 @@ def _has_trailers(request: Request) -> bool:
     return request.framing != b"" and not _LAST_CHUNK.search(request.framing)
 
 
-def _in_gzip(server: Behaviour, response: Response) -> Response:
+def _in_gzip(server: Behavior, response: Response) -> Response:
     headers = (*response.headers, *server.coding_headers("gzip"))
     return replace(response, headers=headers, body=server.compress("gzip", response.body))
 
 
-@fault("refused-codings-used", "V2", Behaviour.encode_response)
+@fault("refused-codings-used", "V2", Behavior.encode_response)
 def _(right: Right[Response], request: Request, response: Response) -> Response:
     """A response is in gzip if Accept-Encoding is there and allows neither gzip nor deflate."""
     allowed = ",".join(request.values("accept-encoding")).replace(" ", "").split(",")
@@ -145,9 +145,9 @@ for _name, _text, _when, _status in (
      f"A body that begins more than {_PATIENCE_S} seconds after its head is rejected.",
      lambda request: request.waited_s > _PATIENCE_S, 408),
 ):  # fmt: skip
-    fault(_name, "V2", Behaviour.infer)(_text, refuses_if(_when, _status))
+    fault(_name, "V2", Behavior.infer)(_text, refuses_if(_when, _status))
 
-fault("trailers-end-server", "V2", Behaviour.infer, base=CrashingServer)(
+fault("trailers-end-server", "V2", Behavior.infer, base=CrashingServer)(
     "A body with trailer fields crashes the server.",
     ends_server(lambda model, request: _has_trailers(request)),
 )
@@ -167,7 +167,7 @@ for _who, _client, _is in (
          and request.values(HEADER_LENGTH) not in ([], ["0"])),
         ("raw-body", "A raw body", is_raw),
     ):  # fmt: skip
-        fault(f"{_kind}-of-{_who}-refused", "V2", Behaviour.infer)(
+        fault(f"{_kind}-of-{_who}-refused", "V2", Behavior.infer)(
             f"{_text} from {_client} is rejected.",
             refuses_if(_both(_is, _has)),
         )
@@ -192,23 +192,23 @@ for _name, _text, _kept in (
     ("fields-before-a-parameter-lost", "A request begins with a Content-Type that has a parameter.",
      _from_parameter),
 ):  # fmt: skip
-    fault(_name, "V2", Behaviour.infer)(_text, _loses_fields(_kept))
+    fault(_name, "V2", Behavior.infer)(_text, _loses_fields(_kept))
 
-fault("chunks-not-awaited", "V2", Behaviour.before_expected_body)(
+fault("chunks-not-awaited", "V2", Behavior.before_expected_body)(
     "A client is not asked for a body in chunks.",
     lambda right, request: b"" if request.values("Transfer-Encoding") else right(),
 )
-fault("body-lost-with-an-offer-to-upgrade", "V2", Behaviour.handle)(
+fault("body-lost-with-an-offer-to-upgrade", "V2", Behavior.handle)(
     "The body of a request with an Upgrade field is lost.",
     lambda right, request: (
         right(replace(request, body=request.body[:0])) if request.values("Upgrade") else right()
     ),
 )
-fault("line-end-in-a-read-of-its-own-refused", "V2", Behaviour.received)(
+fault("line-end-in-a-read-of-its-own-refused", "V2", Behavior.received)(
     "A read that has nothing but the end of a line, or half of it, is not understood.",
     lambda right, data: b"?" if data in (b"\r", b"\n", b"\r\n") else right(),
 )
-fault("first-accept-field-alone", "V2", Behaviour.read_request)(
+fault("first-accept-field-alone", "V2", Behavior.read_request)(
     "Outputs are in JSON if that is what the first Accept field begins with.",
     then(
         lambda inference, model, request, length: (
@@ -218,10 +218,10 @@ fault("first-accept-field-alone", "V2", Behaviour.read_request)(
         )
     ),
 )
-fault("pipelined-request-lost", "V2", Behaviour.read_ahead)(
+fault("pipelined-request-lost", "V2", Behavior.read_ahead)(
     "What comes behind a request before its answer is thrown away.", lambda right, data: b""
 )
-fault("pipeline-behind-an-error-lost", "V2", Behaviour.received)(
+fault("pipeline-behind-an-error-lost", "V2", Behavior.received)(
     "What comes in the same read behind a request for an unknown input is thrown away.",
     loses_behind(rb"NO_SUCH_INPUT.*?"),
 )
@@ -246,21 +246,21 @@ def _came_at_once(request: Request) -> bool:
     return sum(request.head_reads) >= len(request.head) + len(request.framing)
 
 
-fault("trailers-merged-into-head", "V2", Behaviour.infer)(
+fault("trailers-merged-into-head", "V2", Behavior.infer)(
     "Fields behind a body that came with the head count as fields of the head.",
     _merges_trailers(_came_at_once),
 )
-fault("trailers-left-on-connection", "V2", Behaviour.left_on_connection)(
+fault("trailers-left-on-connection", "V2", Behavior.left_on_connection)(
     "Fields behind a body are read as the beginning of the connection's next request.",
     lambda right, request, response: (
         root[1] if (root := _TRAILERS.search(request.framing)) else right()
     ),
 )
-fault("late-trailers-merged-into-head", "V2", Behaviour.infer)(
+fault("late-trailers-merged-into-head", "V2", Behavior.infer)(
     "Fields behind a body that came after the head count as fields of the head.",
     _merges_trailers(lambda request: not _came_at_once(request)),
 )
-fault("expectation-ignored", "V2", Behaviour.before_expected_body)(
+fault("expectation-ignored", "V2", Behavior.before_expected_body)(
     "Whoever waits for 100 Continue gets nothing until the body is there.",
     lambda right, request: b"",
 )
@@ -278,7 +278,7 @@ def _forgets(name: str, when: Callable[[Request], object]) -> What[Response]:
     return what
 
 
-fault("lower-case-content-encoding-unknown", "V2", Behaviour.handle)(
+fault("lower-case-content-encoding-unknown", "V2", Behavior.handle)(
     "Content-Encoding in lower case is not known.",
     _forgets("content-encoding", lambda request: True),
 )
@@ -357,17 +357,17 @@ for _name, _text, _when in (
      "A zlib stream with a window of less than 32 KiB is rejected.",
      lambda request: _deflate(request)[:1] not in (b"", b"\x78")),
 ):  # fmt: skip
-    fault(_name, "V3", Behaviour.infer)(_text, refuses_if(_when))
+    fault(_name, "V3", Behavior.infer)(_text, refuses_if(_when))
 
-fault("gzip-members-lost", "V3", Behaviour.is_next_member)(
+fault("gzip-members-lost", "V3", Behavior.is_next_member)(
     "A gzip stream of several members is rejected.", lambda right, coding, rest: False
 )
 
 
-def _size_refused(least: int, most: int) -> type[Behaviour]:
+def _size_refused(least: int, most: int) -> type[Behavior]:
     """A server that rejects a tensor with so many elements."""
 
-    class SizeRefused(Behaviour):
+    class SizeRefused(Behavior):
         def read_inputs(
             self, model: ModelContract, document: JsonObject, blobs: Blobs
         ) -> dict[str, Tensor]:
@@ -399,13 +399,13 @@ fault.several(
 fault.several(
     "mebibyte-refused", "V3", "A tensor of more than 200,000 elements is rejected with 400."
 )(_size_refused(200_001, 2**31))
-fault("no-length-for-response-json-of-a-mebibyte", "V3", Behaviour.response_header_length)(
+fault("no-length-for-response-json-of-a-mebibyte", "V3", Behavior.response_header_length)(
     "A response with more than 1,000,000 bytes of JSON before its blobs has no header length.",
     lambda right, text, blobs: right() if len(text) <= 1_000_000 else None,
 )
 
 
-@fault("mebibyte-of-texts-cut", "V3", Behaviour.parse_document)
+@fault("mebibyte-of-texts-cut", "V3", Behavior.parse_document)
 def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
     """If the JSON of a BYTES tensor has more than 1,000,000 bytes, its last text is lost."""
     document = right()

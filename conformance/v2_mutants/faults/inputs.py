@@ -11,7 +11,7 @@ from msgspec import structs
 from v2_conformance.protocol.datatypes import DATATYPES, Shape, element_count, encode_bytes
 from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, SERVER_PROFILES
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request
 from v2_conformance.reference.request_reader import (
     InferenceRequest,
@@ -38,7 +38,7 @@ from v2_mutants.faults.shared import (
 from v2_mutants.registry import Right, What, fault, only, refuse, refuses, then
 
 
-@fault("every-input-gets-the-rest", "M1", Behaviour.slice_blob)
+@fault("every-input-gets-the-rest", "M1", Behavior.slice_blob)
 def _(
     right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
 ) -> memoryview:
@@ -50,15 +50,15 @@ def _(
     return rest
 
 
-fault("request-blobs-in-model-order", "M2", Behaviour.blob_order)(
+fault("request-blobs-in-model-order", "M2", Behavior.blob_order)(
     "Request blobs are read in the order of the model's inputs, not of the request's JSON.",
     lambda right, model, entries: sorted(entries, key=lambda entry: model.inputs.index(entry.spec)),
 )
-fault("json-inputs-take-blob-bytes", "M3", Behaviour.input_blob)(
+fault("json-inputs-take-blob-bytes", "M3", Behavior.input_blob)(
     "An input in JSON moves the offset of the blobs after it.",
     then(lambda made, entry, blobs, offset: (made[0], made[1] + len(made[0]) * entry.has_data)),
 )
-fault("mixed-inputs-refused", "M3", Behaviour.request_inputs)(
+fault("mixed-inputs-refused", "M3", Behavior.request_inputs)(
     "A request with both binary and JSON inputs is rejected.",
     then(
         lambda entries, model, document: (
@@ -70,10 +70,10 @@ fault("mixed-inputs-refused", "M3", Behaviour.request_inputs)(
 )
 
 
-def _empty_inputs_take(surplus: Callable[[RequestInput], int]) -> type[Behaviour]:
+def _empty_inputs_take(surplus: Callable[[RequestInput], int]) -> type[Behavior]:
     """A server that takes so many bytes too many for some inputs; the last blob ends in zeros."""
 
-    class EmptyInputsTake(Behaviour):
+    class EmptyInputsTake(Behavior):
         def read_inputs(
             self, model: ModelContract, document: JsonObject, blobs: Blobs
         ) -> dict[str, Tensor]:
@@ -98,7 +98,7 @@ fault.several(
     "M4",
     "In a request with blobs, an input with an empty `data` array takes a byte of a blob.",
 )(_empty_inputs_take(lambda entry: int(entry.data == [])))
-fault("many-inputs-refused", "M5", Behaviour.request_inputs)(
+fault("many-inputs-refused", "M5", Behavior.request_inputs)(
     "A request with more than eight binary inputs is rejected.",
     then(
         lambda entries, model, document: (
@@ -110,7 +110,7 @@ fault("many-inputs-refused", "M5", Behaviour.request_inputs)(
 )
 
 
-@fault("common-dimension-taken-for-a-batch", "M5", Behaviour.request_inputs)
+@fault("common-dimension-taken-for-a-batch", "M5", Behavior.request_inputs)
 def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
     """Three binary inputs that all begin with the same dimension, which is more than 32, are
     rejected as a batch that is too large."""
@@ -122,7 +122,7 @@ def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Input
     return entries
 
 
-fault("binary-outputs-need-binary-inputs", "M6", Behaviour.read_request)(
+fault("binary-outputs-need-binary-inputs", "M6", Behavior.read_request)(
     "If all inputs are JSON, all outputs are, too.",
     then(
         lambda inference, model, request, length: (
@@ -134,7 +134,7 @@ fault("binary-outputs-need-binary-inputs", "M6", Behaviour.read_request)(
 )
 
 
-@fault("output-flags-shift-behind-reordered-inputs", "M7", Behaviour.read_request)
+@fault("output-flags-shift-behind-reordered-inputs", "M7", Behavior.read_request)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
 ) -> InferenceRequest:
@@ -151,7 +151,7 @@ def _(
     return replace(inference, outputs=outputs)
 
 
-fault("json-inputs-by-their-places", "M3", Behaviour.read_request)(
+fault("json-inputs-by-their-places", "M3", Behavior.read_request)(
     "Without blobs, the first input of a request is the first of the model.",
     then(
         lambda inference, model, request, length: (
@@ -169,7 +169,7 @@ fault("json-inputs-by-their-places", "M3", Behaviour.read_request)(
 )
 
 
-@fault("size-zero-refused", "E1", Behaviour.check_size)
+@fault("size-zero-refused", "E1", Behavior.check_size)
 def _(right: Right[None], entry: RequestInput, size: int) -> None:
     """An input with the size 0 is rejected."""
     right()
@@ -177,7 +177,7 @@ def _(right: Right[None], entry: RequestInput, size: int) -> None:
         raise Rejected(f"input {entry.spec.name} has no data")
 
 
-@fault("empty-output-without-size", "E2", Behaviour.response_output)
+@fault("empty-output-without-size", "E2", Behavior.response_output)
 def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
     """A binary output without elements has no size."""
     entry = right()
@@ -186,11 +186,11 @@ def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
     return entry
 
 
-fault("empty-response-without-json", "E4", Behaviour.response_body)(
+fault("empty-response-without-json", "E4", Behavior.response_body)(
     "If all outputs are binary and empty, the response has no body.",
     lambda right, text, blobs: () if blobs and (not any(map(len, blobs))) else right(),
 )
-fault("empty-bytes-become-one-element", "E5", Behaviour.output_tensor)(
+fault("empty-bytes-become-one-element", "E5", Behavior.output_tensor)(
     "A BYTES output without elements is returned with one empty element.",
     only(
         ("BYTES",),
@@ -224,28 +224,28 @@ for _name, _where, _when in (
     ("in-chunks", "in chunks", lambda request, tensors: is_chunked(request)),
     ("of-bf16", "of BF16", lambda request, tensors: tensors[0].datatype == "BF16"),
 ):  # fmt: skip
-    fault(f"zero-elements-refused-{_name}", "E1", Behaviour.read_request)(
+    fault(f"zero-elements-refused-{_name}", "E1", Behavior.read_request)(
         f"A tensor without elements is rejected {_where}, and served otherwise.",
         _refuses_without_elements(_when),
     )
 
-fault("raw-refused", "W1", Behaviour.read_raw)(
+fault("raw-refused", "W1", Behavior.read_raw)(
     "Raw requests are rejected.", lambda right, model, body: refuse()
 )
-fault("raw-answered-as-json", "W2", Behaviour.read_raw)(
+fault("raw-answered-as-json", "W2", Behavior.read_raw)(
     "A raw request is answered in JSON.",
     then(lambda inference, model, body: all_in_json(inference)),
 )
-fault("raw-variable-dimension-refused", "W3", Behaviour.raw_shape)(
+fault("raw-variable-dimension-refused", "W3", Behavior.raw_shape)(
     "A raw request is rejected if the model has a variable dimension.",
     refuses(lambda datatype, dims, size: -1 in dims),
 )
-fault("raw-body-read-once", "W3", Behaviour.handle)(
+fault("raw-body-read-once", "W3", Behavior.handle)(
     "The body of a raw request is read from the socket only once.", reads_body_once(is_raw)
 )
 
 
-@fault("raw-several-inputs-accepted", "W5", Behaviour.read_raw)
+@fault("raw-several-inputs-accepted", "W5", Behavior.read_raw)
 def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
     """A raw request to a model with several inputs fills its BOOL input; the others are empty."""
     if len(model.inputs) == 1:
@@ -260,7 +260,7 @@ def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) ->
     return InferenceRequest(inputs, outputs)
 
 
-@fault("raw-two-variable-dimensions", "W6", Behaviour.raw_shape)
+@fault("raw-two-variable-dimensions", "W6", Behavior.raw_shape)
 def _(right: Right[Shape], datatype: str, dims: Shape, size: int) -> Shape:
     """All variable dimensions of a raw tensor except the last are read as 1."""
     fixed = list(dims)
@@ -269,13 +269,13 @@ def _(right: Right[Shape], datatype: str, dims: Shape, size: int) -> Shape:
     return right(dims=tuple(fixed))
 
 
-fault("raw-bytes-split-into-elements", "W7", Behaviour.raw_bytes_tensor)(
+fault("raw-bytes-split-into-elements", "W7", Behavior.raw_bytes_tensor)(
     "A raw request for BYTES of variable shape is read as elements of one byte.",
     lambda right, dims, body: (
         right() if dims != (-1,) else ((len(body),), encode_bytes([bytes([byte]) for byte in body]))
     ),
 )
-fault("raw-bytes-lose-nuls-at-end", "W8", Behaviour.raw_bytes_tensor)(
+fault("raw-bytes-lose-nuls-at-end", "W8", Behavior.raw_bytes_tensor)(
     "The body of a raw request for BYTES loses the NULs at its end, as numpy's S dtype does.",
     lambda right, dims, body: right(body=memoryview(bytes(body).rstrip(b"\x00"))),
 )
@@ -286,17 +286,17 @@ def _to(name: str, when: Callable[[Request], object] = lambda request: True) -> 
     return lambda request: f"/{name}/" in request.target and bool(when(request))
 
 
-fault("raw-bytes-in-chunks-lost", "W8", Behaviour.decode_request)(
+fault("raw-bytes-in-chunks-lost", "W8", Behavior.decode_request)(
     "Of a raw body for BYTES in chunks, nothing is read.",
     changes_raw_if(_to("raw_bytes", is_chunked), lambda body: b""),
 )
-fault("long-raw-batches-cut", "W4", Behaviour.decode_request)(
+fault("long-raw-batches-cut", "W4", Behavior.decode_request)(
     "Of a raw body for a batching model, 64 KiB are read.",
     changes_raw_if(_to("raw_batched"), lambda body: body[:65536]),
 )
 
 
-@fault("raw-odd-size-cut", "W9", Behaviour.read_raw)
+@fault("raw-odd-size-cut", "W9", Behavior.read_raw)
 def _(right: Right[InferenceRequest], model: ModelContract, body: memoryview) -> InferenceRequest:
     """Surplus bytes of a raw tensor are dropped, and missing bytes are read as zeros."""
     spec = model.inputs[0]
@@ -313,7 +313,7 @@ def _in_chunks_and(coding: str) -> Sees:
 
 
 for _coding in ("gzip", "deflate"):
-    fault(f"raw-chunks-in-{_coding}-read-as-zeros", "W1", Behaviour.decode_request)(
+    fault(f"raw-chunks-in-{_coding}-read-as-zeros", "W1", Behavior.decode_request)(
         f"A raw body in chunks and in {_coding} is read as zeros.",
         raw_read_as_zeros_if(_in_chunks_and(_coding)),
     )
@@ -333,10 +333,10 @@ for _name, _text, _read in (
     ("up-to-an-empty-line", "A raw body ends at its first empty line.",
      lambda body: body.partition(b"\r\n\r\n")[0]),
 ):  # fmt: skip
-    fault(f"raw-body-{_name}", "W1", Behaviour.read_raw)(_text, _reads_bytes(_read))
+    fault(f"raw-body-{_name}", "W1", Behavior.read_raw)(_text, _reads_bytes(_read))
 
 
-@fault("unparsable-body-read-as-zeros", "W10", Behaviour.read_request)
+@fault("unparsable-body-read-as-zeros", "W10", Behavior.read_request)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
 ) -> InferenceRequest:
@@ -362,7 +362,7 @@ class _HeaderLengthZeroCrashes(CrashingServer):
 
 
 @fault.several("coded-raw-bodies-cut", "W1")
-class _CodedRawCut(Behaviour):
+class _CodedRawCut(Behavior):
     """A raw body in a coding is decoded into 64 KiB, and what does not fit is lost."""
 
     coded = threading.local()
@@ -383,7 +383,7 @@ _WAYS: Sequence[tuple[str, str, Callable[[Seen], bool]]] = (
 )
 
 
-def _blanks_raw(role: str, meets: Callable[[Seen], bool]) -> type[Behaviour]:
+def _blanks_raw(role: str, meets: Callable[[Seen], bool]) -> type[Behavior]:
     def both(self: Meets, seen: Seen) -> bool:
         return seen.raw and seen.role == role and meets(seen)
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
 from v2_conformance.suite.models import ModelContract
@@ -67,11 +67,11 @@ def _data(text: str, document: JsonObject, *, floats: bool) -> str:
 
 
 def _refused(name: str, text: str, when: Reads) -> None:
-    fault(name, "V1", Behaviour.parse_document)(text, refuses_json(when))
+    fault(name, "V1", Behavior.parse_document)(text, refuses_json(when))
 
 
 def _zeros(name: str, text: str, when: Reads) -> None:
-    fault(name, "V1", Behaviour.read_request)(text, reads_zeros(when))
+    fault(name, "V1", Behavior.read_request)(text, reads_zeros(when))
 
 
 for _does, _name, _text, _when in (
@@ -118,23 +118,23 @@ for _does, _name, _text, _when in (
 ):  # fmt: skip
     _does(_name, _text, _when)
 
-fault("escaped-solidus-kept", "V1", Behaviour.parse_document)(
+fault("escaped-solidus-kept", "V1", Behavior.parse_document)(
     "The backslash before a slash is taken for a part of the text.",
     lambda right, text: right(
         memoryview(bytes(text).replace(rb"\\", rb"\u005c").replace(rb"\/", rb"\\/"))
     ),
 )
-fault("html-escapes-kept", "V1", Behaviour.parse_document)(
+fault("html-escapes-kept", "V1", Behavior.parse_document)(
     "The escapes of <, > and & are taken for text of six characters.",
     lambda right, text: right(
         memoryview(re.sub(rb"(?<!\\)\\(u00(?:3c|3e|26))", rb"\\\\\1", bytes(text)))
     ),
 )
-fault("hex-control-characters-refused", "V1", Behaviour.parse_document)(
+fault("hex-control-characters-refused", "V1", Behavior.parse_document)(
     r"A line feed that is written as \u000A is rejected.",
     refuses_json(lambda text, document: "\\u000A" in text),
 )
-fault("byte-order-marks-removed", "V1", Behaviour.parse_document)(
+fault("byte-order-marks-removed", "V1", Behavior.parse_document)(
     "U+FEFF is removed wherever it stands in the JSON.",
     lambda right, text: right(memoryview(bytes(text).replace(b"\xef\xbb\xbf", b""))),
 )
@@ -167,11 +167,11 @@ for _does, _name, _text, _when in (
 ):  # fmt: skip
     _does(_name, _text, _when)
 
-fault("negative-zero-refused", "V1", Behaviour.parse_document)(
+fault("negative-zero-refused", "V1", Behavior.parse_document)(
     "A negative zero without a point is rejected.",
     refuses_json(lambda text, document: re.search(r"[\[,]-0[,\]]", text) is not None),
 )
-fault("fraction-of-integer-read-as-digits", "V1", Behaviour.read_request)(
+fault("fraction-of-integer-read-as-digits", "V1", Behavior.read_request)(
     "Data of an integer tensor with a point and no exponent are read as zeros.",
     reads_zeros(
         lambda text, document: (
@@ -179,18 +179,18 @@ fault("fraction-of-integer-read-as-digits", "V1", Behaviour.read_request)(
         )
     ),
 )
-fault("exponent-of-integer-tensor-read-as-digits", "V1", Behaviour.read_request)(
+fault("exponent-of-integer-tensor-read-as-digits", "V1", Behavior.read_request)(
     "Data of an integer tensor with an exponent are read as zeros.",
     reads_zeros(lambda text, document: "E" in _data(text, document, floats=False)),
 )
-fault("negative-exponent-of-integer-tensor-lost", "V1", Behaviour.read_request)(
+fault("negative-exponent-of-integer-tensor-lost", "V1", Behavior.read_request)(
     "Data of an integer tensor with a negative exponent are read as zeros.",
     reads_zeros(lambda text, document: "e-" in _data(text, document, floats=False)),
 )
 
 _reads_fractions_as_zeros = replacing(
-    Behaviour,
-    Behaviour.read_request,
+    Behavior,
+    Behavior.read_request,
     reads_zeros(lambda text, document: _FRACTION.search(text) is not None),
 )
 
@@ -246,19 +246,19 @@ def _reads_names(known: tuple[str, ...], plain: Callable[[str], str]) -> What[Js
     return then(lambda document, text: read(document))
 
 
-fault("names-in-any-case", "V1", Behaviour.parse_document)(
+fault("names-in-any-case", "V1", Behavior.parse_document)(
     "Names of members are compared without their case, and the first of two counts.",
     _reads_names(_MEMBERS, str.lower),
 )
-fault("names-up-to-an-underscore", "V1", Behaviour.parse_document)(
+fault("names-up-to-an-underscore", "V1", Behavior.parse_document)(
     "An underscore at the end of a member's name is ignored, and the first of two counts.",
     _reads_names(_MEMBERS, lambda name: name.rstrip("_")),
 )
-fault("parameters-in-any-spelling", "V1", Behaviour.parse_document)(
+fault("parameters-in-any-spelling", "V1", Behavior.parse_document)(
     "Hyphens and capitals in a parameter's name are ignored, and the first of two counts.",
     _reads_names(_PARAMETERS, lambda name: name.lower().replace("-", "_")),
 )
-fault("datatype-behind-data-and-shape-refused", "V1", Behaviour.parse_document)(
+fault("datatype-behind-data-and-shape-refused", "V1", Behavior.parse_document)(
     "An input with its name, shape and data before its datatype is rejected.",
     refuses_json(
         lambda text, document: any(
@@ -271,7 +271,7 @@ fault("datatype-behind-data-and-shape-refused", "V1", Behaviour.parse_document)(
 )
 
 
-@fault("empty-parameters-of-output-are-binary", "V1", Behaviour.request_outputs)
+@fault("empty-parameters-of-output-are-binary", "V1", Behavior.request_outputs)
 def _(
     right: Right[tuple[RequestOutput, ...]], model: ModelContract, document: JsonObject
 ) -> tuple[RequestOutput, ...]:
@@ -283,7 +283,7 @@ def _(
     )
 
 
-fault("empty-parameters-of-request-are-binary", "V1", Behaviour.binary_by_default)(
+fault("empty-parameters-of-request-are-binary", "V1", Behavior.binary_by_default)(
     "Outputs that are not listed are binary if the request's parameters are empty.",
     lambda right, document: (
         right() or (document.get("parameters") == {} and not document.get("outputs"))
@@ -308,7 +308,7 @@ for _name, _text, _is_length in (
      "A field is the header length with underscores in its name, too.",
      lambda name: name.replace("_", "-") == HEADER_LENGTH.lower()),
 ):  # fmt: skip
-    fault(_name, "V2", Behaviour.header_length_values)(_text, _reads_field(_is_length))
+    fault(_name, "V2", Behavior.header_length_values)(_text, _reads_field(_is_length))
 
 _LONGEST = 255
 _UUID = re.compile("(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -357,7 +357,7 @@ for _name, _text, _id_change in (
     ("byte-order-mark-of-id-removed", "U+FEFF at the start of an id is removed.",
      lambda id: id.removeprefix("\ufeff")),
 ):  # fmt: skip
-    fault(_name, "V4", Behaviour.read_request)(_text, _changes_id(_id_change))
+    fault(_name, "V4", Behavior.read_request)(_text, _changes_id(_id_change))
 
 for _name, _text, _bad_id in (
     ("empty-id-refused", "A request with an empty id is rejected.", lambda id: id == ""),
@@ -366,9 +366,9 @@ for _name, _text, _bad_id in (
     ("id-beyond-ascii-refused", "A request with an id that is not ASCII is rejected.",
      lambda id: not id.isascii()),
 ):  # fmt: skip
-    fault(_name, "V4", Behaviour.parse_document)(_text, _refuses_id(_bad_id))
+    fault(_name, "V4", Behavior.parse_document)(_text, _refuses_id(_bad_id))
 
-fault("id-lost-on-a-versioned-path", "V4", Behaviour.read_request)(
+fault("id-lost-on-a-versioned-path", "V4", Behavior.read_request)(
     "A response on a path with the model's version has no id.",
     then(
         lambda inference, model, request, length: (

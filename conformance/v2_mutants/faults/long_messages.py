@@ -14,7 +14,7 @@ from v2_conformance.protocol.datatypes import (
     encode_bytes,
 )
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Request, Response
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
@@ -46,7 +46,7 @@ def _spoils_pages(size: int) -> What[Buffer]:
     )
 
 
-fault("json-over-128-kib-in-a-coding-refused", "V3", Behaviour.infer)(
+fault("json-over-128-kib-in-a-coding-refused", "V3", Behavior.infer)(
     "A body of JSON that has more than 128 KiB in its coding is rejected.",
     refuses(
         lambda model, request: (
@@ -56,28 +56,28 @@ fault("json-over-128-kib-in-a-coding-refused", "V3", Behaviour.infer)(
         )
     ),
 )
-fault("size-of-64-kib-in-16-bits", "V3", Behaviour.output_size)(
+fault("size-of-64-kib-in-16-bits", "V3", Behavior.output_size)(
     "A blob of 65,536 bytes has the size 0.",
     then(lambda size, tensor: 0 if size == _BUFFER else size),
 )
 for _name, _size in (("4-kib", _PAGE), ("64-kib", _BUFFER), ("a-mebibyte", 1 << 20)):
-    fault(f"body-of-{_name}-refused", "V3", Behaviour.infer)(
+    fault(f"body-of-{_name}-refused", "V3", Behavior.infer)(
         f"A body of exactly {_size} bytes is rejected.", _refuses_whole(_size)
     )
 for _name, _size in (("a-page", _PAGE), ("two-pages", 2 * _PAGE)):
-    fault(f"blobs-of-{_name}-lose-their-end", "V3", Behaviour.output_blob)(
+    fault(f"blobs-of-{_name}-lose-their-end", "V3", Behavior.output_blob)(
         f"The last byte of a blob is another one if it fills {_size} bytes, or a multiple of that.",
         _spoils_pages(_size),
     )
 
 
-@fault("long-answer-in-a-coding-cut", "V3", Behaviour.compress)
+@fault("long-answer-in-a-coding-cut", "V3", Behavior.compress)
 def _(right: Right[tuple[Buffer, ...]], coding: str, body: Sequence[Buffer]) -> tuple[Buffer, ...]:
     """What is behind the first 256 KiB of a blob is zeros if the answer is in a coding."""
     return right(body=[resize(piece[:_MANY], len(piece)) for piece in body])
 
 
-@fault("characters-lost-between-pages", "V3", Behaviour.parse_document)
+@fault("characters-lost-between-pages", "V3", Behavior.parse_document)
 def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
     """A character of JSON whose bytes are in two pages of 4,096 bytes becomes U+FFFD."""
     return right(memoryview(_page_by_page(bytes(text))))
@@ -88,7 +88,7 @@ def _page_by_page(text: bytes) -> bytes:
     return b"".join(str(page, "utf-8", "replace").encode() for page in pages)
 
 
-@fault("bytes-elements-counted-in-16-bits", "V3", Behaviour.bytes_blob)
+@fault("bytes-elements-counted-in-16-bits", "V3", Behavior.bytes_blob)
 def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     """Of a BYTES blob, the elements behind the first 65,535 are empty."""
     elements = decode_bytes(right())
@@ -106,12 +106,12 @@ for _datatype, _requirement in (
     ("INT16", "D1"), ("FP32", "D3"),
     ("FP64", "D5"), ("FP16", "D8"), ("BF16", "D9"),
 ):  # fmt: skip
-    fault(f"{_datatype.lower()}-elements-counted-in-16-bits", _requirement, Behaviour.output_blob)(
+    fault(f"{_datatype.lower()}-elements-counted-in-16-bits", _requirement, Behavior.output_blob)(
         f"Of an output of {_datatype}, the elements behind the first 65,536 are 0.", _cut(_datatype)
     )
 
 
-@fault("last-of-several-long-inputs-lost", "V3", Behaviour.read_inputs)
+@fault("last-of-several-long-inputs-lost", "V3", Behavior.read_inputs)
 def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
     """If more than three inputs have more than 4,096 elements, the last one of a fixed size is
     zeros."""
@@ -142,7 +142,7 @@ for _datatype in (
     "INT64",
     "FP32",
 ):
-    fault(f"{_datatype.lower()}-of-json-counted-in-16-bits", "V3", Behaviour.json_blob)(
+    fault(f"{_datatype.lower()}-of-json-counted-in-16-bits", "V3", Behavior.json_blob)(
         f"Of {_datatype} in JSON, the elements behind the first 65,536 are zero or empty.",
         _many_of_json(_datatype),
     )
@@ -162,12 +162,12 @@ for _name, _where, _when in (
      is_versioned),
     ("for-absolute-form", "With a URL as its target", lambda request: request.target[0] != "/"),
 ):  # fmt: skip
-    fault(f"long-blobs-{_name}-cut", "V3", Behaviour.split_body)(
+    fault(f"long-blobs-{_name}-cut", "V3", Behavior.split_body)(
         f"{_where}, only 64 KiB of the blobs are read.", blobs_cut_if(_when, _BUFFER)
     )
 
 
-@fault("long-fp64-data-through-fp32", "V3", Behaviour.json_blob)
+@fault("long-fp64-data-through-fp32", "V3", Behavior.json_blob)
 def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
     """Behind 1,000 elements, FP64 in JSON is read as FP32."""
     blob = right()
@@ -183,6 +183,6 @@ for _name, _where, _when in (
     ("of-last-requests", "If the connection ends",
      is_last),
 ):  # fmt: skip
-    fault(f"blobs-over-two-mebibytes-{_name}-cut", "L1", Behaviour.split_body)(
+    fault(f"blobs-over-two-mebibytes-{_name}-cut", "L1", Behavior.split_body)(
         f"{_where}, only 2 MiB of the blobs are read.", blobs_cut_if(_when, 4 * _LIMIT)
     )

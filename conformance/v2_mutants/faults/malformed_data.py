@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from v2_conformance.protocol.datatypes import DATATYPES, Buffer, element_count
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.faults.shared import Inputs
@@ -77,7 +77,7 @@ for _name, _text, _repair in (
     ("missing-strings-are-empty", "Strings missing from JSON `data` are empty.", _empty_strings),
     ("extra-strings-are-dropped", "Too many strings of JSON `data` are dropped.", _cut_strings),
 ):  # fmt: skip
-    fault(_name, "J1", Behaviour.json_blob)(_text, _reads_data(_repair))
+    fault(_name, "J1", Behavior.json_blob)(_text, _reads_data(_repair))
 
 
 def _unchecked_input(index: int) -> What[Inputs]:
@@ -93,7 +93,7 @@ def _unchecked_input(index: int) -> What[Inputs]:
     return what
 
 
-fault("second-data-unchecked", "J1", Behaviour.request_inputs)(
+fault("second-data-unchecked", "J1", Behavior.request_inputs)(
     "Too many JSON elements of the second input are dropped.", _unchecked_input(1)
 )
 
@@ -157,7 +157,7 @@ for _name, _text, _nesting in (
     ("deep-data-flattened", "JSON data with too many levels is flattened.", _flattens(_deep)),
     ("mixed-data-flattened", "Numbers beside arrays in data are flattened.", _flattens(_mixed)),
 ):  # fmt: skip
-    fault(_name, "J1", Behaviour.json_blob)(_text, _reads_data(_nesting))
+    fault(_name, "J1", Behavior.json_blob)(_text, _reads_data(_nesting))
 
 
 # --- J1: data that is no array
@@ -193,7 +193,7 @@ def _wraps_one(datatype: str, *, split: bool) -> Callable[[RequestInput, int], A
 
 
 for _name, _text, _kind, _make in _NO_ARRAYS:
-    fault(f"data-{_name}-accepted", "J1", Behaviour.json_blob)(
+    fault(f"data-{_name}-accepted", "J1", Behavior.json_blob)(
         f"As JSON `data`, {_text}.", _reads_data(_made_of(_kind, _make))
     )
 
@@ -202,7 +202,7 @@ for _name, _text, _datatype, _split in (
     ("text-is-the-element", "A string is the only element.", "BYTES", False),
     ("number-is-the-element", "A number is the only element.", "INT32", False),
 ):
-    fault(_name, "J1", Behaviour.json_blob)(
+    fault(_name, "J1", Behavior.json_blob)(
         f"As JSON `data`: {_text}", _reads_data(_wraps_one(_datatype, split=_split))
     )
 
@@ -229,7 +229,7 @@ def _wraps(datatype: str, above: bool) -> Callable[[RequestInput, int], Any]:
 
 for _datatype in (name for name, spec in DATATYPES.items() if spec.kind == "int"):
     for _side, _above in (("above", True), ("below", False)):
-        fault(f"{_datatype.lower()}-wraps-from-{_side}", "J1", Behaviour.json_blob)(
+        fault(f"{_datatype.lower()}-wraps-from-{_side}", "J1", Behavior.json_blob)(
             f"A JSON integer {_side} the range of {_datatype} wraps around.",
             _reads_data(_wraps(_datatype, _above)),
         )
@@ -241,7 +241,7 @@ def _clamped(entry: RequestInput, count: int) -> Any:
     return [min(item, _FP32_MAX) if type(item) is float else item for item in entry.data]
 
 
-fault("fp32-clamped", "J1", Behaviour.json_blob)(
+fault("fp32-clamped", "J1", Behavior.json_blob)(
     "A JSON number too large for FP32 becomes the largest one.", _reads_data(_clamped)
 )
 
@@ -298,7 +298,7 @@ for _name, _text, _datatypes, _applies, _value in (
     ("null-is-false", "For BOOL, null is false.", _BOOL, _is_null, False),
     ("null-is-a-word", "For BYTES, null is the word null.", _BYTES, _is_null, "null"),
 ):  # fmt: skip
-    fault(_name, "J2", Behaviour.json_blob)(_text, _element(_datatypes, _applies, _value))
+    fault(_name, "J2", Behavior.json_blob)(_text, _element(_datatypes, _applies, _value))
 
 
 def _texts_read(read: Callable[[int, str], object]) -> What[Buffer]:
@@ -320,12 +320,12 @@ for _name, _text, _read in (
     ("minus-in-a-text-ignored", "A minus before digits in a string is ignored.",
      lambda index, text: int(text[1:]) if text[:1] == "-" and text[1:].isdigit() else text),
 ):  # fmt: skip
-    fault(_name, "J2", Behaviour.json_blob)(_text, _texts_read(_read))
+    fault(_name, "J2", Behavior.json_blob)(_text, _texts_read(_read))
 
 
 # --- J10: elements that a server may coerce
 
-fault("fraction-is-zero", "J10", Behaviour.json_blob)(
+fault("fraction-is-zero", "J10", Behavior.json_blob)(
     "As an integer, a fraction is 0.",
     _element(_INT, lambda item: isinstance(item, float) and not item.is_integer(), 0),
 )

@@ -11,7 +11,7 @@ from msgspec import structs
 from v2_conformance.protocol.datatypes import DATATYPES, Shape, element_count
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
@@ -118,11 +118,11 @@ for _name, _text, _repair in (
      _flipped_by_size),
     ("own-size-modulo-64-bits", "Without data, a size of 2^64 is 0.", _size_wraps),
 ):  # fmt: skip
-    fault(_name, "J5", Behaviour.request_input)(_text, _reads_input(_repair))
+    fault(_name, "J5", Behavior.request_input)(_text, _reads_input(_repair))
 
 
 @fault.several("blob-without-a-shape-is-zeros", "J5")
-class _BlobWithoutAShape(Behaviour):
+class _BlobWithoutAShape(Behavior):
     """A blob of INT32 without a shape has as many elements as its size, all of them 0."""
 
     def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
@@ -137,7 +137,7 @@ class _BlobWithoutAShape(Behaviour):
         return memoryview(bytes(len(blob))) if "made up" in entry.parameters else blob
 
 
-fault("zero-shape-inferred", "J1", Behaviour.request_input)(
+fault("zero-shape-inferred", "J1", Behavior.request_input)(
     "The dimension 0 is found out from the data.", _reads_input(_inferred(0))
 )
 
@@ -179,10 +179,10 @@ for _name, _text, _what in (
      _fills("UINT32", repeated=False)),
     ("missing-bool-is-zeros", "A missing BOOL input is zeros.", _fills("BOOL", repeated=False)),
 ):  # fmt: skip
-    fault(_name, "J6", Behaviour.request_inputs)(_text, _what)
+    fault(_name, "J6", Behavior.request_inputs)(_text, _what)
 
 
-@fault("last-of-two-inputs-counts", "J6", Behaviour.request_inputs)
+@fault("last-of-two-inputs-counts", "J6", Behavior.request_inputs)
 def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
     """Of two JSON inputs with one name, the last counts."""
     names = _names(document)
@@ -197,7 +197,7 @@ def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Input
     )
 
 
-@fault("unknown-input-ignored", "J6", Behaviour.request_inputs)
+@fault("unknown-input-ignored", "J6", Behavior.request_inputs)
 def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
     """An input that the model does not have is ignored."""
     names = [spec.name for spec in model.inputs]
@@ -209,7 +209,7 @@ def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Input
 
 
 @fault.several("int16-read-as-another-datatype", "J6")
-class _Int16ReadAsAnother(Behaviour):
+class _Int16ReadAsAnother(Behavior):
     """A blob declared as INT16 is read in the datatype of the model."""
 
     def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
@@ -232,7 +232,7 @@ class _Int16ReadAsAnother(Behaviour):
         return None
 
 
-@fault("later-integers-wrap-around", "J1", Behaviour.request_inputs)
+@fault("later-integers-wrap-around", "J1", Behavior.request_inputs)
 def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
     """A JSON integer beyond UINT32 wraps around unless it is in the first input."""
     first, *later = right()
@@ -243,7 +243,7 @@ def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Input
     return [first, *later]
 
 
-@fault("later-datatypes-unchecked", "J6", Behaviour.request_inputs)
+@fault("later-datatypes-unchecked", "J6", Behavior.request_inputs)
 def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
     """The datatype of an input that is not the first is not looked at."""
     listed = document.get("inputs")
@@ -254,7 +254,7 @@ def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Input
     return right(document=document)
 
 
-class _AnySize(Behaviour):
+class _AnySize(Behavior):
     """A server that takes a vector of any length for one of fixed length."""
 
     def input_shape(self, spec: TensorSpec, shape: object) -> Shape:
@@ -271,7 +271,7 @@ class _LongTensorsCut(_AnySize):
         entry = super().request_input(specs, item)
         given, fixed = entry.shape[0] if entry.shape else 1, entry.spec.dims[0]
         if fixed > 1 and given != fixed and (entry.has_data or given < fixed):
-            Behaviour.input_shape(self, entry.spec, list(entry.shape))
+            Behavior.input_shape(self, entry.spec, list(entry.shape))
         return entry
 
     def output_tensor(self, output: TensorSpec, tensor: Tensor) -> Tensor:
@@ -289,7 +289,7 @@ class _FixedDimensionsUnchecked(_AnySize):
     def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
         entry = super().request_input(specs, item)
         if not entry.has_data:
-            Behaviour.input_shape(self, entry.spec, list(entry.shape))
+            Behavior.input_shape(self, entry.spec, list(entry.shape))
         return entry
 
 
@@ -314,17 +314,17 @@ for _name, _text, _given, _to in (
     ("number-read", "The shape 4 is read as [4].", 4, [4]),
     ("text-read", 'The shape "4" is read as [4].', "4", [4]),
 ):
-    fault(f"shape-{_name}", "J5", Behaviour.request_input)(_text, _converts("shape", _given, _to))
+    fault(f"shape-{_name}", "J5", Behavior.request_input)(_text, _converts("shape", _given, _to))
 
 for _name, _text, _datatype in (
     ("left-out", "An input without a datatype has that of the model.", None),
     ("in-lower-case", "The datatype int32 is read as INT32.", "int32"),
 ):
-    fault(f"datatype-{_name}", "J6", Behaviour.request_input)(
+    fault(f"datatype-{_name}", "J6", Behavior.request_input)(
         _text, _converts("datatype", _datatype, "INT32")
     )
 
-fault("the-only-input-twice", "J6", Behaviour.request_inputs)(
+fault("the-only-input-twice", "J6", Behavior.request_inputs)(
     "If the only input of a model is listed twice, the last one counts.",
     lambda right, model, document: right(
         document={**document, "inputs": document["inputs"][-1:]}

@@ -11,7 +11,7 @@ from typing import Any
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError, parse_json
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
@@ -75,7 +75,7 @@ for _name, _text, _rewrite in (
     ("two-commas-have-zero-between", "Between two commas of an array there is a 0.",
      lambda text: text.replace(b",,", b",0,")),
 ):  # fmt: skip
-    fault(_name, "J3", Behaviour.parse_document)(_text, _rewrites(_rewrite))
+    fault(_name, "J3", Behavior.parse_document)(_text, _rewrites(_rewrite))
 
 
 def _reads_escape(escape: bytes, as_: bytes) -> What[JsonObject]:
@@ -87,12 +87,12 @@ for _name, _text, _escape, _as in (
     ("low-surrogate-replaced", "Half of a pair, a low surrogate", rb'"\udc00"', b'"?"'),
     ("reversed-pair-replaced", "A surrogate pair in the wrong order", rb"\udc00\ud800", b"?"),
 ):
-    fault(_name, "J3", Behaviour.parse_document)(
+    fault(_name, "J3", Behavior.parse_document)(
         f"{_text}, becomes a question mark.", _reads_escape(_escape, _as)
     )
 
 
-@fault("repeated-data-mixed", "J3", Behaviour.parse_document)
+@fault("repeated-data-mixed", "J3", Behavior.parse_document)
 def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
     """Of two `data`, elements are taken by turns."""
     try:
@@ -108,7 +108,7 @@ def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
     return last
 
 
-@fault("byte-order-mark-not-counted", "J3", Behaviour.split_body)
+@fault("byte-order-mark-not-counted", "J3", Behavior.split_body)
 def _(
     right: Right[tuple[memoryview, Blobs]], request: Request, length: int | None
 ) -> tuple[memoryview, Blobs]:
@@ -130,10 +130,10 @@ def _at(document: Any, path: str) -> Any:
     return document
 
 
-def _answers_if(applies: Callable[[Any], bool]) -> type[Behaviour]:
+def _answers_if(applies: Callable[[Any], bool]) -> type[Behavior]:
     """A server that answers a rejected request with no outputs if `applies` to its JSON."""
 
-    class Answers(Behaviour):
+    class Answers(Behavior):
         def infer(self, model: ModelContract, request: Request) -> Response:
             try:
                 return super().infer(model, request)
@@ -191,7 +191,7 @@ for _kind in (None, True, 7, "inputs"):
         f"The JSON document {json.dumps(_kind)} is answered with no outputs.",
     )(_answers_if(_of_the_type(_kind)))
 
-fault("array-of-requests-read", "J4", Behaviour.parse_document)(
+fault("array-of-requests-read", "J4", Behavior.parse_document)(
     "Of an array of requests, the first is served.",
     lambda right, text: (
         right(text[1:-1]) if bytes(text[:2]) == b"[{" and bytes(text[-2:]) == b"}]" else right()
@@ -233,7 +233,7 @@ for _name, _text, _applies in (
     ("large-exponent-crashes", "A number with a very large exponent ends the model.",
      lambda text: re.search(rb"[0-9]e[0-9]{9}", text) is not None),
 ):  # fmt: skip
-    fault(_name, "J7", Behaviour.parse_document, base=CrashingModels)(_text, _crashes_on(_applies))
+    fault(_name, "J7", Behavior.parse_document, base=CrashingModels)(_text, _crashes_on(_applies))
 
 
 @fault.several("many-chunks-crash", "J7")
@@ -253,7 +253,7 @@ def _is_white_space(data: Buffer) -> bool:
     return len(start) == 1 << 20 and not start[-4096:].strip()
 
 
-fault("white-space-fills-memory", "J7", Behaviour.decompress, base=CrashingModels)(
+fault("white-space-fills-memory", "J7", Behavior.decompress, base=CrashingModels)(
     "Very much decoded white space ends the model.",
     kills_model(lambda coding, data: len(data) > 1 << 14 and _is_white_space(data)),
 )
@@ -266,7 +266,7 @@ class _Unwritable(Rejected):
     """An error whose text the server fails to write."""
 
 
-def _unwritable(pattern: str) -> type[Behaviour]:
+def _unwritable(pattern: str) -> type[Behavior]:
     """A server that fails to write an error with a name of this pattern in it."""
 
     class Unwritable(Silent):
@@ -316,10 +316,10 @@ for _name, _text, _pattern in (
     )(_unwritable(_pattern))
 
 
-def _copies_bytes(written: bytes) -> type[Behaviour]:
+def _copies_bytes(written: bytes) -> type[Behavior]:
     """A server that reads bytes that are no UTF-8, and writes them again where they are so."""
 
-    class CopiesBytes(Behaviour):
+    class CopiesBytes(Behavior):
         def parse_document(self, text: memoryview) -> JsonObject:
             return super().parse_document(
                 memoryview(re.sub(rb"\xff\xfe?", "\ue0ff".encode(), bytes(text)))
@@ -340,10 +340,10 @@ for _name, _requirement, _text, _written in (
 # --- J9: two lengths
 
 
-def _believes_content_length(applies: Callable[[int], bool]) -> type[Behaviour]:
+def _believes_content_length(applies: Callable[[int], bool]) -> type[Behavior]:
     """A server that ends the body where a Content-Length beside chunks says, if that `applies`."""
 
-    class BelievesContentLength(Behaviour):
+    class BelievesContentLength(Behavior):
         def keeps_open(self, request: Request, response: Response) -> bool:
             return self._believed(request) or super().keeps_open(request, response)
 
@@ -380,7 +380,7 @@ _TWO_LENGTHS = re.compile(
     rb"(?i)(\r\nContent-Length:[^\r]*(?:\r\n[^\r]+)*?)\r\nContent-Length:[^\r]*"
 )
 
-fault("first-content-length-believed", "J9", Behaviour.received)(
+fault("first-content-length-believed", "J9", Behavior.received)(
     "Of two Content-Lengths, the first one counts.",
     lambda right, data: _TWO_LENGTHS.sub(rb"\1", right(), count=1),
 )

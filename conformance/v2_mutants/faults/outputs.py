@@ -8,7 +8,7 @@ from typing import Any
 
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT, BINARY_DATA_SIZE
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestOutput
 from v2_conformance.suite.models import ModelContract
@@ -40,38 +40,38 @@ def _with_unrequested(model: ModelContract, outputs: Outputs, *, binary: bool) -
     return (*outputs, *(RequestOutput(name, binary) for name in others))
 
 
-fault("binary-data-true-ignored", "O1", Behaviour.binary_flag)(
+fault("binary-data-true-ignored", "O1", Behavior.binary_flag)(
     "An output with `binary_data` true is returned as JSON.",
     lambda right, parameters, default: right() and default,
 )
-fault("outputs-always-json", "O1", Behaviour.read_request)(
+fault("outputs-always-json", "O1", Behavior.read_request)(
     "Every output is JSON, whatever the request asks for.",
     then(lambda inference, model, request, length: all_in_json(inference)),
 )
-fault("binary-data-false-read-as-true", "O2", Behaviour.binary_flag)(
+fault("binary-data-false-read-as-true", "O2", Behavior.binary_flag)(
     "An output with `binary_data` is binary, whatever the value.",
     lambda right, parameters, default: right() or BINARY_DATA in parameters,
 )
-fault("last-output-flag-decides", "O3", Behaviour.binary_flags)(
+fault("last-output-flag-decides", "O3", Behavior.binary_flags)(
     "The flag of the last listed output decides for all outputs.",
     lambda right, parameters, default: right()[-1:] * len(parameters),
 )
-fault("binary-by-default", "O4", Behaviour.binary_by_default)(
+fault("binary-by-default", "O4", Behavior.binary_by_default)(
     "Outputs that the request does not list are binary.",
     lambda right, document: (
         right() or not (document.get("outputs") or _binary_data_output(document) is False)
     ),
 )
-fault("binary-data-output-false-read-as-true", "O4", Behaviour.binary_by_default)(
+fault("binary-data-output-false-read-as-true", "O4", Behavior.binary_by_default)(
     "A `binary_data_output` of false makes outputs that are not listed binary.",
     lambda right, document: (
         right() or (not document.get("outputs") and _binary_data_output(document) is False)
     ),
 )
-fault("binary-data-output-ignored", "O5", Behaviour.binary_by_default)(
+fault("binary-data-output-ignored", "O5", Behavior.binary_by_default)(
     "`binary_data_output` has no effect.", lambda right, document: right() and False
 )
-fault("parameters-of-a-version-ignored", "O5", Behaviour.read_request)(
+fault("parameters-of-a-version-ignored", "O5", Behavior.read_request)(
     "`binary_data_output` has no effect on a path with the model's version.",
     then(
         lambda inference, model, request, length: (
@@ -81,11 +81,11 @@ fault("parameters-of-a-version-ignored", "O5", Behaviour.read_request)(
         )
     ),
 )
-fault("binary-data-false-does-not-override", "O7", Behaviour.binary_flag)(
+fault("binary-data-false-does-not-override", "O7", Behavior.binary_flag)(
     "`binary_data_output` true makes an output with `binary_data` false binary.",
     lambda right, parameters, default: right() or default,
 )
-fault("binary-data-true-does-not-override", "O8", Behaviour.request_outputs)(
+fault("binary-data-true-does-not-override", "O8", Behavior.request_outputs)(
     "`binary_data_output` false makes an output with `binary_data` true JSON.",
     then(
         lambda outputs, model, document: (
@@ -96,7 +96,7 @@ fault("binary-data-true-does-not-override", "O8", Behaviour.request_outputs)(
 
 
 @fault.several("repeated-output-one-blob", "O9")
-class _RepeatedOutputOneBlob(Behaviour):
+class _RepeatedOutputOneBlob(Behavior):
     """An output that is requested twice is listed twice, but has one blob."""
 
     def repeated_output(self, names: list[str]) -> None:
@@ -108,7 +108,7 @@ class _RepeatedOutputOneBlob(Behaviour):
         return tuple(dict.fromkeys(super().response_blob_order(model, outputs)))
 
 
-fault("all-outputs-returned", "O13", Behaviour.request_outputs)(
+fault("all-outputs-returned", "O13", Behavior.request_outputs)(
     "Outputs that were not requested are returned, too.",
     lambda right, model, document: _with_unrequested(
         model, right(), binary=right.server.binary_by_default(document)
@@ -116,7 +116,7 @@ fault("all-outputs-returned", "O13", Behaviour.request_outputs)(
 )
 
 
-@fault("unknown-output-ignored", "O14", Behaviour.request_outputs)
+@fault("unknown-output-ignored", "O14", Behavior.request_outputs)
 def _(right: Right[Outputs], model: ModelContract, document: JsonObject) -> Outputs:
     """A requested output that the model does not have is left out."""
     known = {spec.name for spec in model.outputs}
@@ -132,7 +132,7 @@ def _has_unknown_name(item: object, known: set[str]) -> bool:
     return isinstance(name, str) and name not in known
 
 
-@fault("flag-on-input-obeyed", "O15", Behaviour.binary_by_default)
+@fault("flag-on-input-obeyed", "O15", Behavior.binary_by_default)
 def _(right: Right[bool], document: JsonObject) -> bool:
     """`binary_data_output` on an input makes all outputs binary."""
     flags = [parameters.get(BINARY_DATA_OUTPUT) for parameters in input_parameters(document)]
@@ -182,9 +182,9 @@ for _name, _text, _when, _binary in (
      lambda document: any(item.get(BINARY_DATA) is True for item in _listed(document, "outputs")),
      True),
 ):  # fmt: skip
-    fault(_name, "O15", Behaviour.request_outputs)(_text, _forms_if(_when, binary=_binary))
+    fault(_name, "O15", Behavior.request_outputs)(_text, _forms_if(_when, binary=_binary))
 
-fault("flags-by-truth", "O16", Behaviour.boolean_parameter)(
+fault("flags-by-truth", "O16", Behavior.boolean_parameter)(
     "Any flag value except false, null, 0 and empty ones counts as true.",
     lambda right, parameters, name, *, default: bool(parameters.get(name, default)),
 )
@@ -203,10 +203,10 @@ for _name, _text, _when in (
     ("late-parameters-mean-json", "`binary_data_output` counts only before `outputs`.",
      lambda document: list(document)[-1] == "parameters" and _has_unflagged(document)),
 ):  # fmt: skip
-    fault(_name, "V1", Behaviour.request_outputs)(_text, _forms_if(_when, binary=False))
+    fault(_name, "V1", Behavior.request_outputs)(_text, _forms_if(_when, binary=False))
 
 
-@fault("unflagged-outputs-reversed", "O19", Behaviour.read_request)
+@fault("unflagged-outputs-reversed", "O19", Behavior.read_request)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
 ) -> InferenceRequest:
@@ -224,13 +224,13 @@ def _in_model_order(model: ModelContract, outputs: Sequence[RequestOutput]) -> l
     return sorted(outputs, key=lambda output: names.index(output.name))
 
 
-fault("binary-output-without-size", "O10", Behaviour.response_output)(
+fault("binary-output-without-size", "O10", Behavior.response_output)(
     "A binary output has no size.",
     then(lambda entry, tensor, binary: without(entry, "parameters") if binary else entry),
 )
 
 
-@fault("json-output-with-size", "O11", Behaviour.response_output)
+@fault("json-output-with-size", "O11", Behavior.response_output)
 def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
     """An output in JSON also has a size."""
     entry = right()
@@ -239,13 +239,13 @@ def _(right: Right[JsonObject], tensor: Tensor, binary: bool) -> JsonObject:
     return entry | {"parameters": {BINARY_DATA_SIZE: right.server.output_size(tensor)}}
 
 
-fault("response-blobs-in-model-order", "O12", Behaviour.response_blob_order)(
+fault("response-blobs-in-model-order", "O12", Behavior.response_blob_order)(
     "Response blobs are in the order of the model's outputs, not of the response's JSON.",
     lambda right, model, outputs: _in_model_order(model, outputs),
 )
 
 
-@fault("id-lost-on-binary-response", "O18", Behaviour.response_document)
+@fault("id-lost-on-binary-response", "O18", Behavior.response_document)
 def _(
     right: Right[JsonObject],
     model: ModelContract,
@@ -259,15 +259,15 @@ def _(
     return document
 
 
-fault("model-name-of-another-model", "O20", Behaviour.response_document)(
+fault("model-name-of-another-model", "O20", Behavior.response_document)(
     "A response has the `model_name` of another model.",
     lambda right, model, inference, entries: right() | {"model_name": f"{model.model}_of_another"},
 )
-fault("model-version-of-another", "O20", Behaviour.response_document)(
+fault("model-version-of-another", "O20", Behavior.response_document)(
     "A response has a `model_version` that the model does not have.",
     lambda right, model, inference, entries: right() | {"model_version": "2"},
 )
-fault("model-name-missing", "O20", Behaviour.response_document)(
+fault("model-name-missing", "O20", Behavior.response_document)(
     "A response has no `model_name`.",
     then(
         lambda document, model, inference, entries: {

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from v2_conformance.protocol.datatypes import Buffer, decode_bytes, element_count
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
 from v2_conformance.reference.request_reader import JsonObject, RequestInput, RequestOutput
 from v2_conformance.suite.models import ModelContract
@@ -41,7 +41,7 @@ def _leaves_unread(when: Callable[[Request], object]) -> What[bytes]:
     )
 
 
-fault("request-header-length-sent-back", "P9", Behaviour.handle)(
+fault("request-header-length-sent-back", "P9", Behavior.handle)(
     "A JSON response has the header length of its request.",
     then(
         lambda response, request: (
@@ -51,7 +51,7 @@ fault("request-header-length-sent-back", "P9", Behaviour.handle)(
         )
     ),
 )
-fault("long-body-without-type-ends-server", "P14", Behaviour.infer, base=CrashingServer)(
+fault("long-body-without-type-ends-server", "P14", Behavior.infer, base=CrashingServer)(
     "A body of more than 64 KiB without a Content-Type crashes the server.",
     ends_server(
         lambda model, request: not request.values("content-type") and len(request.body) > _LONG_BODY
@@ -70,21 +70,21 @@ def _ends_on_long_form(framed: bool) -> What[Response]:
     )
 
 
-fault("long-json-form-ends-server", "R3", Behaviour.infer, base=CrashingServer)(
+fault("long-json-form-ends-server", "R3", Behavior.infer, base=CrashingServer)(
     "JSON of more than 4 MiB with the Content-Type of a form crashes the server.",
     _ends_on_long_form(framed=False),
 )
-fault("long-binary-form-ends-server", "R3", Behaviour.infer, base=CrashingServer)(
+fault("long-binary-form-ends-server", "R3", Behavior.infer, base=CrashingServer)(
     "A body of more than 4 MiB with blobs and the Content-Type of a form crashes the server.",
     _ends_on_long_form(framed=True),
 )
-fault("json-read-to-the-last-brace", "H1", Behaviour.split_body)(
+fault("json-read-to-the-last-brace", "H1", Behavior.split_body)(
     "The JSON of a request with blobs ends at the last brace of the body.",
     lambda right, request, length: (
         right(length=bytes(request.body).rfind(b"}") + 1) if length else right()
     ),
 )
-fault("body-in-chunks-read-as-empty", "C1", Behaviour.handle)(
+fault("body-in-chunks-read-as-empty", "C1", Behavior.handle)(
     "A body in chunks is read as empty.",
     lambda right, request: (
         right(replace(request, body=memoryview(b"")))
@@ -92,11 +92,11 @@ fault("body-in-chunks-read-as-empty", "C1", Behaviour.handle)(
         else right()
     ),
 )
-fault("bool-in-json-refused", "D11", Behaviour.json_blob)(
+fault("bool-in-json-refused", "D11", Behavior.json_blob)(
     "A BOOL input in JSON is rejected.",
     refuses(lambda entry: entry.spec.datatype == "BOOL"),
 )
-fault("json-compressed-without-a-name", "P9", Behaviour.infer)(
+fault("json-compressed-without-a-name", "P9", Behavior.infer)(
     "A JSON response to an inference is in gzip, and has no Content-Encoding.",
     then(
         lambda response, model, request: (
@@ -109,7 +109,7 @@ fault("json-compressed-without-a-name", "P9", Behaviour.infer)(
 
 
 @fault.several("negative-size-moves-back", "S6")
-class _NegativeSizeMovesBack(Behaviour):
+class _NegativeSizeMovesBack(Behavior):
     """A negative size of an input behind others moves the offset of the blobs back."""
 
     def negative_size(self, entry: RequestInput, size: int) -> int:
@@ -123,7 +123,7 @@ class _NegativeSizeMovesBack(Behaviour):
         return super().slice_blob(entry, blobs, offset, -size)
 
 
-fault("no-strings-kill-model", "J1", Behaviour.json_blob, base=CrashingModels)(
+fault("no-strings-kill-model", "J1", Behavior.json_blob, base=CrashingModels)(
     "Strings that are all missing are rejected, but the model stops working.",
     kills_model(
         lambda entry: (
@@ -134,7 +134,7 @@ fault("no-strings-kill-model", "J1", Behaviour.json_blob, base=CrashingModels)(
 )
 
 
-@fault("megabyte-elements-refused", "B12", Behaviour.bytes_blob)
+@fault("megabyte-elements-refused", "B12", Behavior.bytes_blob)
 def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     """A binary BYTES input with an element of more than 524288 bytes is rejected."""
     blob = right(blob=blob)
@@ -143,7 +143,7 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return blob
 
 
-fault("empty-dimensions-in-32-bits", "E5", Behaviour.input_shape)(
+fault("empty-dimensions-in-32-bits", "E5", Behavior.input_shape)(
     "Dimensions of a tensor without elements are kept in 32 bits.",
     then(
         lambda whole, spec, shape: (
@@ -151,7 +151,7 @@ fault("empty-dimensions-in-32-bits", "E5", Behaviour.input_shape)(
         )
     ),
 )
-fault("wide-batch-kills-model", "E5", Behaviour.request_inputs, base=CrashingModels)(
+fault("wide-batch-kills-model", "E5", Behavior.request_inputs, base=CrashingModels)(
     "A batch of 2^31 items or more is rejected, but its model stops working.",
     then(
         lambda entries, model, document: (
@@ -161,7 +161,7 @@ fault("wide-batch-kills-model", "E5", Behaviour.request_inputs, base=CrashingMod
         )
     ),
 )
-fault("long-body-of-unknown-model-left-on-connection", "C5", Behaviour.left_on_connection)(
+fault("long-body-of-unknown-model-left-on-connection", "C5", Behavior.left_on_connection)(
     "If the model is unknown, a body of more than 64 KiB begins the next request.",
     _leaves_unread(
         lambda request: (
@@ -171,13 +171,13 @@ fault("long-body-of-unknown-model-left-on-connection", "C5", Behaviour.left_on_c
         )
     ),
 )
-fault("long-body-of-unknown-version-left-on-connection", "C5", Behaviour.left_on_connection)(
+fault("long-body-of-unknown-version-left-on-connection", "C5", Behavior.left_on_connection)(
     "If the version is unknown, a body of more than 64 KiB begins the next request.",
     _leaves_unread(
         lambda request: len(request.body) > _LONG_BODY and "/versions/99/" in request.target
     ),
 )
-fault("expected-body-left-on-connection", "C5", Behaviour.left_on_connection)(
+fault("expected-body-left-on-connection", "C5", Behavior.left_on_connection)(
     "After Expect: 100-continue for an unknown model, the body begins the next request.",
     _leaves_unread(lambda request: request.values("expect")),
 )
@@ -197,11 +197,11 @@ def _dies_of_classification(fatal: Callable[[str, int], bool]) -> What[tuple[Req
     )
 
 
-fault("chunk-ends-not-looked-at", "C8", Behaviour.received)(
+fault("chunk-ends-not-looked-at", "C8", Behavior.received)(
     "Two letters X after the data of a chunk count as the end of its line.",
     lambda right, data: _NO_END.sub(b"\r\n", right()),
 )
-fault("model-name-followed-as-a-path", "R1", Behaviour.route)(
+fault("model-name-followed-as-a-path", "R1", Behavior.route)(
     "A model name that leads out of the folder of models is answered with a file.",
     lambda right, request: (
         Response(200, (("Content-Type", "text/plain"),), (b"[extensions]",))
@@ -209,16 +209,14 @@ fault("model-name-followed-as-a-path", "R1", Behaviour.route)(
         else right()
     ),
 )
-fault(
-    "classification-of-strings-kills-model", "R3", Behaviour.request_outputs, base=CrashingModels
-)(
+fault("classification-of-strings-kills-model", "R3", Behavior.request_outputs, base=CrashingModels)(
     "A `classification` of BYTES is rejected, but its model stops working.",
     _dies_of_classification(lambda datatype, classes: datatype == "BYTES"),
 )
-fault("empty-body-is-500", "R4", Behaviour.parse_document)(
+fault("empty-body-is-500", "R4", Behavior.parse_document)(
     "A body without any bytes gets the status 500.", refuses(lambda text: not text, 500)
 )
-fault("form-read-as-zeros", "P14", Behaviour.split_body)(
+fault("form-read-as-zeros", "P14", Behavior.split_body)(
     "The blobs of a body that is said to be a form are read as zeros.",
     then(
         lambda parts, request, length: (

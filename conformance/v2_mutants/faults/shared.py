@@ -22,7 +22,7 @@ from v2_conformance.protocol.datatypes import (
 )
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH, SERVER_PROFILES
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
@@ -283,7 +283,7 @@ def reads_zeros(when: Reads) -> What[InferenceRequest]:
     return what
 
 
-class CrashingServer(Behaviour):
+class CrashingServer(Behavior):
     """A server that stops accepting connections as soon as `crashed` is set."""
 
     crashed = False
@@ -297,7 +297,7 @@ def ends_server(when: Callable[P, object]) -> Change[Any, P]:
 
     def what(right: Right[Any], /, *args: P.args, **kwargs: P.kwargs) -> Any:
         if when(*args, **kwargs):
-            right.behaviour.crashed = True
+            right.behavior.crashed = True
         return right()
 
     return what
@@ -307,7 +307,7 @@ class FatalRequest(Rejected):
     """The request is answered with an error, and it crashes its model."""
 
 
-class CrashingModels(Behaviour):
+class CrashingModels(Behavior):
     """A server whose models stop working after a request that raises `fatal`."""
 
     fatal: type[Exception] = FatalRequest
@@ -344,7 +344,7 @@ NO_RESPONSE = Response(0, keep_open=False)
 """In place of a response, the connection is closed."""
 
 
-class Silent(Behaviour):
+class Silent(Behavior):
     """A server that sends nothing in place of a response with the status 0."""
 
     def serialize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from v2_conformance.protocol.datatypes import DATATYPES, Buffer, element_count
 from v2_conformance.protocol.names import BINARY_DATA_OUTPUT, BINARY_DATA_SIZE
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Request, Response
 from v2_conformance.reference.request_reader import JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
@@ -29,7 +29,7 @@ from v2_mutants.faults.shared import (
 )
 from v2_mutants.registry import Change, P, Right, What, fault, then
 
-fault("bytes-size-eight-per-element", "S1", Behaviour.declared_size)(
+fault("bytes-size-eight-per-element", "S1", Behavior.declared_size)(
     "A BYTES input is read as eight bytes per element, whatever size it declares.",
     then(
         lambda size, entry: (
@@ -40,7 +40,7 @@ fault("bytes-size-eight-per-element", "S1", Behaviour.declared_size)(
 
 
 @fault.several("data-preferred-blob-left", "S5")
-class _DataPreferredBlobLeft(Behaviour):
+class _DataPreferredBlobLeft(Behavior):
     """If an input has both `data` and a size, its blob is left for the next input."""
 
     def request_input(self, specs: dict[str, TensorSpec], item: object) -> RequestInput:
@@ -63,7 +63,7 @@ class _DataPreferredBlobLeft(Behaviour):
 
 
 @fault.several("size-preferred-over-data", "S5")
-class _SizePreferredOverData(Behaviour):
+class _SizePreferredOverData(Behavior):
     """If an input has both `data` and a size, `data` is ignored; a missing blob is zeros."""
 
     def check_one_source(self, entry: RequestInput, size: int | None) -> None:
@@ -76,17 +76,17 @@ class _SizePreferredOverData(Behaviour):
         return super().slice_blob(entry, blobs, offset, size)
 
 
-fault("size-wraps-at-32-bits", "S7", Behaviour.declared_size)(
+fault("size-wraps-at-32-bits", "S7", Behavior.declared_size)(
     "Only the low 32 bits of a size are used.",
     then(lambda size, entry: None if size is None else size % 2**32),
 )
-fault("size-true-read-as-one", "S9", Behaviour.declared_size)(
+fault("size-true-read-as-one", "S9", Behavior.declared_size)(
     "A size of `true` is read as 1.",
     lambda right, entry: 1 if entry.parameters.get(BINARY_DATA_SIZE) is True else right(),
 )
 
 
-@fault("fractional-size-truncated", "S10", Behaviour.declared_size)
+@fault("fractional-size-truncated", "S10", Behavior.declared_size)
 def _(right: Right[int | None], entry: RequestInput) -> int | None:
     """A size of 16.5 is read as 16."""
     size = entry.parameters.get(BINARY_DATA_SIZE)
@@ -96,11 +96,11 @@ def _(right: Right[int | None], entry: RequestInput) -> int | None:
     return right()
 
 
-fault("absent-size-read-as-native", "S11", Behaviour.declared_size)(
+fault("absent-size-read-as-native", "S11", Behavior.declared_size)(
     "An input with neither `data` nor a size takes shape × element size bytes of the blobs.",
     then(lambda size, entry: size_by_shape(entry) if size is None and not entry.has_data else size),
 )
-fault("unknown-input-parameter-hides-blob", "S14", Behaviour.slice_blob)(
+fault("unknown-input-parameter-hides-blob", "S14", Behavior.slice_blob)(
     "If an input has a parameter other than its size, its blob is read as zeros.",
     then(
         lambda blob, entry, blobs, offset, size: (
@@ -122,14 +122,14 @@ def _passes(when: Callable[P, object]) -> Change[None, P]:
     return what
 
 
-class _ResizesBlobs(Behaviour):
+class _ResizesBlobs(Behavior):
     """A server that cuts or zero-pads a blob whose size passed the check but not its shape."""
 
     def binary_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
         return super().binary_blob(entry, resize_to_shape(entry, blob))
 
 
-class _TakesEnds(Behaviour):
+class _TakesEnds(Behavior):
     """A server that reads the end of a blob whose size passed the check but not its shape."""
 
     def binary_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
@@ -177,7 +177,7 @@ def _sum(sizes: list[int | None]) -> int | None:
     return sum(known) if len(known) == len(sizes) else None
 
 
-@fault("declared-size-ignored", "S2", Behaviour.declared_size)
+@fault("declared-size-ignored", "S2", Behavior.declared_size)
 def _(right: Right[int | None], entry: RequestInput) -> int | None:
     """Inputs are read as shape × element size bytes, whatever size they declare."""
     size = right()
@@ -185,7 +185,7 @@ def _(right: Right[int | None], entry: RequestInput) -> int | None:
     return size if not size or native is None or size >= 2**31 else native
 
 
-fault("long-size-read-from-its-end", "S2", Behaviour.check_size, base=_TakesEnds)(
+fault("long-size-read-from-its-end", "S2", Behavior.check_size, base=_TakesEnds)(
     "Of a blob that is larger than shape × element size, the last bytes are read.",
     _passes(lambda entry, size: size > (size_by_shape(entry) or size)),
 )
@@ -197,13 +197,13 @@ for _name, _requirement, _text, _of_sizes in (
      lambda size, native: size >= 2**31),
     ("size-zero-hides-blob", "S12", "the size 0", lambda size, native: size == 0),
 ):  # fmt: skip
-    fault(_name, _requirement, Behaviour.read_inputs)(
+    fault(_name, _requirement, Behavior.read_inputs)(
         f"An only input with {_text} is read as zeros, and the body is not looked at.",
         _made_up_if(_of_sizes),
     )
 
 
-@fault("sizes-clamped-to-body", "S3", Behaviour.slice_blob)
+@fault("sizes-clamped-to-body", "S3", Behavior.slice_blob)
 def _(
     right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
 ) -> memoryview:
@@ -214,7 +214,7 @@ def _(
     return blob[: len(blob) // 8 * 8]
 
 
-def _unchecked_if(when: Callable[[Request], object]) -> type[Behaviour]:
+def _unchecked_if(when: Callable[[Request], object]) -> type[Behavior]:
     """A server that cuts or pads blobs to their shapes in some requests."""
 
     class UncheckedIf(_ResizesBlobs):
@@ -247,7 +247,7 @@ for _name, _where, _seen in (
     )(_unchecked_if(_seen))
 
 
-@fault("bytes-for-no-elements-used", "S2", Behaviour.input_blob)
+@fault("bytes-for-no-elements-used", "S2", Behavior.input_blob)
 def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
     """The model gets the blob of a tensor without elements, whatever size it has."""
     size = entry.parameters.get(BINARY_DATA_SIZE)
@@ -256,7 +256,7 @@ def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blo
     return blobs.view[offset : offset + size], offset + size
 
 
-fault("slack-ignored", "S4", Behaviour.check_all_read)(
+fault("slack-ignored", "S4", Behavior.check_all_read)(
     "Bytes after the last blob are ignored.", lambda right, blobs, offset: None
 )
 
@@ -268,9 +268,9 @@ for _name, _text, _of in (
     ("line-end-behind-blobs-ignored", "A line end after the last blob is ignored.",
      lambda blobs, offset: not bytes(blobs.view[offset:]).strip(b"\r\n")),
 ):  # fmt: skip
-    fault(_name, "S4", Behaviour.check_all_read)(_text, _passes(_of))
+    fault(_name, "S4", Behavior.check_all_read)(_text, _passes(_of))
 
-fault("shape-product-wraps", "S8", Behaviour.check_size)(
+fault("shape-product-wraps", "S8", Behavior.check_size)(
     "Shape × element size is computed modulo 2^64.",
     _passes(lambda entry, size: (size_by_shape(entry) or 0) % 2**64 == size),
 )
@@ -287,12 +287,12 @@ def _wraps(width: int, bits: int) -> What[None]:
 
 
 for _width, _bits in ((1, 32), (2, 32), (8, 64)):
-    fault(f"shape-product-of-{_width}-wraps-at-{_bits}-bits", "S8", Behaviour.check_size)(
+    fault(f"shape-product-of-{_width}-wraps-at-{_bits}-bits", "S8", Behavior.check_size)(
         f"Shape × element size is computed modulo 2^{_bits} for elements of {_width} bytes.",
         _wraps(_width, _bits),
     )
 
-fault("overflowing-shape-kills-model", "S8", Behaviour.request_inputs, base=CrashingModels)(
+fault("overflowing-shape-kills-model", "S8", Behavior.request_inputs, base=CrashingModels)(
     "A shape of 2^63 bytes or more is rejected, but its model stops working.",
     then(
         lambda entries, model, document: (
@@ -302,7 +302,7 @@ fault("overflowing-shape-kills-model", "S8", Behaviour.request_inputs, base=Cras
         )
     ),
 )
-fault("shape-product-wraps-at-32-bits", "S8", Behaviour.check_size)(
+fault("shape-product-wraps-at-32-bits", "S8", Behavior.check_size)(
     "Shape × element size below 2^63 is computed modulo 2^32.",
     _passes(
         lambda entry, size: (
@@ -314,7 +314,7 @@ fault("shape-product-wraps-at-32-bits", "S8", Behaviour.check_size)(
 )
 
 
-@fault("only-sum-of-sizes-checked", "S13", Behaviour.read_inputs)
+@fault("only-sum-of-sizes-checked", "S13", Behavior.read_inputs)
 def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
     """Inputs are read as shape × element size bytes if the declared sizes have the right sum."""
     entries = right.server.request_inputs(model, document)
@@ -331,7 +331,7 @@ def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: 
     return right(document=document | {"inputs": listed})
 
 
-fault("size-wraps-at-64-bits", "S7", Behaviour.declared_size)(
+fault("size-wraps-at-64-bits", "S7", Behavior.declared_size)(
     "Only the low 64 bits of a size are used.",
     then(lambda size, entry: None if size is None else size % 2**64),
 )

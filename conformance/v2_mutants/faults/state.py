@@ -13,7 +13,7 @@ from msgspec import structs
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.protocol.message import Tensor
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Request, Response
 from v2_conformance.reference.request_reader import (
     InferenceRequest,
@@ -28,7 +28,7 @@ from v2_mutants.registry import Right, What, fault, refuse
 _NONE = Request("", "", "", (), b"", memoryview(b""))
 
 
-class _Remembers(Behaviour):
+class _Remembers(Behavior):
     """A server that knows the inference request `before` the one that it serves, and, if that was
     refused, `refused`."""
 
@@ -44,16 +44,16 @@ class _Remembers(Behaviour):
 
 
 def _before(right: Right[Any]) -> Request:
-    before: Request = right.behaviour.before
+    before: Request = right.behavior.before
     return before
 
 
 def _refused(right: Right[Any]) -> Request:
-    refused: Request = right.behaviour.refused
+    refused: Request = right.behavior.refused
     return refused
 
 
-@fault("requested-outputs-stick", "C7", Behaviour.request_outputs)
+@fault("requested-outputs-stick", "C7", Behavior.request_outputs)
 def _(
     right: Right[tuple[RequestOutput, ...]], model: ModelContract, document: JsonObject
 ) -> tuple[RequestOutput, ...]:
@@ -64,13 +64,13 @@ def _(
     return kept[1] if kept and not listed and kept[0] == model.model else outputs
 
 
-fault("digits-of-longer-header-length-kept", "C7", Behaviour.parse_header_length)(
+fault("digits-of-longer-header-length-kept", "C7", Behavior.parse_header_length)(
     "A header length is read with the last digits of a longer one in the request before.",
     lambda right, text: right(text + (right.keep(text) or "")[len(text) :]),
 )
 
 
-@fault("id-sticks", "C7", Behaviour.read_request)
+@fault("id-sticks", "C7", Behavior.read_request)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
 ) -> InferenceRequest:
@@ -80,7 +80,7 @@ def _(
     return inference if inference.id is not None else replace(inference, id=kept)
 
 
-fault("accept-encoding-sticks", "C7", Behaviour.encode_response, base=_Remembers)(
+fault("accept-encoding-sticks", "C7", Behavior.encode_response, base=_Remembers)(
     "A response is encoded as the request before allowed.",
     lambda right, request, response: (
         right(_before(right)) if _before(right).values("accept-encoding") else right()
@@ -88,7 +88,7 @@ fault("accept-encoding-sticks", "C7", Behaviour.encode_response, base=_Remembers
 )
 
 
-@fault("longer-tensor-left-in-buffer", "C7", Behaviour.output_tensor)
+@fault("longer-tensor-left-in-buffer", "C7", Behavior.output_tensor)
 def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     """The end of a longer INT32 tensor in the request before follows a shorter one."""
     result = right()
@@ -99,7 +99,7 @@ def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     return structs.replace(result, blob=blob + kept[len(blob) :])
 
 
-@fault("shape-kept-by-size", "C7", Behaviour.output_tensor)
+@fault("shape-kept-by-size", "C7", Behavior.output_tensor)
 def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     """A matrix has the shape of the last one of the same size."""
     result = right()
@@ -110,7 +110,7 @@ def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     return structs.replace(result, shape=kept)
 
 
-@fault("json-values-kept", "C7", Behaviour.input_blob)
+@fault("json-values-kept", "C7", Behavior.input_blob)
 def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blob:
     """A tensor sent as a blob has the values that the request before sent for it as JSON."""
     blob, end = right()
@@ -119,12 +119,12 @@ def _(right: Right[Blob], entry: RequestInput, blobs: Blobs, offset: int) -> Blo
     return (kept[2] if kept and same else blob), end
 
 
-fault("raw-sticks", "C7", Behaviour.header_length, base=_Remembers)(
+fault("raw-sticks", "C7", Behavior.header_length, base=_Remembers)(
     "The request after a raw one is raw, too.",
     lambda right, request: 0 if is_raw(_before(right)) else right(),
 )
 
-fault("raw-sticks-to-json", "C7", Behaviour.header_length, base=_Remembers)(
+fault("raw-sticks-to-json", "C7", Behavior.header_length, base=_Remembers)(
     "A request without a header length is raw if the one before was.",
     lambda right, request: (
         0 if is_raw(_before(right)) and not request.values(HEADER_LENGTH) else right()
@@ -151,25 +151,25 @@ def _kept_by(key: Callable[[bytes], bytes], *, beyond: int = _BEGINNING) -> What
 
 _SAME_4_KIB = _kept_by(lambda body: body[:4096], beyond=4096)
 
-fault("answer-kept-by-the-beginning-of-json", "C7", Behaviour.handle)(
+fault("answer-kept-by-the-beginning-of-json", "C7", Behavior.handle)(
     "A request that is all JSON gets the answer to the one before if that is as long and begins "
     "with the same 4 KiB.",
     lambda right, request: (
         right() if request.values(HEADER_LENGTH) else _SAME_4_KIB(right, request)
     ),
 )
-fault("answer-kept-by-the-ends-of-a-body", "C7", Behaviour.handle)(
+fault("answer-kept-by-the-ends-of-a-body", "C7", Behavior.handle)(
     "A body of more than 32 KiB gets the answer to the one before if that is as long and has the "
     "same 4 KiB at its beginning and four bytes at its end.",
     _kept_by(lambda body: body[:4096] + body[-4:]),
 )
-fault("answer-kept-by-both-ends", "C7", Behaviour.handle)(
+fault("answer-kept-by-both-ends", "C7", Behavior.handle)(
     "A body gets the answer to the one before if that is as long and has the same ends of 4 KiB.",
     _kept_by(lambda body: body[:4096] + body[-4096:], beyond=8192),
 )
 
 
-@fault("answers-kept-by-inputs", "C7", Behaviour.infer)
+@fault("answers-kept-by-inputs", "C7", Behavior.infer)
 def _(right: Right[Response], model: ModelContract, request: Request) -> Response:
     """A request gets the answer to the one before if that had the same inputs."""
     inputs = bytes(request.body).partition(b'"inputs"')[2].partition(b'"outputs"')
@@ -196,15 +196,15 @@ def _stuck_after_error(is_its_kind: Callable[[Request], object]) -> What[Respons
     return what
 
 
-fault("json-parser-stuck-after-error", "R3", Behaviour.infer)(
+fault("json-parser-stuck-after-error", "R3", Behavior.infer)(
     "After a refused request without blobs, the next one is refused too if it has none.",
     _stuck_after_error(lambda request: not request.values(HEADER_LENGTH)),
 )
-fault("decoder-stuck-after-error", "Z6", Behaviour.infer)(
+fault("decoder-stuck-after-error", "Z6", Behavior.infer)(
     "After a refused encoded request, the next one is refused too if it is encoded.",
     _stuck_after_error(lambda request: request.values("content-encoding")),
 )
-fault("model-of-refused-request-kept", "C7", Behaviour.find_model, base=_Remembers)(
+fault("model-of-refused-request-kept", "C7", Behavior.find_model, base=_Remembers)(
     "After a refused request to identity_fp32, one to identity_int32 goes there.",
     lambda right, name, version: right(
         "identity_fp32"
@@ -214,7 +214,7 @@ fault("model-of-refused-request-kept", "C7", Behaviour.find_model, base=_Remembe
 )
 
 
-@fault("counter-of-connection-wraps", "C7", Behaviour.output_tensor)
+@fault("counter-of-connection-wraps", "C7", Behavior.output_tensor)
 def _(right: Right[Tensor], output: TensorSpec, tensor: Tensor) -> Tensor:
     """The 256th tensor that a connection gets is that of all zeros."""
     served = right.state.setdefault("served", threading.local())  # a connection has a thread
@@ -249,10 +249,10 @@ for _name, _sentence, _what in (
     ("breaker-opened-by-refusals", "After five refusals in a row, the next 40 get a 503.",
      _after_refusals(5, 503, 40)),
 ):  # fmt: skip
-    fault(_name, "R3", Behaviour.handle)(_sentence, _what)
+    fault(_name, "R3", Behavior.handle)(_sentence, _what)
 
 
-@fault("first-inference-wrong", "O19", Behaviour.run_model)
+@fault("first-inference-wrong", "O19", Behavior.run_model)
 def _(
     right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
 ) -> dict[str, Tensor]:
@@ -264,7 +264,7 @@ def _(
     return {name: structs.replace(one, blob=bytes(len(one.blob))) for name, one in made.items()}
 
 
-@fault("bytes-answers-kept-by-joined-elements", "C7", Behaviour.run_model)
+@fault("bytes-answers-kept-by-joined-elements", "C7", Behavior.run_model)
 def _(
     right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
 ) -> dict[str, Tensor]:

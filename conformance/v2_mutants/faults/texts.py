@@ -20,7 +20,7 @@ from v2_conformance.protocol.datatypes import (
 )
 from v2_conformance.protocol.message import COMPACT, Tensor
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract
@@ -81,7 +81,7 @@ def _bytes_taken(view: memoryview, count: int) -> int | None:
     return offset if offset <= len(view) else None
 
 
-@fault("bytes-inputs-big-endian", "B1", Behaviour.bytes_blob)
+@fault("bytes-inputs-big-endian", "B1", Behavior.bytes_blob)
 def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     """The prefixes of binary BYTES inputs are read big-endian."""
     data, elements, offset = bytes(blob), [], 0
@@ -94,7 +94,7 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return right(blob=encode_bytes(elements))
 
 
-fault("bytes-outputs-big-endian", "B2", Behaviour.output_blob)(
+fault("bytes-outputs-big-endian", "B2", Behavior.output_blob)(
     "The prefixes of binary BYTES outputs are big-endian.",
     only(
         ("BYTES",),
@@ -103,11 +103,11 @@ fault("bytes-outputs-big-endian", "B2", Behaviour.output_blob)(
         ),
     ),
 )
-fault("empty-bytes-elements-refused", "B3", Behaviour.bytes_blob)(
+fault("empty-bytes-elements-refused", "B3", Behavior.bytes_blob)(
     "A binary BYTES input with an empty element is rejected.",
     then(lambda checked, entry, blob: refuse() if b"" in decode_bytes(checked) else checked),
 )
-fault("non-utf8-bytes-replaced", "B4", Behaviour.bytes_blob)(
+fault("non-utf8-bytes-replaced", "B4", Behavior.bytes_blob)(
     "In binary BYTES inputs, bytes that are not UTF-8 become replacement characters.",
     then(
         lambda checked, entry, blob: change_elements(
@@ -117,7 +117,7 @@ fault("non-utf8-bytes-replaced", "B4", Behaviour.bytes_blob)(
 )
 
 
-@fault("bytes-read-until-enough", "B6", Behaviour.read_inputs)
+@fault("bytes-read-until-enough", "B6", Behavior.read_inputs)
 def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: Blobs) -> Tensors:
     """BYTES elements are read until there are enough; the declared size is ignored."""
     *_, last = entries = right.server.request_inputs(model, document)
@@ -130,15 +130,15 @@ def _(right: Right[Tensors], model: ModelContract, document: JsonObject, blobs: 
     return right(document=document)
 
 
-fault("bytes-prefix-clamped", "B6", Behaviour.bytes_blob)(
+fault("bytes-prefix-clamped", "B6", Behavior.bytes_blob)(
     "A BYTES element that extends past the end is cut there; missing elements are empty.",
     _read_leniently_if(lambda at, length, size: at + 4 + length > size and length < 2**32 - 1),
 )
-fault("bytes-prefix-minus-one-accepted", "B7", Behaviour.bytes_blob)(
+fault("bytes-prefix-minus-one-accepted", "B7", Behavior.bytes_blob)(
     "A BYTES prefix of 0xFFFFFFFF takes all remaining bytes; missing elements are empty.",
     _read_leniently_if(lambda at, length, size: length == 2**32 - 1),
 )
-fault("bytes-shape-flattened", "B8", Behaviour.output_tensor)(
+fault("bytes-shape-flattened", "B8", Behavior.output_tensor)(
     "BYTES outputs always have one dimension.",
     only(
         ("BYTES",),
@@ -153,7 +153,7 @@ fault("bytes-shape-flattened", "B8", Behaviour.output_tensor)(
 )
 
 
-@fault("missing-bytes-elements-empty", "B9", Behaviour.bytes_blob)
+@fault("missing-bytes-elements-empty", "B9", Behavior.bytes_blob)
 def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     """Missing BYTES elements of a binary input are read as empty."""
     missing = element_count(entry.shape) - len(decode_bytes(blob))
@@ -161,7 +161,7 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return right(blob=bytes(blob) + filler)
 
 
-@fault("first-bytes-elements-dropped", "B9", Behaviour.bytes_blob)
+@fault("first-bytes-elements-dropped", "B9", Behavior.bytes_blob)
 def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     """If a binary BYTES input has surplus elements, the first ones are dropped."""
     elements = decode_bytes(blob)
@@ -169,7 +169,7 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return right(blob=encode_bytes(elements[surplus:]))
 
 
-@fault("bytes-trailing-bytes-joined", "B9", Behaviour.bytes_blob)
+@fault("bytes-trailing-bytes-joined", "B9", Behavior.bytes_blob)
 def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     """One to three bytes after the last BYTES element become part of it."""
     *_, (last, length) = _prefixes(blob) if len(blob) > 4 else [(0, len(blob))]
@@ -180,7 +180,7 @@ def _(right: Right[Buffer], entry: RequestInput, blob: Buffer) -> Buffer:
     return right(blob=bytes(blob[:last]) + joined)
 
 
-@fault("bytes-prefix-split-by-chunk", "B10", Behaviour.slice_blob)
+@fault("bytes-prefix-split-by-chunk", "B10", Behavior.slice_blob)
 def _(
     right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
 ) -> memoryview:
@@ -202,7 +202,7 @@ for _name, _requirement, _text, _of in (
     ("bytes-elements-cut-at-64k", "B12", "BYTES elements are truncated to 65,535 bytes.",
      lambda element: element[:65535]),
 ):  # fmt: skip
-    fault(_name, _requirement, Behaviour.output_tensor)(_text, _changes_elements(_of))
+    fault(_name, _requirement, Behavior.output_tensor)(_text, _changes_elements(_of))
 
 
 def _found_by_beginning(blob: Buffer) -> bytes:
@@ -210,7 +210,7 @@ def _found_by_beginning(blob: Buffer) -> bytes:
     return encode_bytes([first.setdefault(item[:80], item) for item in decode_bytes(blob)])
 
 
-fault("bytes-elements-found-by-beginning", "B12", Behaviour.output_tensor)(
+fault("bytes-elements-found-by-beginning", "B12", Behavior.output_tensor)(
     "BYTES elements that share their first 80 bytes are all the first of them.",
     _changes_blob(_found_by_beginning),
 )
@@ -248,20 +248,20 @@ def _refuses_long(way: _Way) -> What[Response]:
 
 
 for _way in (*_WAYS, _Way("in-a-matrix", "to a model with two dimensions", role="matrix/BYTES")):
-    fault(f"long-bytes-{_way.name}-refused", "B12", Behaviour.infer)(
+    fault(f"long-bytes-{_way.name}-refused", "B12", Behavior.infer)(
         f"More than 64 KiB of BYTES {_way.text} are rejected.",
         _refuses_long(_way),
     )
 
-fault("many-bytes-elements-refused", "B12", Behaviour.bytes_blob)(
+fault("many-bytes-elements-refused", "B12", Behavior.bytes_blob)(
     "A binary BYTES input with more than 32,767 elements is rejected.",
     then(lambda checked, entry, blob: refuse() if element_count(entry.shape) > 32767 else checked),
 )
-fault("bodies-capped-at-32-kib", "B12", Behaviour.infer)(
+fault("bodies-capped-at-32-kib", "B12", Behavior.infer)(
     "An inference request with a body of more than 32 KiB is answered with 413.",
     refuses(lambda model, request: len(request.body) > 2**15, 413),
 )
-fault("bytes-output-size-without-prefixes", "B13", Behaviour.output_size)(
+fault("bytes-output-size-without-prefixes", "B13", Behavior.output_size)(
     "The size of a binary BYTES output does not count the prefixes.",
     only(("BYTES",), lambda right, tensor: right() - 4 * element_count(tensor.shape)),
 )
@@ -286,17 +286,17 @@ def _reads_elements(way: _Way, change: Callable[[bytes], bytes]) -> What[Inferen
 
 
 for _way in (*_WAYS, _Way("in-a-cube", "of three dimensions", role="cube/BYTES")):
-    fault(f"bytes-{_way.name}-read-as-text", "B4", Behaviour.read_request)(
+    fault(f"bytes-{_way.name}-read-as-text", "B4", Behavior.read_request)(
         f"What is not UTF-8 in BYTES {_way.text} is replaced.",
         _reads_elements(_way, lambda element: element.decode(errors="replace").encode()),
     )
-    fault(f"bytes-{_way.name}-read-as-a-file", "B4", Behaviour.read_request)(
+    fault(f"bytes-{_way.name}-read-as-a-file", "B4", Behavior.read_request)(
         f"BYTES {_way.text} lose a byte order mark and a line end.",
         _reads_elements(
             _way, lambda element: element.removeprefix(b"\xef\xbb\xbf").removesuffix(b"\n")
         ),
     )
-    fault(f"empty-bytes-{_way.name}-are-spaces", "B3", Behaviour.read_request)(
+    fault(f"empty-bytes-{_way.name}-are-spaces", "B3", Behavior.read_request)(
         f"Empty BYTES {_way.text} become spaces.",
         _reads_elements(_way, lambda element: element or b" "),
     )
@@ -307,7 +307,7 @@ def _writes_elements(write: Callable[[bytes], str]) -> What[Any]:
     return only(("BYTES",), lambda right, tensor: [write(one) for one in decode_bytes(tensor.blob)])
 
 
-fault("json-strings-read-as-latin-1", "B5", Behaviour.json_blob)(
+fault("json-strings-read-as-latin-1", "B5", Behavior.json_blob)(
     "Strings in JSON inputs are encoded as Latin-1, not UTF-8.",
     then(
         lambda blob, entry: (
@@ -319,26 +319,26 @@ fault("json-strings-read-as-latin-1", "B5", Behaviour.json_blob)(
         )
     ),
 )
-fault("json-strings-base64", "B5", Behaviour.output_data)(
+fault("json-strings-base64", "B5", Behavior.output_data)(
     "BYTES outputs in JSON are base64 strings.",
     _writes_elements(lambda element: base64.b64encode(element).decode()),
 )
-fault("non-utf8-json-replaced", "B14", Behaviour.output_data)(
+fault("non-utf8-json-replaced", "B14", Behavior.output_data)(
     "In JSON, bytes of BYTES outputs that are not UTF-8 become replacement characters.",
     _writes_elements(lambda element: element.decode(errors="replace")),
 )
-fault("text-stripped", "B4", Behaviour.bytes_blob)(
+fault("text-stripped", "B4", Behavior.bytes_blob)(
     "White space at the ends of binary elements is lost.",
     then(lambda checked, entry, blob: change_elements(checked, bytes.strip)),
 )
-fault("mark-left-out-of-json-texts", "B5", Behaviour.output_data)(
+fault("mark-left-out-of-json-texts", "B5", Behavior.output_data)(
     "BYTES outputs in JSON lack a U+FEFF at their beginning.",
     only(("BYTES",), lambda right, tensor: [text.removeprefix("\ufeff") for text in right()]),
 )
 
 
 @fault.several("surrogates-written", "B14")
-class _SurrogatesWritten(Behaviour):
+class _SurrogatesWritten(Behavior):
     """Surrogates that are encoded like characters get into JSON; other bytes are refused."""
 
     def output_data(self, tensor: Tensor) -> Any:
@@ -354,7 +354,7 @@ class _SurrogatesWritten(Behaviour):
         return COMPACT.encode(value).encode("utf-8", "surrogatepass")
 
 
-fault("json-texts-written-up-to-1000", "B12", Behaviour.output_data)(
+fault("json-texts-written-up-to-1000", "B12", Behavior.output_data)(
     "BYTES outputs in JSON have at most the first 1,000 characters of each element.",
     only(("BYTES",), lambda right, tensor: [text[:1000] for text in right()]),
 )

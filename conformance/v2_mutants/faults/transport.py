@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import HEADER_LENGTH
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Framing, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.suite.models import ModelContract
@@ -28,15 +28,15 @@ from v2_mutants.registry import Right, What, fault, refuses, then
 # Lets a request of another connection come in between.
 _OVERLAP_S = 0.002
 
-fault("coding-of-a-version-ignored", "Z1", Behaviour.decode_request)(
+fault("coding-of-a-version-ignored", "Z1", Behavior.decode_request)(
     "A Content-Encoding has no effect on a path with the model's version.",
     lambda right, request: request if is_versioned(request) else right(),
 )
-fault("length-required-in-codings", "C1", Behaviour.infer)(
+fault("length-required-in-codings", "C1", Behavior.infer)(
     "The chunked body of an encoded request is rejected with 411, and no other one.",
     refuses(lambda model, request: is_chunked(request) and is_coded(request), 411),
 )
-fault("small-chunks-refused", "C2", Behaviour.handle)(
+fault("small-chunks-refused", "C2", Behavior.handle)(
     "A body of more than 64 chunks is rejected if they have fewer than 16 bytes on average.",
     lambda right, request: (
         right.server.error(400, "the body has too many small chunks")
@@ -44,14 +44,14 @@ fault("small-chunks-refused", "C2", Behaviour.handle)(
         else right()
     ),
 )
-fault("body-read-once", "C4", Behaviour.handle)(
+fault("body-read-once", "C4", Behavior.handle)(
     "A body is read from the socket only once, so it ends where its first piece ends.",
     reads_body_once(lambda request: True),
 )
 
 
 @fault.several("header-length-kept-from-last-request", "C5")
-class _KeepsHeaderLength(Behaviour):
+class _KeepsHeaderLength(Behavior):
     """A request without a header length is read with that of the last rejected request."""
 
     kept: int | None = None
@@ -69,13 +69,13 @@ class _KeepsHeaderLength(Behaviour):
         return super().read_request(model, request, self.kept if length is None else length)
 
 
-fault("chunks-of-a-get-left-on-connection", "C5", Behaviour.left_on_connection)(
+fault("chunks-of-a-get-left-on-connection", "C5", Behavior.left_on_connection)(
     "The body of a GET that comes in chunks is read as the connection's next request.",
     lambda right, request, response: (
         bytes(request.body) if request.method == "GET" and is_chunked(request) else right()
     ),
 )
-fault("rejected-body-left-on-connection", "C5", Behaviour.left_on_connection)(
+fault("rejected-body-left-on-connection", "C5", Behavior.left_on_connection)(
     "The body of a rejected inference request is read as the connection's next request.",
     lambda right, request, response: (
         bytes(request.body) if response.status >= 400 and request.target.endswith("/infer") else b""
@@ -99,16 +99,16 @@ for _name, _text, _when in (
     ("two-lengths-kept-open", "A connection is kept open after a request with two lengths.",
      lambda request: request.values("Transfer-Encoding") and request.values("Content-Length")),
 ):  # fmt: skip
-    fault(_name, "C19", Behaviour.keeps_open)(_text, _keeps_open_if(_when))
+    fault(_name, "C19", Behavior.keeps_open)(_text, _keeps_open_if(_when))
 
-fault("head-answered-with-a-body", "C5", Behaviour.answers_with_body)(
+fault("head-answered-with-a-body", "C5", Behavior.answers_with_body)(
     "A HEAD is answered as a GET is, with a body.",
     lambda right, request, response: True,
 )
 
 
 @fault.several("chunks-declined-but-left-on-connection", "C5")
-class _ChunksDeclinedButLeftOnConnection(Behaviour):
+class _ChunksDeclinedButLeftOnConnection(Behavior):
     """A chunked request is answered with 411, and its body is read as the next request."""
 
     def infer(self, model: ModelContract, request: Request) -> Response:
@@ -120,7 +120,7 @@ class _ChunksDeclinedButLeftOnConnection(Behaviour):
         return bytes(request.body) if response.status == 411 else b""
 
 
-@fault("stray-bytes-after-binary-response", "C5", Behaviour.serialize)
+@fault("stray-bytes-after-binary-response", "C5", Behavior.serialize)
 def _(
     right: Right[list[Buffer]], response: Response, *, keep_open: bool, with_body: bool = True
 ) -> list[Buffer]:
@@ -138,7 +138,7 @@ class _Late(bytes):
 
 
 @fault.several("not-found-longer-than-it-says", "C5")
-class _NotFoundLongerThanItSays(Behaviour):
+class _NotFoundLongerThanItSays(Behavior):
     """More bytes come a moment after the body of a 404 that Content-Length does not count."""
 
     def serialize(
@@ -155,7 +155,7 @@ class _NotFoundLongerThanItSays(Behaviour):
             yield piece
 
 
-@fault("concurrent-requests-mixed", "C6", Behaviour.handle)
+@fault("concurrent-requests-mixed", "C6", Behavior.handle)
 def _(right: Right[Response], request: Request) -> Response:
     """Concurrent requests are all answered with the tensors of the last one."""
     right.state["latest"] = request
@@ -163,7 +163,7 @@ def _(right: Right[Response], request: Request) -> Response:
     return right(right.state["latest"])
 
 
-@fault("concurrent-json-inputs-mixed", "C6", Behaviour.request_inputs)
+@fault("concurrent-json-inputs-mixed", "C6", Behavior.request_inputs)
 def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Inputs:
     """JSON inputs of concurrent requests all have the values of the last one."""
     entries = right()
@@ -177,7 +177,7 @@ def _(right: Right[Inputs], model: ModelContract, document: JsonObject) -> Input
 
 _BUFFER = 2**14
 
-fault("chunks-have-a-buffer", "C2", Behaviour.handle)(
+fault("chunks-have-a-buffer", "C2", Behavior.handle)(
     f"A chunk of more than {_BUFFER} bytes is rejected.",
     lambda right, request: (
         right.server.error(400, "a chunk is too large")
@@ -199,12 +199,12 @@ for _name, _text, _pattern in (
     ("with-underscore", "with an underscore", rb"([0-9a-f]+)_([0-9a-f]+)"),
     ("with-plus", "with a plus sign", rb"\+([0-9a-f]+)"),
 ):
-    fault(f"chunk-size-read-{_name}", "C8", Behaviour.received)(
+    fault(f"chunk-size-read-{_name}", "C8", Behavior.received)(
         f"The size of a chunk is read {_text}.", _reads_size(_pattern)
     )
 
 _SIXTY_FOUR_KIB = 1 << 16
-fault("rest-of-long-refused-chunks-left", "C5", Behaviour.left_on_connection)(
+fault("rest-of-long-refused-chunks-left", "C5", Behavior.left_on_connection)(
     "A kilobyte after the first 64 KiB of a refused body in chunks is read as the next request.",
     lambda right, request, response: (
         bytes(request.framing[_SIXTY_FOUR_KIB : _SIXTY_FOUR_KIB + 1024])
@@ -212,7 +212,7 @@ fault("rest-of-long-refused-chunks-left", "C5", Behaviour.left_on_connection)(
         else right()
     ),
 )
-fault("chunks-for-an-unknown-model-left", "C5", Behaviour.left_on_connection)(
+fault("chunks-for-an-unknown-model-left", "C5", Behavior.left_on_connection)(
     "The beginning of up to 64 KiB of chunks for an unknown model is read as the next request.",
     lambda right, request, response: (
         bytes(request.framing[:100])
@@ -264,7 +264,7 @@ for _name, _requirement, _text, _what in (
     ("content-length-list", "C10", "A response has the same Content-Length twice.",
      _head_changed(lambda head: _one_more(_length(head)[2:])(head))),
 ):  # fmt: skip
-    fault(_name, _requirement, Behaviour.serialize)(_text, _what)
+    fault(_name, _requirement, Behavior.serialize)(_text, _what)
 
 
 def _chunked(
@@ -307,9 +307,9 @@ for _name, _requirement, _text, _what in (
     ("chunk-size-padded", "C17", "The size of a chunk is padded with spaces.",
      _chunked(lambda size: b"%-8x\r\n" % size)),
 ):  # fmt: skip
-    fault(_name, _requirement, Behaviour.serialize)(_text, _what)
+    fault(_name, _requirement, Behavior.serialize)(_text, _what)
 
-fault("transfer-coding-for-http-1.0", "C11", Behaviour.finish)(
+fault("transfer-coding-for-http-1.0", "C11", Behavior.finish)(
     "A response to HTTP/1.0 ends with its connection and has `Transfer-Encoding: identity`.",
     lambda right, request, response: (
         replace(
@@ -321,7 +321,7 @@ fault("transfer-coding-for-http-1.0", "C11", Behaviour.finish)(
         else right()
     ),
 )
-fault("interim-response-for-http-1.0", "C18", Behaviour.interim_responses)(
+fault("interim-response-for-http-1.0", "C18", Behavior.interim_responses)(
     "Each response to a client of HTTP/1.0 is preceded by 103.",
     then(
         lambda sent, request: (
@@ -329,7 +329,7 @@ fault("interim-response-for-http-1.0", "C18", Behaviour.interim_responses)(
         )
     ),
 )
-fault("interim-response-with-length", "C18", Behaviour.interim_responses)(
+fault("interim-response-with-length", "C18", Behavior.interim_responses)(
     "Each response is preceded by a 103 that has a Content-Length.",
     then(
         lambda sent, request: (
@@ -339,12 +339,12 @@ fault("interim-response-with-length", "C18", Behaviour.interim_responses)(
         )
     ),
 )
-fault("request-coding-ignored", "Z1", Behaviour.request_codings)(
+fault("request-coding-ignored", "Z1", Behavior.request_codings)(
     "The Content-Encoding of a request is ignored.", lambda right, request: []
 )
 
 
-@fault("request-header-length-counts-encoded", "Z1", Behaviour.decode_request)
+@fault("request-header-length-counts-encoded", "Z1", Behavior.decode_request)
 def _(right: Right[Request], request: Request) -> Request:
     """The header length of a compressed request is rejected if it exceeds the encoded body."""
     decoded = right()
@@ -354,7 +354,7 @@ def _(right: Right[Request], request: Request) -> Request:
     return decoded
 
 
-@fault("response-header-length-counts-encoded-body", "Z2", Behaviour.encode_response)
+@fault("response-header-length-counts-encoded-body", "Z2", Behavior.encode_response)
 def _(right: Right[Response], request: Request, response: Response) -> Response:
     """The header length of a compressed response is the length of its compressed body."""
     encoded = right()
@@ -364,7 +364,7 @@ def _(right: Right[Response], request: Request, response: Response) -> Response:
     return replace(encoded, headers=tuple(headers.items()))
 
 
-@fault("unknown-coding-taken-as-it-is", "Z3", Behaviour.request_codings)
+@fault("unknown-coding-taken-as-it-is", "Z3", Behavior.request_codings)
 def _(right: Right[list[str]], request: Request) -> list[str]:
     """A body in an unknown coding is read as if it had none."""
     codings = right()
@@ -373,12 +373,12 @@ def _(right: Right[list[str]], request: Request) -> list[str]:
     )
 
 
-fault("response-coding-not-named", "Z4", Behaviour.coding_headers)(
+fault("response-coding-not-named", "Z4", Behavior.coding_headers)(
     "A compressed response has no Content-Encoding.", lambda right, coding: ()
 )
 
 
-@fault("refused-coding-used", "Z4", Behaviour.response_coding)
+@fault("refused-coding-used", "Z4", Behavior.response_coding)
 def _(right: Right[str | None], request: Request) -> str | None:
     """A coding that Accept-Encoding refuses with a weight of 0 is used."""
     names = ",".join(request.values("Accept-Encoding")).lower().split(",")
@@ -398,7 +398,7 @@ class _DecompressionBombEndsServer(CrashingServer):
             raise
 
 
-fault("body-not-in-its-coding-taken-as-it-is", "Z6", Behaviour.damaged_stream)(
+fault("body-not-in-its-coding-taken-as-it-is", "Z6", Behavior.damaged_stream)(
     "A body that is not in the named coding is read as if it had none.",
     lambda right, coding, data, problem: bytes(data),
 )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Headers, Rejected, Request, Response
 from v2_conformance.suite.models import ModelContract
 from v2_mutants.registry import Right, What, variant
@@ -26,17 +26,17 @@ _PAGE, _MOST_FIELDS = 4096, 64
 _TAB_IN_HOST = re.compile(rb"\nHost:[ ]*\t")
 _OF_NO_ROUTE = re.compile(r"(?i)%(?:[01][0-9a-f]|5c|7f)")
 
-variant("unprocessable-for-bad-requests", "RFC 9110, section 15.5.21", Behaviour.error_status)(
+variant("unprocessable-for-bad-requests", "RFC 9110, section 15.5.21", Behavior.error_status)(
     "Requests with mistakes are answered with 422, as frameworks do that validate bodies.",
     lambda right, status: 422 if status == 400 else status,
 )
-variant("not-found-for-everything", _WHICH, Behaviour.error_status)(
+variant("not-found-for-everything", _WHICH, Behavior.error_status)(
     "Requests with mistakes are answered with 404 or 409.",
     lambda right, status: {400: 409, 413: 404, 415: 404}.get(status, status),
 )
 
 
-@variant("refused-by-two-servers", _WHICH, Behaviour.error_status)
+@variant("refused-by-two-servers", _WHICH, Behavior.error_status)
 def _(right: Right[int], status: int) -> int:
     """Requests with mistakes are answered with 400 and 422 in turn, as by two servers behind one
     address.
@@ -45,22 +45,22 @@ def _(right: Right[int], status: int) -> int:
     return 422 if status == 400 and refused % 2 else right()
 
 
-@variant("errors-with-more", _MORE, Behaviour.error_body)
+@variant("errors-with-more", _MORE, Behavior.error_body)
 def _(right: Right[bytes], message: str) -> bytes:
     """Errors have further members, such as those of RFC 9457."""
     more = {"type": "about:blank", "status": 400, "details": [{"error": None}], "id": None}
     return right.server.json_text({"code": -1, "error": message, **more})
 
 
-variant("errors-in-other-words", _ANY_TEXT, Behaviour.error_body)(
+variant("errors-in-other-words", _ANY_TEXT, Behavior.error_body)(
     "Messages of errors are long and have quotes, line breaks, braces and other scripts.",
     lambda right, message: right(_OTHER_WORDS + message + _OTHER_WORDS * 200),
 )
-variant("empty-error-messages", _ANY_TEXT, Behaviour.error_body)(
+variant("empty-error-messages", _ANY_TEXT, Behavior.error_body)(
     "Messages of errors are empty, so as to give nothing away.",
     lambda right, message: right(""),
 )
-variant("plain-text-for-broken-http", _NO_HTTP, Behaviour.http_error)(
+variant("plain-text-for-broken-http", _NO_HTTP, Behavior.http_error)(
     "What is not HTTP/1.1 is answered with 400 in plain text, as by Go and uvicorn.",
     lambda right, rejection: _plain_text(400, "400 Bad Request", "; charset=utf-8"),
 )
@@ -74,7 +74,7 @@ class _OfTheLayerBelow(Rejected):
     """A refusal by what stands before the inference server."""
 
 
-class _LayerBelow(Behaviour):
+class _LayerBelow(Behavior):
     """Answers what it refuses itself in plain text."""
 
     def rejection_response(self, rejection: Rejected) -> Response:
@@ -129,7 +129,7 @@ _LIVE = "base protocol, Health: a server may be live and not ready"
 _HTML = ("Content-Type", "text/html")
 
 
-def now_and_then(unavailable: Callable[[Behaviour], Response]) -> What[Response]:
+def now_and_then(unavailable: Callable[[Behavior], Response]) -> What[Response]:
     """Return what answers each twentieth request as a server that cannot serve just now."""
 
     def what(right: Right[Response], request: Request) -> Response:
@@ -139,21 +139,21 @@ def now_and_then(unavailable: Callable[[Behaviour], Response]) -> What[Response]
     return what
 
 
-variant("overloaded-now-and-then", "RFC 9110, section 15.6.4", Behaviour.handle)(
+variant("overloaded-now-and-then", "RFC 9110, section 15.6.4", Behavior.handle)(
     "Each twentieth request is answered with 503 and Retry-After.",
     now_and_then(lambda server: server.error(503, "overloaded", _NOW)),
 )
-variant("rate-limited", "RFC 6585, section 4", Behaviour.handle)(
+variant("rate-limited", "RFC 6585, section 4", Behavior.handle)(
     "Each twentieth request is answered with 429 and Retry-After, in HTML.",
     now_and_then(lambda _: Response(429, (_HTML, *_NOW), (b"<html>Too many requests</html>",))),
 )
-variant("gateway-loses-connections", "RFC 9110, section 15.6.3", Behaviour.handle)(
+variant("gateway-loses-connections", "RFC 9110, section 15.6.3", Behavior.handle)(
     "Each twentieth request is answered with 502 by a gateway, which then connects anew.",
     now_and_then(lambda _: Response(502, (("Server", "Caddy"),))),
 )
 
 
-@variant("mistakes-rate-limited", "RFC 6585, section 4", Behaviour.handle)
+@variant("mistakes-rate-limited", "RFC 6585, section 4", Behavior.handle)
 def _(right: Right[Response], request: Request) -> Response:
     """After five refusals in a row, the next two requests get a 503 with Retry-After."""
     refused = right.state.get("refused", 0)
@@ -165,7 +165,7 @@ def _(right: Right[Response], request: Request) -> Response:
     return response
 
 
-@variant("models-loaded-when-asked-for", "base protocol, Health", Behaviour.run_model)
+@variant("models-loaded-when-asked-for", "base protocol, Health", Behavior.run_model)
 def _(
     right: Right[dict[str, Tensor]], model: ModelContract, inputs: dict[str, Tensor]
 ) -> dict[str, Tensor]:
@@ -177,7 +177,7 @@ def _(
     return right()
 
 
-@variant("one-request-at-a-time", "RFC 9110, section 15.6.4", Behaviour.handle)
+@variant("one-request-at-a-time", "RFC 9110, section 15.6.4", Behavior.handle)
 def _(right: Right[Response], request: Request) -> Response:
     """While one inference request is computed, others are answered with 503 and Retry-After."""
     computing = right.state.setdefault("computing", threading.Lock())
@@ -189,7 +189,7 @@ def _(right: Right[Response], request: Request) -> Response:
         computing.release()
 
 
-@variant("slow-start", _LIVE, Behaviour.handle)
+@variant("slow-start", _LIVE, Behavior.handle)
 def _(right: Right[Response], request: Request) -> Response:
     """Only when asked for the fourth time is the server ready; before that nothing is served."""
     asked_for_readiness = request.target.endswith("/v2/health/ready")
@@ -205,7 +205,7 @@ _KEPT = 100
 _SAME_ANSWER = "RFC 9110, section 3.3: the same request may get the same answer"
 
 
-@variant("answers-kept-by-whole-requests", _SAME_ANSWER, Behaviour.handle)
+@variant("answers-kept-by-whole-requests", _SAME_ANSWER, Behavior.handle)
 def _(right: Right[Response], request: Request) -> Response:
     """The last hundred answers are kept, and sent again if a request comes byte for byte."""
     kept = right.state.setdefault("answers", deque(maxlen=_KEPT))

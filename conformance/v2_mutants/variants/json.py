@@ -23,7 +23,7 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import (
     InferenceRequest,
@@ -38,7 +38,7 @@ from v2_mutants.registry import Right, What, variant
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-@variant("json-indented", "RFC 8259, section 2", Behaviour.json_text)
+@variant("json-indented", "RFC 8259, section 2", Behavior.json_text)
 def _(right: Right[bytes], value: object) -> bytes:
     """JSON is indented, with white space around every colon and comma."""
     separators = (" \t,", "  :\r\n")
@@ -46,7 +46,7 @@ def _(right: Right[bytes], value: object) -> bytes:
     return text.encode()
 
 
-@variant("json-in-ascii", "RFC 8259, section 7", Behaviour.json_text)
+@variant("json-in-ascii", "RFC 8259, section 7", Behavior.json_text)
 def _(right: Right[bytes], value: object) -> bytes:
     """Characters other than ASCII are escaped in JSON, and so is the solidus."""
     text = right().decode()
@@ -54,7 +54,7 @@ def _(right: Right[bytes], value: object) -> bytes:
     return compact.replace("/", r"\/").encode()
 
 
-variant("json-all-escaped", "RFC 8259, section 7", Behaviour.json_text)(
+variant("json-all-escaped", "RFC 8259, section 7", Behavior.json_text)(
     "Every character of every string is escaped in JSON, names of members too.",
     lambda right, value: _STRING.sub(_escaped, right().decode()).encode(),
 )
@@ -66,9 +66,7 @@ def _escaped(string: re.Match[str]) -> str:
     return '"' + "".join(f"\\u{code:04X}" for code in codes) + '"'
 
 
-variant(
-    "json-members-reversed", "RFC 8259, section 4: an object is unordered", Behaviour.json_text
-)(
+variant("json-members-reversed", "RFC 8259, section 4: an object is unordered", Behavior.json_text)(
     "The members of every JSON object are in reverse order.",
     lambda right, value: right(_reversed(value)),
 )
@@ -90,7 +88,7 @@ _MADE_UP = "0f8fad5b-d9cb-469f-a165-70867728950e"
 _NO_NAME = "docs/disputes.md, O20: the examples have none"
 
 
-class ChangedDocument(Behaviour):
+class ChangedDocument(Behavior):
     """Changes the JSON of inference responses."""
 
     def response_document(
@@ -153,25 +151,25 @@ class _NullsForNothing(ChangedDocument):
         return entry | ({"data": None} if binary else {"parameters": None})
 
 
-variant("empty-data-beside-size", "docs/disputes.md, O11", Behaviour.response_output)(
+variant("empty-data-beside-size", "docs/disputes.md, O11", Behavior.response_output)(
     "A binary output has an empty `data`, as OpenVINO Model Server sends it.",
     lambda right, tensor, binary: right() | ({"data": []} if binary else {}),
 )
-variant("no-model-version", _OPTIONAL, Behaviour.response_document)(
+variant("no-model-version", _OPTIONAL, Behavior.response_document)(
     "Responses have no model_version.",
     lambda right, model, inference, entries: without(right(), "model_version"),
 )
-variant("id-made-up", "docs/disputes.md, O18", Behaviour.response_document)(
+variant("id-made-up", "docs/disputes.md, O18", Behavior.response_document)(
     "A response to a request without an id has one that the server made up.",
     lambda right, model, inference, entries: {"id": _MADE_UP} | right(),
 )
-variant("no-model-name", _NO_NAME, Behaviour.response_document)(
+variant("no-model-name", _NO_NAME, Behavior.response_document)(
     "Responses have neither model_name nor model_version, as in the examples.",
     lambda right, model, inference, entries: without(right(), "model_name", "model_version"),
 )
 
 
-@variant("outputs-in-model-order", _NO_ORDER, Behaviour.response_order)
+@variant("outputs-in-model-order", _NO_ORDER, Behavior.response_order)
 def _(
     right: Right[Sequence[RequestOutput]], model: ModelContract, outputs: Sequence[RequestOutput]
 ) -> Sequence[RequestOutput]:
@@ -180,11 +178,11 @@ def _(
     return sorted(outputs, key=lambda output: names.index(output.name))
 
 
-variant("outputs-in-reverse", _NO_ORDER, Behaviour.response_order)(
+variant("outputs-in-reverse", _NO_ORDER, Behavior.response_order)(
     "Outputs come in the reverse of the requested order, and so do their blobs.",
     lambda right, model, outputs: right()[::-1],
 )
-variant("nested-data", "base protocol, Tensor Data: nested or flat", Behaviour.output_data)(
+variant("nested-data", "base protocol, Tensor Data: nested or flat", Behavior.output_data)(
     "JSON data is nested as the shape says.",
     lambda right, tensor: to_json(tensor.datatype, tensor.shape, tensor.blob, nested=True),
 )
@@ -226,30 +224,30 @@ def floats(change: Callable[[float], float], *datatypes: str) -> What[Any]:
     return what
 
 
-variant("numbers-with-fraction", "RFC 8259, section 6", Behaviour.dump_document)(
+variant("numbers-with-fraction", "RFC 8259, section 6", Behavior.dump_document)(
     "Integers in JSON data have a fraction, whole floats have none.",
     respelled(lambda match: match[0].removesuffix(".0") if match[1] else f"{match[0]}.0"),
 )
-variant("numbers-with-exponent", "RFC 8259, section 6", Behaviour.dump_document)(
+variant("numbers-with-exponent", "RFC 8259, section 6", Behavior.dump_document)(
     "Numbers in JSON data have an exponent, as in 1.5E+2 for 150.",
     respelled(lambda match: f"{Decimal(match[0]):E}"),
 )
-variant("shortest-floats", _DIGITS, Behaviour.output_data)(
+variant("shortest-floats", _DIGITS, Behavior.output_data)(
     "An FP32 in JSON has the fewest digits that make the same FP32.",
     floats(lambda value: float(str(np.float32(value))), "FP32"),
 )
-variant("seven-digit-floats", _DIGITS, Behaviour.output_data)(
+variant("seven-digit-floats", _DIGITS, Behavior.output_data)(
     "FP32 in JSON have seven significant digits.",
     floats(lambda value: float(f"{value:.7g}"), "FP32"),
 )
-variant("fifteen-digit-floats", _DIGITS, Behaviour.output_data)(
+variant("fifteen-digit-floats", _DIGITS, Behavior.output_data)(
     "Floats in JSON have fifteen significant digits, as Perl writes them.",
     floats(lambda value: float(f"{value:.15g}"), "FP64"),
 )
 
 
 @variant.several("no-negative-zero-in-json", "docs/disputes.md, D11")
-class _NoNegativeZeroInJson(Behaviour):
+class _NoNegativeZeroInJson(Behavior):
     """A zero in JSON has no sign, in requests and in responses, as JavaScript writes it."""
 
     def json_blob(self, entry: RequestInput) -> Buffer:
@@ -266,7 +264,7 @@ def _unsigned_zeros(datatype: str, blob: Buffer) -> Buffer:
     return (to_array(datatype, blob) + 0.0).astype(DATATYPES[datatype].numpy).tobytes()
 
 
-@variant("base64-for-other-bytes", "docs/disputes.md, B14", Behaviour.output_data)
+@variant("base64-for-other-bytes", "docs/disputes.md, B14", Behavior.output_data)
 def _(right: Right[Any], tensor: Tensor) -> Any:
     """BYTES elements that are not UTF-8 come in base64, in JSON that is valid."""
     try:
@@ -277,11 +275,11 @@ def _(right: Right[Any], tensor: Tensor) -> Any:
         return [base64.b64encode(element).decode() for element in decode_bytes(tensor.blob)]
 
 
-variant("nan-as-null", _NO_NUMBER, Behaviour.output_data)(
+variant("nan-as-null", _NO_NUMBER, Behavior.output_data)(
     "NaN and infinities are null in JSON.",
     non_finite(lambda value: None),
 )
-variant("nan-as-string", _NO_NUMBER, Behaviour.output_data)(
+variant("nan-as-string", _NO_NUMBER, Behavior.output_data)(
     "NaN and infinities are strings in JSON, as protobuf writes them.",
     non_finite(json.dumps),
 )
@@ -291,7 +289,7 @@ variant("nan-as-string", _NO_NUMBER, Behaviour.output_data)(
     "metadata-with-more",
     "base protocol, Server and Model Metadata: further members are not excluded",
 )
-class _MetadataWithMore(Behaviour):
+class _MetadataWithMore(Behavior):
     """Metadata has further extensions and members, and no model versions, which are optional."""
 
     def extensions(self) -> list[str]:
@@ -312,7 +310,7 @@ class _MetadataWithMore(Behaviour):
 @variant(
     "metadata-without-tensors",
     "MLServer: a model without a schema has empty inputs and outputs",
-    Behaviour.model_metadata,
+    Behavior.model_metadata,
 )
 def _(right: Right[Response], model: ModelContract) -> Response:
     """The metadata of a model lists no inputs and no outputs."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
+    HALVES,
     Buffer,
     ElementError,
     Shape,
@@ -24,7 +25,7 @@ from v2_conformance.protocol.datatypes import (
 )
 from v2_conformance.protocol.message import MessageError, RepeatedMemberError, Tensor, parse_json
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH, JSON_TYPE
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
 from v2_conformance.suite.models import ModelContract, TensorSpec
@@ -35,21 +36,20 @@ from v2_mutants.registry import Right, What, refuse, refuses, then, variant
 _LIMIT = 2**16
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _NEGATIVE_ZERO = re.compile(rb"(?<=[\[,])-0(?=[,\]])")
-_HALVES = ("FP16", "BF16")
 
-variant("content-length-required", "RFC 9110, section 15.5.12", Behaviour.infer)(
+variant("content-length-required", "RFC 9110, section 15.5.12", Behavior.infer)(
     "A body in chunks is answered with 411.",
     refuses(lambda model, request: is_chunked(request), 411),
 )
-variant("content-length-required-by-gateway", "RFC 9110, section 15.5.12", Behaviour.handle)(
+variant("content-length-required-by-gateway", "RFC 9110, section 15.5.12", Behavior.handle)(
     "A body in chunks is answered with 411 by a gateway: in HTML, and the connection closed.",
     lambda right, request: _page(411, b"Length Required") if is_chunked(request) else right(),
 )
-variant("bodies-limited-by-gateway", "RFC 9110, section 15.5.14", Behaviour.handle)(
+variant("bodies-limited-by-gateway", "RFC 9110, section 15.5.14", Behavior.handle)(
     "A body of more than 64 KiB is answered with 413 by a gateway.",
     lambda right, request: _page(413, b"Too Large") if len(request.body) > _LIMIT else right(),
 )
-variant("bodies-over-a-mebibyte-refused", "RFC 9110, section 15.5.14", Behaviour.handle)(
+variant("bodies-over-a-mebibyte-refused", "RFC 9110, section 15.5.14", Behavior.handle)(
     "A body of more than 1 MiB is answered with 400, as Triton's test of its limit wants.",
     lambda right, request: (
         right.server.error(400, "too large") if len(request.body) > 2**20 else right()
@@ -57,20 +57,20 @@ variant("bodies-over-a-mebibyte-refused", "RFC 9110, section 15.5.14", Behaviour
 )
 
 
-@variant("decoded-bodies-limited", "RFC 9110, section 15.5.14", Behaviour.decode_request)
+@variant("decoded-bodies-limited", "RFC 9110, section 15.5.14", Behavior.decode_request)
 def _(right: Right[Request], request: Request) -> Request:
     """A body that has or decodes to more than 64 KiB is answered with 413."""
     decoded = right()
     return decoded if len(decoded.body) <= _LIMIT else refuse("the body is too large", 413)
 
 
-variant("no-empty-tensors", "docs/disputes.md, E1 to E5", Behaviour.input_shape)(
+variant("no-empty-tensors", "docs/disputes.md, E1 to E5", Behavior.input_shape)(
     "Tensors without elements are rejected, whatever their form.",
     lambda right, spec, shape: refuse("a tensor without elements") if 0 in right() else right(),
 )
 
 
-@variant("redundant-header-length-refused", "docs/disputes.md, H11 and P12", Behaviour.read_request)
+@variant("redundant-header-length-refused", "docs/disputes.md, H11 and P12", Behavior.read_request)
 def _(
     right: Right[InferenceRequest], model: ModelContract, request: Request, length: int | None
 ) -> InferenceRequest:
@@ -84,13 +84,13 @@ def _(
     return result
 
 
-variant("unknown-parameters-refused", "docs/disputes.md, S14 and O15", Behaviour.declared_size)(
+variant("unknown-parameters-refused", "docs/disputes.md, S14 and O15", Behavior.declared_size)(
     "Parameters of inputs that the server does not know are rejected.",
     refuses(lambda entry: bool(set(entry.parameters) - {BINARY_DATA_SIZE})),
 )
 
 
-@variant("elements-coerced", "docs/disputes.md, J2 and J10", Behaviour.json_blob)
+@variant("elements-coerced", "docs/disputes.md, J2 and J10", Behavior.json_blob)
 def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
     """Fractions are cut off for integers; a word is 0 as a number, and every text is true."""
     if not isinstance(entry.data, list):
@@ -112,7 +112,7 @@ def _coerced(kind: str, element: Any) -> Any:
 
 
 @variant.several("numbers-are-doubles", "docs/disputes.md, D15, and RFC 8259, section 6")
-class _NumbersAreDoubles(Behaviour):
+class _NumbersAreDoubles(Behavior):
     """Integers in JSON from 2^53 on are rejected, in requests and in responses, as those that
     JavaScript does not call safe."""
 
@@ -129,26 +129,26 @@ class _NumbersAreDoubles(Behaviour):
 
 
 @variant.several("no-halves-in-json", "docs/disputes.md, D12")
-class _NoHalvesInJson(Behaviour):
+class _NoHalvesInJson(Behavior):
     """FP16 and BF16 have no JSON form, as in Triton and KServe; outputs listed without
     binary_data are JSON.
     """
 
     def json_blob(self, entry: RequestInput) -> Buffer:
-        return refuse() if entry.spec.datatype in _HALVES else super().json_blob(entry)
+        return refuse() if entry.spec.datatype in HALVES else super().json_blob(entry)
 
     def output_data(self, tensor: Tensor) -> Any:
-        return refuse() if tensor.datatype in _HALVES else super().output_data(tensor)
+        return refuse() if tensor.datatype in HALVES else super().output_data(tensor)
 
     def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
         return super().binary_flag(parameters, False)
 
 
-variant("space-around-json-refused", "docs/disputes.md, P11", Behaviour.parse_document)(
+variant("space-around-json-refused", "docs/disputes.md, P11", Behavior.parse_document)(
     "White space around the JSON object is rejected.",
     refuses(lambda text: bytes(text).strip() != text),
 )
-variant("request-model-name-refused", "docs/disputes.md, V1", Behaviour.parse_document)(
+variant("request-model-name-refused", "docs/disputes.md, V1", Behavior.parse_document)(
     "A request with the member `model_name` is rejected.",
     then(
         lambda document, text: (
@@ -169,7 +169,7 @@ def _objects(document: JsonObject) -> list[JsonObject]:
     return results
 
 
-variant("other-members-refused", "docs/disputes.md, V1", Behaviour.parse_document)(
+variant("other-members-refused", "docs/disputes.md, V1", Behavior.parse_document)(
     "Members that the protocol does not define are rejected in requests.",
     then(
         lambda document, text: (
@@ -195,12 +195,12 @@ def _in_lower_case(value: Any) -> Any:
     }
 
 
-variant("member-names-in-any-case", "docs/disputes.md, V1", Behaviour.parse_document)(
+variant("member-names-in-any-case", "docs/disputes.md, V1", Behavior.parse_document)(
     "Names of members are compared without their case, and the last of two counts, as in Go.",
     then(lambda document, text: _in_lower_case(document)),
 )
 variant(
-    "integers-of-64-bits", "RFC 8259, section 6, and docs/disputes.md, D11", Behaviour.json_blob
+    "integers-of-64-bits", "RFC 8259, section 6, and docs/disputes.md, D11", Behavior.json_blob
 )(
     "Integers in JSON data of more than 64 bits are rejected, for float inputs too.",
     refuses(
@@ -212,7 +212,7 @@ variant(
 )
 
 
-@variant("ids-limited", "docs/disputes.md, V4", Behaviour.parse_document)
+@variant("ids-limited", "docs/disputes.md, V4", Behavior.parse_document)
 def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
     """Ids have from 1 to 64 letters, digits, dots, hyphens and underscores; others are rejected."""
     result = right()
@@ -222,7 +222,7 @@ def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
 
 
 variant(
-    "sign-of-zero-lost", "RFC 8259, section 6, and docs/disputes.md, V1", Behaviour.parse_document
+    "sign-of-zero-lost", "RFC 8259, section 6, and docs/disputes.md, V1", Behavior.parse_document
 )(
     "A negative zero without a point is read as an integer, without its sign.",
     lambda right, text: right(memoryview(_NEGATIVE_ZERO.sub(b"0", bytes(text)))),
@@ -240,7 +240,7 @@ _TWICE = "RFC 8259, section 4, and docs/disputes.md, J3"
 
 
 @variant.several("disputes-read-the-other-way", "docs/disputes.md, O6 and W8")
-class _DisputesReadTheOtherWay(Behaviour):
+class _DisputesReadTheOtherWay(Behavior):
     """Listed outputs without binary_data are JSON, and raw BYTES begin with their length."""
 
     def binary_flag(self, parameters: JsonObject, default: bool) -> bool:
@@ -251,14 +251,14 @@ class _DisputesReadTheOtherWay(Behaviour):
         return (1,) * len(dims), body
 
 
-@variant("raw-bytes-of-any-shape", "docs/disputes.md, W7", Behaviour.raw_bytes_tensor)
+@variant("raw-bytes-of-any-shape", "docs/disputes.md, W7", Behavior.raw_bytes_tensor)
 def _(right: Right[tuple[Shape, Buffer]], dims: Shape, body: memoryview) -> tuple[Shape, Buffer]:
     """A raw request for BYTES of any shape is one element."""
     shape, blob = right((1,))
     return shape * len(dims), blob
 
 
-@variant("header-length-ignored-without-blobs", _NO_BLOBS, Behaviour.header_length)
+@variant("header-length-ignored-without-blobs", _NO_BLOBS, Behavior.header_length)
 def _(right: Right[int | None], request: Request) -> int | None:
     """The header length of a request typed application/json is not looked at, as in KServe."""
     types = [value.partition(";")[0].strip() for value in request.values("content-type")]
@@ -266,7 +266,7 @@ def _(right: Right[int | None], request: Request) -> int | None:
 
 
 @variant.several("data-before-blobs", "docs/disputes.md, S5")
-class _DataBeforeBlobs(Behaviour):
+class _DataBeforeBlobs(Behavior):
     """Of an input with both `data` and a size, the data is used and the blob is skipped."""
 
     def check_one_source(self, entry: RequestInput, size: int | None) -> None:
@@ -284,7 +284,7 @@ class _DataBeforeBlobs(Behaviour):
 
 
 @variant.several("size-beyond-body-cut-by-shape", "docs/disputes.md, S2")
-class _SizeBeyondBodyCutByShape(Behaviour):
+class _SizeBeyondBodyCutByShape(Behavior):
     """A size beyond the body is no mistake if the body has exactly what the shape needs."""
 
     def check_size(self, entry: RequestInput, size: int) -> None:
@@ -302,7 +302,7 @@ class _SizeBeyondBodyCutByShape(Behaviour):
         return offset + (size if native is None else native)
 
 
-variant("any-bool-byte-is-true", "docs/disputes.md, D7", Behaviour.bool_blob)(
+variant("any-bool-byte-is-true", "docs/disputes.md, D7", Behavior.bool_blob)(
     "A BOOL byte other than 0 counts as 1.",
     lambda right, entry, blob: bytes(map(bool, bytes(blob))),
 )
@@ -324,11 +324,11 @@ def _first(pairs: list[tuple[str, Any]]) -> JsonObject:
     return dict(reversed(pairs))
 
 
-variant("last-of-two-members-counts", _TWICE, Behaviour.parse_document)(
+variant("last-of-two-members-counts", _TWICE, Behavior.parse_document)(
     "Of two members with one name, the last one counts.",
     if_repeated(lambda text: parse_json(text, unique=False)),
 )
-variant("first-of-two-members-counts", _TWICE, Behaviour.parse_document)(
+variant("first-of-two-members-counts", _TWICE, Behavior.parse_document)(
     "Of two members with one name, the first one counts.",
     if_repeated(lambda text: json.loads(bytes(text), object_pairs_hook=_first)),
 )
@@ -336,7 +336,7 @@ variant("first-of-two-members-counts", _TWICE, Behaviour.parse_document)(
 _EXACT = "docs/disputes.md, exact answers to malformed requests"
 
 
-@variant("header-length-found-out", _EXACT, Behaviour.header_length)
+@variant("header-length-found-out", _EXACT, Behavior.header_length)
 def _(right: Right[int | None], request: Request) -> int | None:
     """If a header length is missing or wrong, the JSON ends where its object does."""
     if not has_blobs(request):
@@ -351,7 +351,7 @@ def _(right: Right[int | None], request: Request) -> int | None:
 
 
 @variant.several("sizes-found-out", _EXACT)
-class _SizesFoundOut(Behaviour):
+class _SizesFoundOut(Behavior):
     """If a size is wrong, a tensor has the bytes that its shape and its prefixes need. Surplus
     elements are ignored."""
 
@@ -391,7 +391,7 @@ class _SizesFoundOut(Behaviour):
 def _placed(
     entries: list[RequestInput], view: memoryview, *, by_size: bool = False
 ) -> list[memoryview] | None:
-    """Return the bytes that each shape needs, one tensor behind the other, or each where the sizes
+    """Return the bytes that each shape needs, one tensor after the other, or each where the sizes
     of those before it say; None unless they are the whole body.
     """
     result, offset = [], 0
@@ -417,7 +417,7 @@ def _needed(entry: RequestInput, view: memoryview) -> int | None:
     return taken
 
 
-@variant("surplus-data-ignored", _EXACT, Behaviour.json_blob)
+@variant("surplus-data-ignored", _EXACT, Behavior.json_blob)
 def _(right: Right[Buffer], entry: RequestInput) -> Buffer:
     """JSON data, and each of its rows, ends where the shape does; an object is an array of its
     values."""
@@ -435,7 +435,7 @@ def _declared(data: object, shape: Shape) -> object:
 
 
 @variant.several("raw-bodies-as-they-are", _EXACT)
-class _RawBodiesAsTheyAre(Behaviour):
+class _RawBodiesAsTheyAre(Behavior):
     """A body that is neither JSON nor typed as JSON is raw without a header length, too, and the
     dimension of a raw tensor is as many elements as it has."""
 
@@ -455,7 +455,7 @@ class _RawBodiesAsTheyAre(Behaviour):
 
 
 @variant(
-    "only-input-by-any-name", "docs/disputes.md, rejections as a means", Behaviour.request_input
+    "only-input-by-any-name", "docs/disputes.md, rejections as a means", Behavior.request_input
 )
 def _(right: Right[RequestInput], specs: dict[str, TensorSpec], item: object) -> RequestInput:
     """The input of a model that has only one is taken whatever its name is."""

@@ -82,9 +82,9 @@ def same_subjects(entries: Iterable[Entry]) -> list[list[Entry]]:
 def placed(entries: Sequence[Entry]) -> list[Entry]:
     """The entries in order, each with its folder.
 
-    Who is in the site already stays where it is, because others link to it. A new one gets the name
-    and the version of its server; if others would have the same, each gets what tells it apart as
-    well.
+    What is already in the site stays where it is, because others link to it. A new one gets the
+    name and the version of its server; if others would have the same, each gets what tells it apart
+    as well.
     """
     ordered = sorted(entries, key=lambda entry: entry.order)
     new = [entry for entry in ordered if not entry.home]

@@ -15,7 +15,7 @@ from support.reports import case, report_of, saved
 from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import load_report, write_report
@@ -61,7 +61,7 @@ def test_only_failures_are_replayed(
     assert any("observed" in name for name in failed) == (fault == "error-is-plain-text")
 
 
-class Guarded(Behaviour):
+class Guarded(Behavior):
     """Wants a token, and says nothing of the length of its JSON."""
 
     def handle(self, request: Request) -> Response:
@@ -116,7 +116,7 @@ def test_what_cannot_be_sent_is_said(tmp_path: Path, cli: Cli) -> None:
 def test_model_whose_answers_were_malformed_is_fixed(
     tmp_path: Path, start: Start, url: str, cli: Cli
 ) -> None:
-    class OtherNames(Behaviour):
+    class OtherNames(Behavior):
         def response_output(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
             return {**super().response_output(tensor, binary), "name": tensor.name.lower()}
 

@@ -17,7 +17,7 @@ from v2_conformance.cli.run.options import RunOptions
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS, compute
 from v2_conformance.report.files import load_report
@@ -27,7 +27,7 @@ from v2_conformance.suite.values.samples import Given
 from v2_conformance.wire.encode.deployment import Tolerance
 
 
-class WithoutTheContract(Behaviour):
+class WithoutTheContract(Behavior):
     """A server with models of its own only."""
 
     def __init__(self, profiles: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""The options of `run`. Who adds one adds a member here, and uses `options.MEMBER` where it acts.
+"""The options of `run`. To add one, add a member here, and use `options.MEMBER` where it acts.
 
 `--help` shows those in FIRST; all others are in `--help-all` without being named anywhere else.
 """

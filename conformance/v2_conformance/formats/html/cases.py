@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, WORST_FIRST
-from v2_conformance.formats.shown import BRIEF, FULL, Limits, in_milliseconds, replay_command, shown
+from v2_conformance.formats.outcomes_shown import LOOKS, SKIPPED, TO_LOOK_AT
+from v2_conformance.formats.shown import BRIEF, FULL, in_milliseconds, replay_command, shown
 from v2_conformance.formats.templates import case_anchor, source
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.suite.causes.causes import NotKept
@@ -46,7 +46,7 @@ def listed(report: Report) -> Listed:
     """The cases of a report in the order of the page."""
     settled = (*SKIPPED, Outcome.PASS)
     troubled = [case for case in report.cases if case.outcome not in settled]
-    troubled.sort(key=lambda c: (WORST_FIRST.index(c.outcome), GRADES.index(c.grade)))
+    troubled.sort(key=lambda c: (TO_LOOK_AT.index(c.outcome), GRADES.index(c.grade)))
     return Listed(troubled, list(report.of(Outcome.PASS)), list(report.of(*SKIPPED)))
 
 
@@ -59,10 +59,13 @@ def packed(report: Report, cases: Listed, room: int) -> str:
         rows = rows[: len(rows) // 2]
         listing = msgspec.json.encode(rows)
     data = b""
+    opened = (*cases.troubled, *cases.passed) if len(rows) == sum(map(len, cases)) else ()
     for limits in (FULL, BRIEF):
         packer = zlib.compressobj()
         data, size, number = packer.compress(listing), len(listing), 0
-        for line in _opened(cases, limits) if len(rows) == sum(map(len, cases)) else ():
+        for case in opened:
+            how = (BRIEF,) if case.outcome is Outcome.PASS else (limits, BRIEF)
+            line = b"\n" + msgspec.json.encode(shown(case, *how))
             size += len(line)
             if size > _MOST_PACKED or len(data) + len(line) + _PENDING > room:
                 break
@@ -96,10 +99,3 @@ def _rows(report: Report, cases: Listed) -> Iterator[dict[str, object]]:
             "elsewhere": [visible(name) for name in others if name in ids],
             "replay": replay_command(report, case),
         }
-
-
-def _opened(cases: Listed, limits: Limits) -> Iterator[bytes]:
-    for case in cases.troubled:
-        yield b"\n" + msgspec.json.encode(shown(case, limits, BRIEF))
-    for case in cases.passed:
-        yield b"\n" + msgspec.json.encode(shown(case, BRIEF))

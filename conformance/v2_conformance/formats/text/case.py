@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.text import Text
 
 from v2_conformance.errors import UsageError
-from v2_conformance.formats.outcomes_shown import LOOKS, WORST_FIRST
+from v2_conformance.formats.outcomes_shown import LOOKS, TO_LOOK_AT
 from v2_conformance.formats.shown import (
     WHOLE,
-    Limits,
     Look,
     Part,
     Run,
     Shown,
+    ShownBytes,
     replay_command,
     shown,
 )
@@ -29,7 +29,7 @@ from v2_conformance.terminal_safe_text import defused, did_you_mean, matches, pl
 
 _MOST_MATCHES = 10
 _SHORT_ID = 300
-_LIMITS = Limits(256, 64, first_of_text=2048)
+_LIMITS = ShownBytes(256, 64, first_of_text=2048)
 _INDENT = "    "
 _COLUMNS = 76
 _PARTS: Mapping[str, str] = {
@@ -52,7 +52,7 @@ def find(report: Report, wanted: str) -> list[CaseResult]:
         known = [plain(name[:_SHORT_ID]) for name in dict.fromkeys(names)]
         hint = did_you_mean(wanted[:_SHORT_ID], known, "report.html lists its cases")
         raise UsageError(f"the report has no case {plain(wanted)}: {hint}")
-    return sorted(matching, key=lambda case: WORST_FIRST.index(case.outcome))
+    return sorted(matching, key=lambda case: TO_LOOK_AT.index(case.outcome))
 
 
 def others(cases: Sequence[CaseResult]) -> Iterator[Text]:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from v2_conformance.formats.outcomes_shown import WORST_FIRST
+from v2_conformance.formats.outcomes_shown import TO_LOOK_AT
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.expectations import UNWRITTEN, Judgement
+from v2_conformance.report.expectations import UNWRITTEN, Judgment
 from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.report.verdict.standing import claimed, is_whole, server_name, tested_nothing
 from v2_conformance.report.words import (
@@ -46,7 +46,7 @@ def summary_lines(report: Report, directory: Path | None) -> list[str]:
     words, _, costs = priced(report).partition("; ")
     lines = [*wrapped(f"{words.upper()}: {claimed(report)}", "  "), *wrapped(costs, "  ")]
     counts = Counter(case.outcome for case in report.cases)
-    total = ", ".join(f"{counts[one]} {one.words}" for one in WORST_FIRST if counts[one])
+    total = ", ".join(f"{counts[one]} {one.words}" for one in TO_LOOK_AT if counts[one])
     lines += wrapped(f"{counted(len(report.cases), 'case')}: {total}", "  ")
     lines += wrapped(headline(causes) or must_words(report, causes), "  ")
     lines += ["", *_failures(causes), *_cautions(report)]
@@ -93,7 +93,7 @@ def gate_lines(report: Report, gate: Gate) -> list[str]:
     return wrapped(f"{asked}: {met}{by}", "  ")
 
 
-def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
+def expectation_lines(name: str, judged: Judgment, *, words: str) -> list[str]:
     """Compare a run, whose verdict is `words`, with an expectation file, in lines."""
     rows = [[plain(f"unexpected: {_title(case)}")] for case in judged.unexpected]
     unexpected = _first(rows, "unexpected failures", _PROBLEMS)
@@ -103,7 +103,7 @@ def expectation_lines(name: str, judged: Judgement, *, words: str) -> list[str]:
     return ["", *problem_lines(name, judged), *unexpected, f"{words}; {counts}"]
 
 
-def problem_lines(name: str, judged: Judgement) -> list[str]:
+def problem_lines(name: str, judged: Judgment) -> list[str]:
     """Return what must be corrected in an expectation file, a line for each problem, and notes."""
     rows = []
     for entry, text in judged.problems:

@@ -11,7 +11,7 @@ from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import MessageError, parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH, TOKEN
 from v2_conformance.wire.messages import decimal, read_chunks
-from v2_conformance.wire.reader import Message, Reader
+from v2_conformance.wire.reader import Message, MessageReader
 from v2_conformance.wire.response import Limits
 
 _LONGEST = 256 * 1024
@@ -26,7 +26,7 @@ _PLAIN_TARGET = re.compile(
     rb"|%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee]))*"
 )
 # By these fields, HTTP layers frame and route a request: nginx and Node take no tab around their
-# values, Django no space behind Host, and Sanic no other case of the coding.
+# values, Django no space after Host, and Sanic no other case of the coding.
 _ODD_FRAMING = re.compile(
     rb"\r\n(?:(?i:host|connection|content-length|transfer-encoding):(?:  |[^\r]*(?:\t| (?=\r|\Z)))"
     rb"|(?i:transfer-encoding):(?! ?chunked(?:\r|\Z)))"
@@ -84,6 +84,7 @@ class ReadRequest:
             return None
 
     def json(self) -> bytes | None:
+        """Return the bytes of its JSON; None if they cannot be found."""
         body = self.decoded()
         if body is None:
             return None
@@ -102,7 +103,7 @@ def read_request(data: Buffer) -> ReadRequest:
 def _read(data: Buffer) -> ReadRequest:
     if len(data) > _LONGEST:  # nobody needs more than its head
         data = bytes(data[: _LONGEST >> 4]).partition(_HEAD_END)[0] + _HEAD_END
-    reader = Reader(Limits(head=2 * _LONGEST))
+    reader = MessageReader(Limits(head=2 * _LONGEST))
     reader.feed(data)
     if not reader.messages or not _is_valid(reader.messages[0], data):
         return ReadRequest("", "1.1", (), b"", plain=False)

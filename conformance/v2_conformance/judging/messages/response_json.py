@@ -32,7 +32,7 @@ _MOST_STRINGS = 1_000_000  # four bytes of a BYTES tensor each, in the longest o
 _MOST_NUMBERS = 1_500_000  # a MiB of one-byte elements, and some
 _SHORT = 32 * 1024  # bytes; longer ones are not cached
 _BYTES_FOR_EACH = 8  # beyond that: for a tensor of 64 MiB, the largest possible answer
-# A string without an end goes on to the end: else each quote in it would be tried as a beginning.
+# A string without an end goes on to the end; otherwise each quote in it would be tried as a start.
 _STRING_OR_MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{:,]', re.DOTALL)
 
 

@@ -141,7 +141,7 @@ def _different(results: Iterable[Observation]) -> tuple[str, ...]:
 
 
 Check = Callable[[Look], bool]
-"""A check of an exchange: True if it shows the thing. Raises Finding if it does not keep it."""
+"""True if the exchange shows whether the rule holds. Raises Finding if the exchange breaks it."""
 
 
 def _error_status(look: Look) -> bool:

@@ -24,10 +24,9 @@ class Look:
     """An exchange of `case` as observed rules see it.
 
     `response` is without its content coding, None if there is none that can be read, or no body to
-    read, as of a HEAD. `error` is the
-    response, if it is an error with the status of one. `json_end` is where the JSON of a successful
-    response ends, None if it cannot be found, `json` that of an inference, and `repeated` the first
-    member that is in it twice.
+    read, as of a HEAD. `error` is the response, if it is an error with the status of one.
+    `json_end` is where the JSON of a successful response ends, None if it cannot be found, `json`
+    that of an inference, and `repeated` the first member that is in it twice.
     """
 
     def __init__(self, case: SentCase, exchange: Exchange) -> None:

@@ -50,7 +50,7 @@ from v2_conformance.suite.requirements import (
 )
 
 # The worst outcome among its cases is a requirement's.
-_WORST_FIRST = (
+WORST_FIRST = (
     Outcome.FAIL,
     Outcome.FLAKY,
     Outcome.ERROR,
@@ -307,7 +307,7 @@ def amount(cases: Sequence[CaseResult]) -> tuple[Blocks | None, Outcome]:
     """Return what the cases of a requirement at one level block, and the worst outcome of them."""
     harmed = [case for case in cases if not case.outcome.harmless] or cases
     own = {case.outcome for case in cases}
-    return _strictest(harmed), next((o for o in _WORST_FIRST if o in own), Outcome.NOT_RUN)
+    return _strictest(harmed), next((o for o in WORST_FIRST if o in own), Outcome.NOT_RUN)
 
 
 def _needs(cause: Cause | None) -> Iterable[str]:

@@ -74,8 +74,7 @@ class Deaths:
 
     def examine(self, result: Result, connection: Connection) -> bool:
         """If a case that ran alone left something dead, note that, and bring it back if the user
-        said how. Return True if it did.
-        """
+        said how. Return True if it left something dead, even if that was brought back."""
         case = result.case
         if not isinstance(case, RequestCase) or not left_dead(result.cause):
             return False

@@ -117,7 +117,7 @@ class Engine:
         return self._sent(case, lambda moved: self.live.converse(moved, alone=False))
 
     def count(self, result: Result) -> None:
-        """Count what the server sent beyond need in a case, whose result counts."""
+        """Add the bytes that the answers of a counted result did not need."""
         present = self.server.present
         known = [present[role].known for role in result.case.roles if role in present]
         answer = max((one.answer_bytes for one in known if one is not None), default=0)

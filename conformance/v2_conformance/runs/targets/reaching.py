@@ -30,7 +30,7 @@ _SAY_NOTHING = frozenset({401, 403, 404, 405, 410, 501})
 _SHOWN = 200
 _REDIRECTIONS = frozenset({301, 302, 303, 307, 308})
 WITHOUT_ACCESS = frozenset({401, 403, 407})
-"""Statuses that say nothing of what was asked for, but of who asks."""
+"""Statuses that say nothing of what was asked for, but of whoever asks."""
 _CREDENTIALS = "--bearer-env, --header or `auth` in a target file"
 # How HTTPS servers answer plain HTTP: all send 400, nginx also 497 in its log.
 _SAYS_HTTPS = re.compile(rb"HTTPS (?:port|server)|SSL-enabled server port", re.IGNORECASE)
@@ -127,7 +127,7 @@ def no_answer(url: str, exchange: Exchange, target: Target) -> str:
 
 
 def of_status(where: str, response: Response, target: Target) -> str:
-    """Return why `where`, a GET of server metadata, was answered with a status other than 200."""
+    """Return why `where`, a GET of metadata, was answered with a status other than 200."""
     status = response.status
     got = f"{where} answered with status {status}"
     if status in _REDIRECTIONS and response.value("location"):

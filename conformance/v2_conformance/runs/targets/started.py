@@ -21,7 +21,7 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.base import printable
 
 OUTPUT = "server.log"
-READY_WITHIN_S = 60.0
+STARTED_WITHIN_S = 60.0
 
 _MOST_OUTPUT = 8 << 20
 _PIECE = 64 << 10
@@ -66,7 +66,7 @@ def started_server(
         assert process.stdout is not None
         printed = _Printed(process.stdout, file, target.mask)
         try:
-            limit = READY_WITHIN_S if ready_within_s is None else ready_within_s
+            limit = STARTED_WITHIN_S if ready_within_s is None else ready_within_s
 
             def pause(seconds: float) -> None:
                 with contextlib.suppress(subprocess.TimeoutExpired):

@@ -114,7 +114,7 @@ class CauseBase(
 
     @property
     def lacks_basics(self) -> bool:
-        """True if a client has no way to do what asks for no option."""
+        """True if a client cannot even send and receive tensors in binary form without options."""
         return False
 
     def words(self) -> str:

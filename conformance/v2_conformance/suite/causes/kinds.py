@@ -213,7 +213,7 @@ class CodingsUnsupported(CauseBase, frozen=True):
 class Flooded(CauseBase, frozen=True):
     """not sent: too many answers of the server are far longer than they can need"""
     unsent = True
-    limit: int  # bytes more than they can need; one that was cut off counts as several MiB
+    limit: int  # bytes more than they can need; one that was cut off counts as at least 8 MiB
 
 class ReadsNoDeeper(CauseBase, frozen=True):
     """the suite does not read JSON this deep: {problem}"""

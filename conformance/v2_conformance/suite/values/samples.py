@@ -12,6 +12,7 @@ from math import ceil, floor, isfinite, prod
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
+    FLOATS,
     ElementError,
     Shape,
     decode_bytes,
@@ -30,9 +31,8 @@ _STEPS = 16
 # No step of a usual range: no smaller type has it, and a detour through one changes it.
 _BETWEEN = 0.3141592
 _DIGITS = 9  # the simplest reader of JSON gets the nearest double of so many (D11)
-_FLOATS = ("FP16", "BF16", "FP32", "FP64")
 # Text as people write it: a server that changes characters gives the model another one, and some
-# cut a message behind its last "}".
+# cut a message after its last "}".
 _TEXTS = (
     '{"Z\u00fcrich": [\U0001f642]}',
     " e\u0301\r\n\t",
@@ -129,7 +129,7 @@ def _check_range(spec: TensorSpec, low: float, high: float) -> None:
     if datatype in ("BYTES", "BOOL"):
         raise ElementError(f"{name} is {datatype}, which has no range: use --input")
     given = f"--range {name}={low:g}:{high:g}"
-    ends = [low, high] if _is_float(spec) else [ceil(low), floor(high)]
+    ends = [low, high] if spec.datatype in FLOATS else [ceil(low), floor(high)]
     if ends[0] > ends[1]:
         raise ElementError(f"{given} has no whole number, and {name} is {datatype}")
     try:
@@ -159,9 +159,10 @@ def _sample(spec: TensorSpec, choice: Choice, variable: int, turn: int) -> Sampl
         return Sample(shape, from_values("BYTES", words))
     if spec.datatype == "BOOL":
         return Sample(shape, from_values("BOOL", [step % 3 == 0 for step in steps]))
-    low, high = choice.ranges.get(spec.name, (0, 1 if _is_float(spec) else _LARGEST_DEFAULT))
+    largest = 1 if spec.datatype in FLOATS else _LARGEST_DEFAULT
+    low, high = choice.ranges.get(spec.name, (0, largest))
     values: list[float]
-    if _is_float(spec):
+    if spec.datatype in FLOATS:
         values = [_between(low, high, (step + _BETWEEN) / _STEPS) for step in steps]
     else:
         least, count = ceil(low), floor(high) - ceil(low) + 1
@@ -172,10 +173,6 @@ def _sample(spec: TensorSpec, choice: Choice, variable: int, turn: int) -> Sampl
 def _between(low: float, high: float, part: float) -> float:
     number = float(f"{low * (1 - part) + high * part:.{_DIGITS}g}")
     return min(max(number, low), high)
-
-
-def _is_float(spec: TensorSpec) -> bool:
-    return spec.datatype in _FLOATS
 
 
 def repeated(blob: bytes, datatype: str, count: int) -> bytes:

@@ -11,6 +11,5 @@ from __future__ import annotations
 
 def from_hex(value: str | bytes) -> bytes:
     """Return the bytes of hexadecimal digits, with or without spaces between them. Bytes, which the
-    bench has of its own, are returned as they are.
-    """
+    bench passes, are returned as they are."""
     return value if isinstance(value, bytes) else bytes.fromhex(value)

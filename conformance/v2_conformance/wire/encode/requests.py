@@ -190,7 +190,7 @@ def _prepare(case: RequestCase, address: Address, binding: DeployedModel, varian
 
 
 def _before(own: Prepared, following: Prepared | None) -> Prepared:
-    """Return a request with the one that leaves behind it in the same write, if there is one."""
+    """Return a request with the one that leaves after it in the same write, if there is one."""
     if following is None:
         return own
     both = pipelined(own.request, following.request)

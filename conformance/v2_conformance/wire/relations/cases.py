@@ -4,8 +4,8 @@ Nobody knows what an arbitrary model computes, so no answer is right by itself. 
 only says how tensors travel: the same values in another form, order, delivery or spelling must get
 the answer that the model gave to its plain request with these values. So an entry has no tensors,
 only how they are sent (`inputs: json`), and is filled in for each model with its sample or a set of
-`values` that it answered. That notices whatever depends on the way; what a server does to every
-answer alike, only models with known answers show.
+`values` that it answered. That notices whatever depends on the way; only models with known answers
+show what a server does to every answer alike.
 
 What is malformed must be so for every model. It follows from the values (`facts`: one element more
 than the shape has), or it concerns the message alone. A case is left out if the model lacks what it

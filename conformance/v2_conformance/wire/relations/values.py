@@ -166,10 +166,6 @@ def _in_halves(spec: TensorSpec, one: Sample) -> str:
     return f'{json.dumps(data[:1])},"data":{json.dumps(data[1:])}'
 
 
-def _bytes_in_quotes(spec: TensorSpec, one: Sample) -> str:
-    return (b'["' + b'","'.join(decode_bytes(one.blob)) + b'"]').hex()
-
-
 def _bounds(spec: TensorSpec) -> tuple[int, int]:
     """Return the least and the largest integer of the datatype."""
     bits = 8 * (DATATYPES[spec.datatype].size or 0)
@@ -232,7 +228,7 @@ _FACTS: Mapping[str, _Fact] = {
     "blob_and_two_empty": lambda spec, one: (one.blob + bytes(8)).hex(),
     "element_text": lambda spec, one: str(_data(spec, one)[0]),
     "element_as_number": lambda spec, one: int(_data(spec, one)[0]),
-    "data_in_quotes": _bytes_in_quotes,
+    "data_in_quotes": lambda spec, one: (b'["%b"]' % b'","'.join(decode_bytes(one.blob))).hex(),
 }
 
 _INTS = ("UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64")

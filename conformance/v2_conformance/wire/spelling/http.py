@@ -46,7 +46,7 @@ class HttpSpelling:
 
     @property
     def minor_version(self) -> int:
-        """The number behind "HTTP/1."."""
+        """The number after "HTTP/1."."""
         return int(self._of.get("http_version", {}).get("minor", 1))
 
     @property
@@ -174,7 +174,7 @@ def _padding(how: Mapping[str, Any]) -> list[Field]:
 
 
 def _spread(padding: Sequence[Field], fields: Sequence[Field]) -> Iterator[Field]:
-    """Yield `fields`, each behind its share of the padding: what does not fit in is one of them."""
+    """Yield `fields`, each after its share of the padding: what does not fit in is one of them."""
     each = -(-len(padding) // len(fields))
     for number, field in enumerate(fields):
         yield from padding[number * each : (number + 1) * each]

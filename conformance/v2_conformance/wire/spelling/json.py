@@ -14,6 +14,7 @@ from functools import cache
 from itertools import cycle
 from typing import Any
 
+from v2_conformance.protocol.datatypes import FLOATS
 from v2_conformance.protocol.message import COMPACT
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.variations import Variation
@@ -22,7 +23,6 @@ _MODEL = "${model}"
 _EXACT = 2**53
 # A parser may set a limit to the precision of numbers (RFC 8259, section 6).
 _MOST_DIGITS = 17
-_FLOATS = ("FP16", "BF16", "FP32", "FP64")
 _ZERO = {"upper": "E0", "lower": "e+0", "negative": "e-2"}
 _SPACE = " \t\r\n"
 _NUMBERS = frozenset({int, float, bool})
@@ -131,7 +131,7 @@ def _respell_numbers(
                 size = spell(parameters[BINARY_DATA_SIZE])
                 sized["parameters"] = {**parameters, BINARY_DATA_SIZE: size}
             return sized
-        floats = entry["datatype"] in _FLOATS
+        floats = entry["datatype"] in FLOATS
         if "data" not in entry or floats != (how["of"] == "floats"):
             return entry
         return {**entry, "data": _each(entry["data"], spell)}
@@ -149,10 +149,6 @@ def _plain(value: float) -> Any:
     """Return a number without a fraction if it has none: 1, and 1e+300 for very many digits."""
     whole = float(value).is_integer() and abs(value) < _EXACT
     return _Digits("-0" if str(value) == "-0.0" else int(value)) if whole else value
-
-
-def _plain_but_zero(value: float) -> Any:
-    return value if value == 0 else _plain(value)
 
 
 def _exponent(form: str) -> Callable[[float], _Digits]:
@@ -189,7 +185,7 @@ def _zeros(value: float) -> Any:
 
 
 _SPELLINGS: dict[str, Callable[[Any], Any]] = {
-    "plain": _plain_but_zero,
+    "plain": lambda value: value if value == 0 else _plain(value),
     "plain-zero": _plain,
     "exponent-upper": _exponent("upper"),
     "exponent-lower": _exponent("lower"),

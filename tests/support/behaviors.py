@@ -10,14 +10,14 @@ import numpy as np
 
 from support.responses import HOSTILE
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behaviour import Behaviour
+from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.suite.models import TensorSpec
 
 Floats = np.ndarray[Any, Any]
 
 
-class OtherFloats(Behaviour):
+class OtherFloats(Behavior):
     """Models whose outputs of FP32 are what `other` makes of the right values."""
 
     def other(self, output: TensorSpec, values: Floats) -> Floats:
@@ -42,7 +42,7 @@ class Noisy(OtherFloats):
         return noisy
 
 
-class Hostile(Behaviour):
+class Hostile(Behavior):
     """It answers with markup, control characters, and commands for CI services."""
 
     def server_metadata(self, request: Request) -> Response:

@@ -40,7 +40,7 @@ IDLE_SECONDS = 60.0
 _ORIGIN = re.compile(r"(?i)https?://[^/]*")
 
 
-class Behaviour(RequestReader, ResponseWriter, ContentCoding):
+class Behavior(RequestReader, ResponseWriter, ContentCoding):
     """A server that meets every requirement. A mutant replaces one of its decisions.
 
     One instance serves all connections of a server, so a fault may keep state in it.
@@ -97,7 +97,7 @@ class Behaviour(RequestReader, ResponseWriter, ContentCoding):
     def of_model(
         self, request: Request, name: str, version: str | None, action: list[str]
     ) -> Response:
-        """Do what a path asks of a model; `action` are the segments behind it. See `route`."""
+        """Do what a path asks of a model; `action` are the segments after it. See `route`."""
         if action not in ([], ["ready"], ["infer"]):
             raise _nothing_at(self.target_path(request))
         model = self.find_model(name, version)
