@@ -294,3 +294,7 @@ fault("json-floats-six-digits", "D11", Behavior.output_data)(
     "FP32 and FP64 outputs in JSON have six significant digits.",
     only(("FP32", "FP64"), lambda right, tensor: [float(f"{value:.6g}") for value in right()]),
 )
+fault("json-fp32-eight-digits", "D11", Behavior.output_data)(
+    "FP32 in JSON has eight significant digits, one too few for some.",
+    only(("FP32",), lambda right, tensor: [float(f"{value:.8g}") for value in right()]),
+)
