@@ -50,6 +50,16 @@ def _(
     return rest
 
 
+fault("later-outputs-end-after-64-kib", "M1", Behavior.output_tensor)(
+    "An output behind the first is zeros after 64 KiB.",
+    then(
+        lambda made, output, tensor: (
+            structs.replace(made, blob=bytes(made.blob[: 1 << 16]).ljust(len(made.blob), b"\0"))
+            if output.name != "OUTPUT0"
+            else made
+        )
+    ),
+)
 fault("request-blobs-in-model-order", "M2", Behavior.blob_order)(
     "Request blobs are read in the order of the model's inputs, not of the request's JSON.",
     lambda right, model, entries: sorted(entries, key=lambda entry: model.inputs.index(entry.spec)),

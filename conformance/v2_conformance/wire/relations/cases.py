@@ -20,6 +20,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from v2_conformance.errors import CaseFileError
+from v2_conformance.protocol.datatypes import HALVES
 from v2_conformance.suite.case_files import case_of
 from v2_conformance.suite.cases import Case, GetCase, ObservedCase, RelationCase, RequestCase
 from v2_conformance.suite.models import ROLE, ModelContract, Sample
@@ -32,7 +33,6 @@ from v2_conformance.wire.relations.values import UnfitError, filled, need, value
 AT = "@"
 """Between the id of a case and the model that it is sent to."""
 
-_NO_JSON = frozenset({"FP16", "BF16"})  # they need not have a JSON form
 _SMALL = 8 * 1024  # bytes of a sample; a case in many pieces is not sent beyond this
 _REPEATED = 8 << 20  # bytes of samples in one message of JSON
 _MOST_CHUNKS = 2048  # fewer than the contract's cases have that must succeed
@@ -137,7 +137,7 @@ def _sent(
     specs = model.inputs
     fitting = {
         "small": size <= _SMALL,
-        "halves": any(spec.datatype in _NO_JSON for spec in (*specs, *model.outputs)),
+        "halves": any(spec.datatype in HALVES for spec in (*specs, *model.outputs)),
         "beyond-json": any(number == special for number, _ in model.not_in_json),
         "two-inputs": len(specs) > 1,
         "open-shape": len(specs) == 1 and specs[0].dims.count(-1) > 1,
@@ -199,7 +199,7 @@ def _inputs(
     made = []
     for number, place in enumerate(places):
         own = {**each, "form": forms[number % len(forms)], **spec.get(str(place), {})}
-        if strict and own["form"] in IN_JSON and model.inputs[place].datatype in _NO_JSON:
+        if strict and own["form"] in IN_JSON and model.inputs[place].datatype in HALVES:
             need(len(forms) > 1)
             own["form"] = "binary"
         shape = {"tensor": place, "shape": list(values[place].shape), "values": SAMPLE}
@@ -220,7 +220,7 @@ def _outputs(
     if way in chosen:
         need(len(places) > 1)
         places = chosen[way]
-    lacking = [place for place in places if model.outputs[place].datatype in _NO_JSON]
+    lacking = [place for place in places if model.outputs[place].datatype in HALVES]
     if word.startswith(_UNLISTED):
         form = word.removeprefix(_UNLISTED)
         need(form == "binary" or not (lacking and strict))
