@@ -18,7 +18,8 @@ from support.servers import Start, free_port
 from v2_conformance.conversations.steps import Result
 from v2_conformance.redaction import Mask
 from v2_conformance.reference.behavior import Behavior
-from v2_conformance.reference.http_messages import Request, Response
+from v2_conformance.reference.http_messages import Blobs, Request, Response
+from v2_conformance.reference.request_reader import RequestInput
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import Budget
@@ -35,6 +36,7 @@ from v2_conformance.suite.causes.kinds import (
     Unavailable,
     WasDown,
     WrongStatus,
+    WrongValue,
 )
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_mutants.servers import MutantServer
@@ -64,6 +66,27 @@ def test_a_killed_model_is_the_killing_cases_failure_and_nobody_elses() -> None:
     for one in skipped:
         assert one.cause == KilledBy(killers[one.case.role], one.case.role)
         assert not one.exchanges
+
+
+class ReadsNoBlobsAfterAnError(Behavior):
+    """A server that takes blobs for zeros once it has rejected a request, but reads JSON right."""
+
+    spoiled = False
+
+    def handle(self, request: Request) -> Response:
+        response = super().handle(request)
+        self.spoiled |= response.status >= 400
+        return response
+
+    def slice_blob(self, entry: RequestInput, blobs: Blobs, offset: int, size: int) -> memoryview:
+        right = super().slice_blob(entry, blobs, offset, size)
+        return memoryview(bytes(len(right))) if self.spoiled else right
+
+
+def test_a_model_that_answers_json_right_is_wrong_but_not_dead(start: Start) -> None:
+    server = start(ReadsNoBlobsAfterAnError)
+    found = results(target_of(server.url), REJECTED)
+    assert {type(death(result).fresh_connection) for result in found.values()} == {WrongValue}
 
 
 def test_a_server_that_stops_listening_fails_one_case() -> None:

@@ -163,6 +163,13 @@ class Canary:
         answer = self._judged(role, "binary", exchange, Purpose.CANARY_FRESH)
         return replace(answer, liveness=alive[0] if alive else None)
 
+    def answers_json(self, role: str, connection: Connection) -> bool:
+        """Return True if the plainest request gets its right answer, on a fresh connection."""
+        binding = self._server.present[role]
+        ways = known_good(role, self._target.address, binding, "json")
+        sent = ((way, connection.exchange(way.request, fresh=True)) for way in ways)
+        return any(problem_with(way, None, exchange) is None for way, exchange in sent)
+
     def repeats(self, role: str, special: int | None, connection: Connection) -> bool:
         """Return True if a model answers what it was learned from with the same values again."""
         binding, address = self._server.present[role], self._target.address

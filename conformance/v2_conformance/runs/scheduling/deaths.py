@@ -23,7 +23,12 @@ from v2_conformance.runs.patience import Budget, answered, liveness
 from v2_conformance.runs.targets.started import signal_group
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
-from v2_conformance.suite.causes.causes import DidNotSurvive, left_dead
+from v2_conformance.suite.causes.causes import (
+    DidNotSurvive,
+    difference_in,
+    left_dead,
+    unsurvived,
+)
 from v2_conformance.suite.causes.kinds import Unavailable
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.exchange import Exchange
@@ -82,6 +87,10 @@ class Deaths:
         times = TIMES if isinstance(case, RelationCase) else 1
         if any(self._lives(case.model, connection) for _ in range(times)):
             return False  # one request was lost, the model lives
+        answered = unsurvived(result.cause)
+        wrong = None if answered is None else difference_in(answered.fresh_connection)
+        if wrong is not None and self._canary.answers_json(case.model, connection):
+            return False  # it answers, but not to what was sent, as from a cache
         dead = self._dead(case.model, connection)
         self.killers.setdefault(dead, case.id)
         if self._recovered(case.model, connection):
