@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
 from v2_conformance.judging.messages.request import read_request
@@ -92,18 +92,24 @@ class Right:
 
     def __init__(self, passed: Iterable[Sequence[Exchange]]) -> None:
         self._right = features_of(passed)
-        self._number = Counter(words for one in self._right for words in one)
 
     def lack(self, failed: Iterable[Sequence[Exchange]]) -> str:
-        """Return what all requests of failures have and hardly a right one has, "" for nothing."""
+        """Return what all requests of failures have and hardly a right one has, "" for nothing:
+        one property or, of many failures, two."""
         held = features_of(failed)
         common = frozenset.intersection(*held) if len(held) > 1 else ()
         shared = [words for words in PROPERTIES if words in common]
-        best = min(shared, key=self._number.__getitem__, default="")
-        if best and self._number[best] * _OUTWEIGH <= len(held) and len(self._right) >= _OUTWEIGH:
-            return f"requests {best}"
+        if len(self._right) < _OUTWEIGH:
+            shared = []
+        for size in (1, 2) if len(held) >= _OUTWEIGH else (1,):
+            both = min(combinations(shared, size), key=self._number, default=())
+            if both and self._number(both) * _OUTWEIGH <= len(held):
+                return f"requests {' and '.join(both)}"
         failing, right = (any(map(_is_plain, some)) for some in (held, self._right))
         return "even plain requests" if failing and not right else ""
+
+    def _number(self, words: Collection[str]) -> int:
+        return sum(one.issuperset(words) for one in self._right)
 
 
 def _is_plain(features: frozenset[str]) -> bool:
