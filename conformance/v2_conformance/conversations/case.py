@@ -146,10 +146,16 @@ def _broken_off(case: RequestCase, prepared: Prepared) -> Conversation:
     if _may_have_harmed(exchange, verdict):
         verdict = yield from _fresh_survival(case, verdict, exchanges)
         if verdict.outcome.harmless and known_good_form(case) != "binary":
-            canary: CanaryAnswer | None = yield known_good_after(case)
-            if canary is not None:
+            shown = verdict
+            for _ in range(2):  # an overloaded server, or a gateway, may turn the first one away
+                canary: CanaryAnswer | None = yield known_good_after(case)
+                if canary is None:
+                    break
                 exchanges.append(canary.exchange)
-                verdict = survived(verdict, None, canary.problem)
+                shown = survived(verdict, None, canary.problem)
+                if not unavailable(canary.exchange):
+                    break
+            verdict = shown
         verdict = _saying_what_was_sent(case, prepared, verdict)
     return Result(case, verdict, exchanges=tuple(exchanges))
 
