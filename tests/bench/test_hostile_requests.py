@@ -46,13 +46,12 @@ def address_of(listener: Listener) -> tuple[str, int]:
     return host, int(port)
 
 
-def send(address: tuple[str, int], data: bytes, *, close: bool = True) -> bytes:
+def send(address: tuple[str, int], data: bytes) -> bytes:
     """What comes back for `data`."""
     received = b""
     with socket.create_connection(address, timeout=10) as sock, contextlib.suppress(OSError):
         sock.sendall(data)
-        if close:
-            sock.shutdown(socket.SHUT_WR)
+        sock.shutdown(socket.SHUT_WR)
         while piece := sock.recv(65536):
             received += piece
     return received

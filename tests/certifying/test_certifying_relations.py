@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from support.behaviors import Floats, Noisy, OtherFloats
+from support.first_mistakes import StaticShape
 from support.right_models import SumsInAnyOrder
 from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
@@ -278,14 +279,6 @@ def test_unlearned_model_blocks_verdict(start: Start, tmp_path: Path, name: str,
     assert why in reason
     assert report.verdict.consistent is False
     assert exit_codes.of_report(report, Gate()) == 1
-
-
-class StaticShape(Behavior):
-    """A server whose outputs always have the shape of one row."""
-
-    def response_output(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
-        entry = super().response_output(tensor, binary)
-        return {**entry, "shape": [1, *tensor.shape[1:]]}
 
 
 class SometimesCut(Behavior):

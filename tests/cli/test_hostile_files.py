@@ -1,7 +1,5 @@
 """Files that are written to break their reader: one line, exit code 2, at once, in little memory.
-
-Each file goes to every command that reads such a file.
-"""
+Each file goes to every command that reads such a file."""
 
 from __future__ import annotations
 

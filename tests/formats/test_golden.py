@@ -1,7 +1,5 @@
 """Every format, word by word, of a handful of reports: tests/snapshots/formats.txt and others.
-
-`pytest tests/formats/test_golden.py --rewrite-snapshots` writes the files anew.
-"""
+`pytest tests/formats/test_golden.py --rewrite-snapshots` writes the files anew."""
 
 from __future__ import annotations
 

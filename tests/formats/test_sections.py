@@ -13,15 +13,7 @@ from hypothesis import strategies as st
 from support.reports import case, differing, exchange
 from support.responses import message_with, sized
 from v2_conformance.formats.sections import Message, read_message
-from v2_conformance.formats.shown import (
-    BRIEF,
-    FULL,
-    WHOLE,
-    Part,
-    ShownBytes,
-    hexdump,
-    shown,
-)
+from v2_conformance.formats.shown import BRIEF, FULL, WHOLE, Part, ShownBytes, hexdump, shown
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.causes.base import FirstDifference

@@ -8,7 +8,6 @@ import socket
 import zlib
 from collections.abc import Iterator
 from functools import cache
-from itertools import count
 
 from hostile.kit import (
     HEAD,
@@ -173,18 +172,17 @@ READY = b"GET /v2/health/ready "
 GONE = dict.fromkeys(("H1", "P2", "R3", *NO_ANSWER), "inconclusive")
 
 
-def _dying(number: int, *, at: bytes = b"") -> Start:
-    """A server that is gone, its port too, once it gets its `number`-th request with `at`."""
+def _dying(at: bytes) -> Start:
+    """A server that is gone, its port too, once it gets a request with `at`."""
 
     @contextlib.contextmanager
     def start() -> Iterator[str]:
-        turns = count(1)
         running: list[Scripted] = []
 
         def talk(peer: Peer) -> None:
             while True:
                 request = peer.request()
-                if at in request and next(turns) >= number:
+                if at in request:
                     running[0].die()
                     return
                 peer.send(served(request))
@@ -211,10 +209,10 @@ EXTENSIONS = v2({"name": "x", "version": "1", "extensions": [f"e{n}" for n in ra
 
 # Death
 
-add("dies at the first request", _dying(1), code=3, says=NO_TARGET)
-add("dies at the first model", _dying(1, at=MODEL), code=3, says=NO_TARGET)
-add("dies at the first inference", _dying(1, at=INFER), outcomes=GONE)
-add("dies at the request of one case", _dying(1, at=MARK),
+add("dies at the first request", _dying(b""), code=3, says=NO_TARGET)
+add("dies at the first model", _dying(MODEL), code=3, says=NO_TARGET)
+add("dies at the first inference", _dying(INFER), outcomes=GONE)
+add("dies at the request of one case", _dying(MARK),
     outcomes={"H1": "fail", "R3": "not_run"})  # fmt: skip
 
 # Availability

@@ -17,18 +17,12 @@ FILES = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Part:
-    """A file: the names of its rows, and how to make the row of a name, "" if it is as usual.
-
-    One that is made `at_once` makes all of them for the first.
-    """
+    """A file: the names of its rows, and how to make the row of a name, "" if it is as usual. One
+    that is made `at_once` makes all of them for the first."""
 
     names: Callable[[], Iterable[str]]
     row: Callable[[str], str]
     at_once: bool = False
-
-
-def _not_in_memory() -> list[str]:
-    return [name for name, row in read("own").items() if row == servers.NOTHING]
 
 
 def _own_row(fault: str) -> str:
@@ -42,7 +36,10 @@ PARTS: Mapping[str, Part] = {
     "embedded": Part(servers.embedded, lambda id: servers.embedded()[id], at_once=True),
     "faults": Part(lambda: FAULTS, servers.fault_row),
     "own": Part(lambda: FAULTS, _own_row),
-    "sockets": Part(_not_in_memory, servers.socket_row),
+    "sockets": Part(
+        lambda: [name for name, row in read("own").items() if row == servers.NOTHING],
+        servers.socket_row,
+    ),
     "variants": Part(lambda: VARIANTS, servers.variant_row),
     "any_model": Part(
         lambda: [name for name in read("any_model") if name in FAULTS], servers.any_model_row

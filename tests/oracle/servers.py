@@ -46,17 +46,10 @@ def in_full(result: Result) -> str:
     return f"{result.outcome.value} {json.dumps(members(result.cause))}"
 
 
-def own_cases(requirement: str) -> list[Case]:
-    """Return the cases in memory of a requirement."""
-    cases = in_memory(suite_cases())
-    return [case for case in cases if case.requirement == requirement]
-
-
 def own_row(fault: str) -> str:
     """Return which cases of its own requirement a fault fails, and why."""
     requirement = FAULTS[fault].requirement
-    own = own_cases(requirement)
-    cases = own
+    cases = own = [case for case in in_memory(suite_cases()) if case.requirement == requirement]
     if any(isinstance(case, ObservedCase) for case in own):
         cases = list({case.id: case for case in [*own, *sample(_others(), ())]}.values())
     try:

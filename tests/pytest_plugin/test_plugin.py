@@ -24,13 +24,6 @@ OWN_TEST = "def test_of_the_vendor():\n    assert True\n"
 
 
 @pytest.fixture(scope="module")
-def good() -> Iterator[str]:
-    """The URL of a server without faults."""
-    with ReferenceServer() as server:
-        yield server.url
-
-
-@pytest.fixture(scope="module")
 def bad() -> Iterator[str]:
     """The URL of a server with faults in H4, H6 and P4."""
     faults = ("non-numeric-header-length-raw", "binary-response-typed-json")
@@ -65,8 +58,8 @@ def test_without_a_url_it_adds_nothing_and_loads_nothing(pytester: pytest.Pytest
 # Which tests there are
 
 
-def test_cases_are_collected_by_id(pytester: pytest.Pytester, good: str) -> None:
-    ids = collected(run(pytester, "--v2-url", good, "--collect-only", "-q", "--strict-markers"))
+def test_cases_are_collected_by_id(pytester: pytest.Pytester, url: str) -> None:
+    ids = collected(run(pytester, "--v2-url", url, "--collect-only", "-q", "--strict-markers"))
     assert sorted(ids) == sorted(f"v2-conformance::{case.id}" for case in suite_cases())
 
 
@@ -80,10 +73,10 @@ def test_cases_are_collected_by_id(pytester: pytest.Pytester, good: str) -> None
     ],
 )
 def test_node_ids_name_what_runs(
-    named: list[str], tests: list[str], pytester: pytest.Pytester, good: str
+    named: list[str], tests: list[str], pytester: pytest.Pytester, url: str
 ) -> None:
     pytester.makepyfile(test_own=OWN_TEST)
-    ids = collected(run(pytester, *named, "--v2-url", good, "--collect-only", "-q"))
+    ids = collected(run(pytester, *named, "--v2-url", url, "--collect-only", "-q"))
     assert sorted(one.partition("::")[2] for one in ids) == tests
 
 
@@ -102,33 +95,31 @@ def test_node_ids_name_what_runs(
     ids=lambda value: value[1] if isinstance(value, list) else "",
 )
 def test_marks_and_words_select(
-    option: list[str], chosen: Callable[[Case], bool], pytester: pytest.Pytester, good: str
+    option: list[str], chosen: Callable[[Case], bool], pytester: pytest.Pytester, url: str
 ) -> None:
     pytester.makepyfile(OWN_TEST)
-    ids = collected(run(pytester, "--v2-url", good, "--collect-only", "-q", *option))
+    ids = collected(run(pytester, "--v2-url", url, "--collect-only", "-q", *option))
     assert sorted(ids) == sorted(f"v2-conformance::{c.id}" for c in suite_cases() if chosen(c))
 
 
-def test_last_failed_runs_the_failures_again(
-    pytester: pytest.Pytester, bad: str, good: str
-) -> None:
+def test_last_failed_runs_the_failures_again(pytester: pytest.Pytester, bad: str, url: str) -> None:
     pytester.makepyfile(OWN_TEST)
     first = run(pytester, "--v2-url", bad, "-m", "P4 or P12").parseoutcomes()
     assert first["failed"]
     assert first["passed"]
-    again = run(pytester, "--v2-url", good, "--lf").parseoutcomes()
+    again = run(pytester, "--v2-url", url, "--lf").parseoutcomes()
     assert again["passed"] == first["failed"]
     assert "failed" not in again
 
 
-def test_observed_cases_are_last(pytester: pytest.Pytester, good: str) -> None:
+def test_observed_cases_are_last(pytester: pytest.Pytester, url: str) -> None:
     pytester.makeconftest(
         "import pytest\n"
         "@pytest.hookimpl(trylast=True)\n"
         "def pytest_collection_modifyitems(items):\n"
         "    items.reverse()\n"
     )
-    result = run(pytester, "--v2-url", good, "-k", "H6 or R4", "-v")
+    result = run(pytester, "--v2-url", url, "-k", "H6 or R4", "-v")
     assert result.ret == 0
     names = [line.split()[0] for line in result.outlines if " PASSED " in line]
     assert names[-1] == "v2-conformance::R4/observed"
@@ -136,7 +127,7 @@ def test_observed_cases_are_last(pytester: pytest.Pytester, good: str) -> None:
 
 @pytest.mark.parametrize("dist", [[], ["--dist", "each"]], ids=["load", "each"])
 def test_under_xdist_the_cases_run_once_after_all_other_tests(
-    pytester: pytest.Pytester, good: str, dist: list[str]
+    pytester: pytest.Pytester, url: str, dist: list[str]
 ) -> None:
     pytester.makepyfile("def test_1(): pass\ndef test_2(): pass\n")
     pytester.makeconftest(
@@ -147,7 +138,7 @@ def test_under_xdist_the_cases_run_once_after_all_other_tests(
         "            print(report.nodeid, worker and worker.gateway.id, file=file)\n"
     )
     chosen = ["-k", "test_ or P12 or P1", "-p", "no:html"]
-    result = run(pytester, "--v2-url", good, *chosen, "-n", "2", *dist)
+    result = run(pytester, "--v2-url", url, *chosen, "-n", "2", *dist)
     assert result.ret == 0
     # What workers print of their own reports has no node either, but is of other tests.
     ran = [line.rsplit(" ", 1) for line in (pytester.path / "ran").read_text().splitlines()]
@@ -213,9 +204,9 @@ def test_a_secret_that_is_repeated_in_base64_is_in_no_report_of_pytest(
 
 @pytest.mark.parametrize("selection", [["-k", "no_such_case"], ["-m", "M55"]], ids=" ".join)
 def test_a_selection_that_matches_nothing_is_no_success(
-    pytester: pytest.Pytester, good: str, selection: list[str]
+    pytester: pytest.Pytester, url: str, selection: list[str]
 ) -> None:
-    result = run(pytester, "--v2-url", good, "--v2-report-dir", "reports", *selection)
+    result = run(pytester, "--v2-url", url, "--v2-report-dir", "reports", *selection)
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     report = pytester.path / "reports" / "report.json"
     assert not report.exists() or not load_report(report).verdict.conformant
@@ -238,12 +229,12 @@ def test_a_selection_that_matches_nothing_is_no_success(
     ],
 )
 def test_what_is_wrong_is_one_line(
-    pytester: pytest.Pytester, good: str, options: str, says: str
+    pytester: pytest.Pytester, url: str, options: str, says: str
 ) -> None:
     metadata = http(b'{"name":"s","version":"1","extensions":[]}')
     empty = answering(metadata, *[http(b'{"error":"no"}', 404)] * 50)
     with serving(empty) as server, sole_run(pytester.path / "in-use"):
-        urls = {"NOBODY": f"http://127.0.0.1:{free_port()}", "EMPTY": server.url, "GOOD": good}
+        urls = {"NOBODY": f"http://127.0.0.1:{free_port()}", "EMPTY": server.url, "GOOD": url}
         result = run(pytester, *(urls.get(word, word) for word in options.split()))
         assert not list((pytester.path / "in-use").iterdir())
     assert result.ret == pytest.ExitCode.USAGE_ERROR

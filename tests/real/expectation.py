@@ -16,7 +16,6 @@ from typing import Any
 
 import yaml
 
-from v2_conformance import terminal_safe_text as text
 from v2_conformance.formats.outcomes_shown import SKIPPED
 from v2_conformance.kits.registry import KITS
 from v2_conformance.report.document import NOT_IMPLEMENTED, Report
@@ -24,6 +23,7 @@ from v2_conformance.report.verdict.standing import is_whole, verdict_words
 from v2_conformance.report.words import priced
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.terminal_safe_text import matches
 from v2_publishing.trend import version_order
 
 FOLDER = Path(__file__).parent / "expectations"
@@ -81,7 +81,7 @@ class Expectation:
 
     def outcome_of(self, case_id: str) -> str:
         """What is expected of a case; a pass if nothing is written of it."""
-        written = (outcome for pattern, outcome in self.cases.items() if matches(pattern, case_id))
+        written = (outcome for pattern, outcome in self.cases.items() if matches(case_id, pattern))
         return next(written, Outcome.PASS.value)
 
     def run_arguments(self, url: str, folder: Path, *, seed: int | None = None) -> list[str]:
@@ -157,11 +157,6 @@ def agrees(wanted: str, outcome: str) -> bool:
     return outcome == wanted or (wanted == SOMETIMES and outcome in (Outcome.PASS, Outcome.FAIL))
 
 
-def matches(pattern: str, case_id: str) -> bool:
-    """Whether `pattern` means the case; brackets stand for themselves, as in `run --case`."""
-    return text.matches(case_id, pattern)
-
-
 def differences(expected: Expectation, report: Report) -> list[str]:
     """Every way in which a report.json differs from what is expected, one line each."""
     return [
@@ -216,7 +211,7 @@ def _of_requirements(expected: Expectation, report: Report) -> Iterator[str]:
 def _of_cases(expected: Expectation, report: Report) -> Iterator[str]:
     idle = set(expected.cases)
     for case in report.cases:
-        pattern = next((p for p in expected.cases if matches(p, case.id)), None)
+        pattern = next((p for p in expected.cases if matches(case.id, p)), None)
         if not (expected.implemented or case.exchanges) and case.outcome in SKIPPED:
             continue
         if pattern is None:

@@ -114,10 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def publish(expected: Expectation, work: Path, folder: Path | None = None) -> list[str]:
     """Write reports/NAME/, or `folder`, from a run on a new server; what differs from `expected`,
-    by line.
-
-    `work` keeps the environment in environment/, and the models and server.log in server/.
-    """
+    by line. `work` keeps the environment in environment/, and the models and server.log in
+    server/."""
     folder = REPORTS / expected.name if folder is None else folder
     if expected.adapter:
         python, _ = run_client(expected, work, folder, "--jobs", "2")
@@ -166,10 +164,8 @@ def site() -> int:
 
 
 def picture(page: Path) -> bytes:
-    """Return a PNG of the top of a report, with `source_of` in it.
-
-    It lacks the report's age, which the page counts from the day on which it is read.
-    """
+    """Return a PNG of the top of a report, with `source_of` in it. It lacks the report's age, which
+    the page counts from the day on which it is read."""
     program = find("chromium")
     assert program is not None
     with tempfile.TemporaryDirectory() as folder, browsing(program, Path(folder)) as browser:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -28,13 +27,10 @@ from v2_mutants.servers import MutantServer
 _LEFT_OUT = SLOW_REQUIREMENTS - {"M7"}
 
 
-def run_against(
-    url: str, chosen: Sequence[Case], timeout: float = 30, seed: int | None = None
-) -> dict[str, Result]:
+def run_against(url: str, chosen: Sequence[Case], seed: int | None = None) -> dict[str, Result]:
     """The results of `chosen` by case id."""
-    of_run = partial(make_target, url, profiles=SERVER_PROFILES)
-    target = replace(of_run(timeout=timeout), seed=seed)
-    engine = Engine(target, discover(of_run(timeout=30)))
+    target = replace(make_target(url, profiles=SERVER_PROFILES), seed=seed)
+    engine = Engine(target, discover(target))
     return {event.result.case.id: event.result for event in run(engine, chosen)}
 
 

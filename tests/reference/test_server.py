@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support.responses import INT32, post
 from support.scenarios import UNSAID
 from support.servers import call, free_port, read_answer
 from v2_clients.plain import PlainClient, run_task
@@ -25,12 +24,6 @@ from v2_conformance.reference.http_messages import Request
 from v2_conformance.reference.response_writer import reason_phrase
 from v2_conformance.reference.server import ReferenceServer
 from v2_mutants.servers import MutantServer
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ReferenceServer]:
-    with ReferenceServer() as running:
-        yield running
 
 
 @pytest.fixture
@@ -58,7 +51,9 @@ def test_models_of_other_profiles_are_absent() -> None:
         assert call(plain.url, "GET", "/v2/models/raw_fixed")[0] == 404
         assert call(plain.url, "GET", "/v2/models/identity_bf16")[0] == 404
         with socket.create_connection(("127.0.0.1", plain.port), timeout=10) as sock:
-            sock.sendall(post("identity_int32", b"", INT32, length="0"))
+            head = b"POST /v2/models/identity_int32/infer HTTP/1.1\r\nHost: test\r\n"
+            lengths = b"Inference-Header-Content-Length: 0\r\nContent-Length: 16\r\n\r\n"
+            sock.sendall(head + lengths + bytes(16))
             assert read_answer(sock)[0] == 400
 
 

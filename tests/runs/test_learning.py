@@ -52,12 +52,9 @@ def learned(url: str, name: str, within: Tolerance | None = None) -> LearnedMode
     return found
 
 
-ANY = Choice()
-
-
-def refused(url: str, model: str, given: Choice = ANY) -> str:
+def refused(url: str, model: str, given: Choice | None = None) -> str:
     with pytest.raises((NothingRanError, UsageError)) as error:
-        learn_models(make_target(url), [model], given, None)
+        learn_models(make_target(url), [model], given or Choice(), None)
     return str(error.value)
 
 
@@ -151,7 +148,8 @@ def between(low: float, high: float) -> Choice:
         ("no_such", Choice(), "no_such: GET /v2/models/no_such answered with status 404"),
         ("no_such", Choice(), "widener, "),  # all models that the server has
         ("revrser", Choice(), "the server has reverser, "),
-        ("matrix_product", shape(INPUT0=(3, 5)), "the model takes the shape [-1, 4], got"),
+        ("matrix_product", shape(INPUT0=(3, 5)), "takes the shape [-1, 4], got [3, 5]"),
+        ("matrix_product", shape(INPUT0=(4,)), "INPUT0: the model takes the shape [-1, 4], got"),
         ("reverser", shape(INPUT0=(2,), INPUT1=(3,)), "does not answer a plain request"),
         ("widener", shape(INPUT9=(1,)), "no model has an input 'INPUT9'"),
         ("a\nb", Choice(), "'a\\nb' cannot be the name of a model"),

@@ -5,17 +5,16 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 from typing import Any, get_args
 
+from support.cases import prepared
 from tools import ROOT
 from tools.release import frozen_requirements, requirement_rows
 from v2_conformance.errors import CaseFileError
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.resources import folder, schema
-from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import ClientCase, RequestCase
 from v2_conformance.suite.causes.causes import KINDS
 from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.requirements import LEVELS, Basis, catalogue
-from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.yaml_files import check_yaml, read_yaml
 
 
@@ -89,7 +88,9 @@ NO_EXACT_READING = {
 
 def test_each_derived_must_case_has_an_exact_reading_or_there_is_none() -> None:
     starts = tuple(start for some in NO_EXACT_READING.values() for start in some)
-    without = [case.id for case in derived() if not read_exactly(case)]
+    without = [
+        case.id for case in derived() if "exact" not in case.expect or not prepared(case).expected
+    ]
     without += [case.id for case in derived_of_clients() if "exact" not in case.expected(-1)]
     assert [id for id in without if not id.startswith(starts)] == []
     assert [start for start in starts if not any(id.startswith(start) for id in without)] == []
@@ -116,12 +117,3 @@ def derived_of_clients() -> list[ClientCase]:
         and catalogue()[case.requirement].basis == "derived"
         and case.expected(-1).get("reading") in ("error", "refused")
     ]
-
-
-def read_exactly(case: RequestCase) -> bool:
-    return "exact" in case.expect and bool(prepared(case).expected)
-
-
-def prepared(case: RequestCase) -> Prepared:
-    target = Target("http://host:1")
-    return prepare(case, target.address, target.binding(case.model))

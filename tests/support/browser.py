@@ -31,7 +31,6 @@ _FLAGS = (
 
 class Browser:
     """One tab. Everything that a page writes on its console, or throws, is in `complaints`.
-
     `patience_s` is how long Chromium may say nothing, which is what a busy page does."""
 
     def __init__(self, to_browser: int, from_browser: int) -> None:

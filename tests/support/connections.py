@@ -12,10 +12,8 @@ Reply = Exchange | Callable[[Request], Exchange]
 
 
 class FakeConnection:
-    """A transport, and any connection of it: each exchange ends with the next reply.
-
-    A reply may be made from the request. With `repeats` the last one is given again and again.
-    """
+    """A transport, and any connection of it: each exchange ends with the next reply. A reply may be
+    made from the request. With `repeats` the last one is given again and again."""
 
     def __init__(self, *replies: Reply, repeats: bool = False) -> None:
         self.replies = list(replies)

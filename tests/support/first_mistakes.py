@@ -52,14 +52,12 @@ class StaticShape(Small):
 class NoPrefixes(Small):
     """Texts are joined, without their lengths."""
 
-    def _joined(self, tensor: Tensor) -> bytes:
-        return b"".join(decode_bytes(tensor.blob))
-
     def output_size(self, tensor: Tensor) -> int:
         return len(self.output_blob(tensor))
 
     def output_blob(self, tensor: Tensor) -> Buffer:
-        return self._joined(tensor) if tensor.datatype == "BYTES" else tensor.blob
+        texts = tensor.datatype == "BYTES"
+        return b"".join(decode_bytes(tensor.blob)) if texts else tensor.blob
 
 
 class AlwaysBinary(Small):

@@ -1,7 +1,5 @@
-"""Forms in which a server can send a secret back, and a reader who undoes each of them.
-
-Neither knows how the suite masks: they use only what Python's library has for each form.
-"""
+"""Forms in which a server can send a secret back, and a reader who undoes each of them. Neither
+knows how the suite masks: they use only what Python's library has for each form."""
 
 from __future__ import annotations
 

@@ -379,11 +379,9 @@ class MemoryTarget(Target):
         return self.server
 
 
-def memory_target(
-    behavior: Behavior, *, timeout: float = 30, seed: int | None = None
-) -> MemoryTarget:
+def memory_target(behavior: Behavior, *, seed: int | None = None) -> MemoryTarget:
     """Return a target with this behavior and every profile."""
-    made = make_target("http://memory", profiles=SERVER_PROFILES, timeout=timeout)
+    made = make_target("http://memory", profiles=SERVER_PROFILES)
     members = {one.name: getattr(made, one.name) for one in fields(made)}
     server = Memory(behavior, made.limits)
     return MemoryTarget(**{**members, "seed": seed}, server=server)

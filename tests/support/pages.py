@@ -74,10 +74,8 @@ def shown_in(page: str) -> dict[str, Shown]:
 
 
 class Page(HTMLParser):
-    """What a browser would make of a page; fails on tags that do not match.
-
-    `rows` are those of its tables, by the requirement in the row's id: the words of each cell.
-    """
+    """What a browser would make of a page; fails on tags that do not match. `rows` are those of its
+    tables, by the requirement in the row's id: the words of each cell."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -107,10 +107,8 @@ def case(
     *exchanges: Exchange,
     **members: Any,
 ) -> CaseResult:
-    """A case; level, basis and profile are those of the requirement that its id begins with.
-
-    Every outcome but a pass has some cause, and `message` is that in words, unless they are given.
-    """
+    """A case; level, basis and profile are those of the requirement that its id begins with. Every
+    outcome but a pass has some cause, and `message` is that in words, unless they are given."""
     came = Outcome(outcome)
     cause = members.pop("cause", _CAUSES.get(came))
     name = case_id.partition("/")[0]
@@ -266,13 +264,8 @@ def _two(
         yield case(f"{name}/case-{number}[INT32]", outcome, words, level=level)
 
 
-def differing(
-    offset: int, size: int = 4000, *, body_offset: int | None = None, **members: Any
-) -> CaseResult:
-    """A case that fails because the byte at `offset` of a blob of INT32 zeros came as 0x7f.
-
-    `body_offset` is where its cause says that the byte is in the body, by default the truth.
-    """
+def differing(offset: int, size: int = 4000, **members: Any) -> CaseResult:
+    """A case that fails because the byte at `offset` of a blob of INT32 zeros came as 0x7f."""
     blob = bytearray(size)
     blob[offset] = 0x7F
     response = v2(answer(sized(size, shape=[size // 4])), bytes(blob))
@@ -283,7 +276,7 @@ def differing(
         datatype="INT32",
         element=offset // 4,
         offset=offset,
-        body_offset=start + offset if body_offset is None else body_offset,
+        body_offset=start + offset,
         expected="00000000",
         got=element.hex(),
         expected_value="0",

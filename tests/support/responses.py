@@ -16,7 +16,6 @@ from v2_conformance.wire.response import Ending, Limits, Response
 from v2_conformance.wire.response_reader import ResponseReader
 
 BLOB = struct.pack("<3i", 1, 2, 3)
-INT32 = bytes(range(16))
 
 # For HTML, XML, Markdown, terminals and GitHub's runner alike.
 HOSTILE = (
@@ -98,26 +97,6 @@ GOOD_JSON = v2(answer(entry(data=[1, 2, 3])))
 
 
 # Requests of V2
-
-
-def tensor(name: str, datatype: str, shape: list[int], size: Any = None, **more: Any) -> Any:
-    entry = {"name": name, "datatype": datatype, "shape": shape} | more
-    return entry if size is None else entry | {"parameters": {"binary_data_size": size}}
-
-
-def out(index: int = 0, flag: Any = None) -> dict[str, Any]:
-    entry: dict[str, Any] = {"name": f"OUTPUT{index}"}
-    return entry if flag is None else entry | {"parameters": {"binary_data": flag}}
-
-
-def post(
-    model: str, text: bytes, blob: bytes = b"", *, length: str | None = "true", framing: str = ""
-) -> bytes:
-    lines = [f"POST /v2/models/{model}/infer HTTP/1.1", "Host: test"]
-    if length is not None:
-        lines.append(f"{HEADER_LENGTH}: {len(text) if length == 'true' else length}")
-    lines.append(framing or f"Content-Length: {len(text) + len(blob)}")
-    return ("\r\n".join(lines) + "\r\n\r\n").encode() + (b"" if framing else text + blob)
 
 
 def message_with(blob: bytes, name: str = "INPUT0") -> bytes:

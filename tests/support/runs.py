@@ -67,11 +67,9 @@ def target_of(url: str, *profiles: str, timeout: float = 3) -> Target:
 
 
 @contextlib.contextmanager
-def engine_for(
-    url: str, *profiles: str, server: Server | None = None, timeout: float = 3
-) -> Iterator[Engine]:
+def engine_for(url: str, *profiles: str, server: Server | None = None) -> Iterator[Engine]:
     """An engine for the server at `url`, which is asked what it has unless `server` is given."""
-    target = target_of(url, *profiles, timeout=timeout)
+    target = target_of(url, *profiles)
     engine = Engine(target, server or discover(target))
     with contextlib.closing(engine):
         yield engine

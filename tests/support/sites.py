@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,7 @@ from v2_conformance.runs.targets.making import make_target
 SOME = chosen(GOOD, "P1/", "P4/", "H6/not-a-number[letters]")
 
 
-def report_on(
-    folder: Path, name: str = "Server", version: str = "1", profiles: Sequence[str] = ("binary",)
-) -> Path:
+def report_on(folder: Path, name: str = "Server", version: str = "1") -> Path:
     """The report.json of a run of a few cases against a good server of this name and version."""
 
     class Named(Behavior):
@@ -30,7 +27,7 @@ def report_on(
 
     folder.mkdir(parents=True, exist_ok=True)
     with ReferenceServer(Named) as server:
-        return made(folder, make_target(server.url, timeout=3, profiles=tuple(profiles)), SOME)
+        return made(folder, make_target(server.url, timeout=3), SOME)
 
 
 def report_on_client(folder: Path) -> Path:

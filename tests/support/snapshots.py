@@ -1,7 +1,5 @@
 """Words that people read, kept as rows of tests/snapshots/NAME.yaml, each with what makes them.
-
-`pytest --rewrite-snapshots` writes the words anew; the difference is for a person to read.
-"""
+`pytest --rewrite-snapshots` writes the words anew; the difference is for a person to read."""
 
 from __future__ import annotations
 

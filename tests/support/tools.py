@@ -1,8 +1,6 @@
-"""Programs that tests need and a machine may lack: browsers, toolchains.
-
-A test whose program is missing is skipped, with what to install as the reason. With
-V2_REQUIRE_TOOLS=1, as in CI, it is an error.
-"""
+"""Programs that tests need and a machine may lack: browsers, toolchains. A test whose program is
+missing is skipped, with what to install as the reason. With V2_REQUIRE_TOOLS=1, as in CI, it is an
+error."""
 
 from __future__ import annotations
 

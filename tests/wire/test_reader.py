@@ -67,9 +67,7 @@ def messages(draw: Any) -> bytes:
 
 def by_h11(raw: bytes, method: str = "POST") -> Any:
     """How h11 reads the response: head, body, whether whole, if the connection stays, what is left.
-
-    None if it refuses it, and without the rest if it refuses that.
-    """
+    None if it refuses it, and without the rest if it refuses that."""
     parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=Limits().head)
     parser.send(h11.Request(method=method, target="/", headers=[("Host", "x")]))
     parser.send(h11.EndOfMessage())

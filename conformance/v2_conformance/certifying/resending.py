@@ -100,13 +100,6 @@ def failures(
     return tuple(found)
 
 
-def shown_url(report: Report) -> str:
-    """The URL of a report's target. Raises UsageError if the report hides a part of it."""
-    if MASKED in report.target.url:
-        raise UsageError("the report hides a part of its URL: give the URL")
-    return report.target.url
-
-
 def reported_target(report: Report, given: Target) -> Target:
     """The target that was tested, at the URL of the `given` one, which also has the secrets.
 

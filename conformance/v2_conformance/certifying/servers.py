@@ -152,8 +152,7 @@ def start(
 
 def find(target: Target, plan: Plan, ready_within_s: float | None) -> Server:
     """Return the server that a run of `plan` is about, which may take `ready_within_s` seconds to
-    become ready (see `wait_until_ready`). Raises as `start` does.
-    """
+    become ready (see `wait_until_ready`). Raises as `start` does."""
     wait_until_ready(target, ready_within_s)
     return discover(target, without_models=plan.own)
 
@@ -209,8 +208,7 @@ def seeded(
 ) -> Target:
     """Return `target` with how many requests are drawn, and with the seed that they and all values
     follow from: the one given, else the target's, else that of the file of known failures, so that
-    the run sends what these were written for, else a fresh one.
-    """
+    the run sends what these were written for, else a fresh one."""
     if generated is not None:
         target = replace(target, generated=generated)
     if seed is None and target.seed is not None:

@@ -126,15 +126,9 @@ class CommandGroup(Command, click.Group):
         return super().resolve_command(ctx, args)
 
 
-def command(
-    name: str,
-    *,
-    examples: Mapping[str, str] | None = None,
-    exit_codes: Mapping[int, str] | None = None,
-    first: Sequence[str] = (),
-) -> Callable[[Callable[..., int]], Command]:
-    """Make a command of a function that returns the exit code; its docstring is the help."""
-    return click.command(name, cls=Command, examples=examples, exit_codes=exit_codes, first=first)
+def command(name: str, **attributes: Any) -> Callable[[Callable[..., int]], Command]:
+    """Make a Command of a function that returns the exit code; its docstring is the help."""
+    return click.command(name, cls=Command, **attributes)
 
 
 def takes(options: type[_Options]) -> Callable[[Callable[[_Options], int]], Callable[..., int]]:

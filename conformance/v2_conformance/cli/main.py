@@ -74,10 +74,8 @@ click.version_option(__version__, prog_name=PROGRAM, message="%(prog)s %(version
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command (default: the process's arguments) and return its exit code.
-
-    Every expected problem is one line on standard error and an exit code. Never raises SystemExit.
-    """
+    """Run the command (default: the process's arguments) and return its exit code. Every expected
+    problem is one line on standard error and an exit code. Never raises SystemExit."""
     arguments = sys.argv[1:] if arguments is None else arguments
     signal.signal(signal.SIGTERM, _interrupt)
     # The terminal went away; a command under nohup is to outlive it.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from v2_conformance.cli.command import FILE, argument, command, masked_errors, option, takes
 from v2_conformance.cli.options import REPORT_HELP, SendingOptions, server_under_test, target_of
-from v2_conformance.errors import NothingRanError
+from v2_conformance.errors import NothingRanError, UsageError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,13 +61,8 @@ def replay(options: ReplayOptions) -> int:
     still failing and why. Writes no report: only a whole run has a verdict.
     """
     from v2_conformance.certifying.progress import warnings_about_secrets
-    from v2_conformance.certifying.resending import (
-        Now,
-        failures,
-        reported_target,
-        resend,
-        shown_url,
-    )
+    from v2_conformance.certifying.resending import Now, failures, reported_target, resend
+    from v2_conformance.redaction import MASKED
     from v2_conformance.report.files import load_report
     from v2_conformance.runs.scheduling.deaths import Recovery
     from v2_conformance.runs.targets.making import load_target
@@ -83,7 +78,9 @@ def replay(options: ReplayOptions) -> int:
         )
     file = options.target_file
     if options.url is None and not (file is not None and load_target(file).url):
-        options = replace(options, url=shown_url(document))
+        if MASKED in document.target.url:
+            raise UsageError("the report hides a part of its URL: give the URL")
+        options = replace(options, url=document.target.url)
     given = target_of(options)
     with ExitStack() as stack:
         stack.enter_context(masked_errors(given.mask))

@@ -52,9 +52,7 @@ def print_comparison(
     report: Report, known: Expectations, ids: Mapping[str, str], gate: Gate
 ) -> int:
     """Print how a report compares with known failures, and return the exit code that this means.
-
-    `ids` are those of all cases that the report could have, with their requirements.
-    """
+    `ids` are those of all cases that the report could have, with their requirements."""
     judged = judge_expectations(known, report.cases, ids, today(), gate)
     for line in expectation_lines(known.name, judged, words=standing(report).words):
         print(line)

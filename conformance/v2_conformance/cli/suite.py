@@ -202,13 +202,11 @@ def _models() -> Rows:
     models = contract().values()
     needed = sum(model.profile == "binary" and not model.optional for model in models)
     others = sum(model.does != "identity" for model in models)
-    yield (
-        None,
-        (
-            f"{needed} needed ({len(models)} with optional ones and those of profiles), all but "
-            f"{others} identity: one generic handler serves them (`v2-conformance kit python DIR`)"
-        ),
+    words = (
+        f"{needed} needed ({len(models)} with optional ones and those of profiles), all but "
+        f"{others} identity: one generic handler serves them (`v2-conformance kit python DIR`)"
     )
+    yield None, words
     for model in models:
         inputs, outputs = _tensors(model.inputs), _tensors(model.outputs)
         note = "" if model.profile == "binary" else f"  (profile {model.profile})"

@@ -41,7 +41,7 @@ class Caution(NamedTuple):
 
 def cautions(report: Report) -> list[Caution]:
     """Everything to know before one trusts a report, the gravest first; often nothing."""
-    return [*_of_the_run(report), *_of_models(report), *_of_answers(report), *_of_cases(report)]
+    return [*_of_the_run(report), *_of_models(report), *_of_cases(report)]
 
 
 def _of_the_run(report: Report) -> Iterator[Caution]:
@@ -73,9 +73,6 @@ def _of_models(report: Report) -> Iterator[Caution]:
     for role, lost_cases in silent.items():
         what = f"The model for {short(role, _NAME)} answers no known-good request"
         yield Caution(what, f"{counted(lost_cases, 'case')} did not run")
-
-
-def _of_answers(report: Report) -> Iterator[Caution]:
     for model in report.relations.models if report.relations is not None else ():
         if details := "; ".join(model.odd_shapes()):
             what = f"Odd answers of {short(model.role.removeprefix(ROLE), _NAME)}"

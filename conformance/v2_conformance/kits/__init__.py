@@ -10,8 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Kit:
-    """One kit: the `folder` of its README.md, all other `files`, and the `command` that tests
-    it."""
+    """One kit: the `folder` of its README.md, its other `files`, the `command` that tests it."""
 
     folder: Path
     files: Callable[[], Iterable[tuple[str, bytes]]]

@@ -121,8 +121,7 @@ class CaseItem(pytest.Item):
 
 class _Hooks:
     """The hooks without those plugins that collect what a test prints, logs and leaves behind: a
-    case does none of it, and they would take a third of its time.
-    """
+    case does none of it, and they would take a third of its time."""
 
     def __init__(self, manager: pytest.PytestPluginManager) -> None:
         self._manager = manager

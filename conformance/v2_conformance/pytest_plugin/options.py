@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
@@ -54,20 +55,10 @@ def target_of(config: pytest.Config) -> Target:
     """Return the target that pytest's options describe. Raises UsageError."""
     from v2_conformance.runs.targets.making import make_target
 
-    given = config.getoption
-    return make_target(
-        given("--v2-url"),
-        target_file=given("--v2-target"),
-        profiles=given("--v2-profile"),
-        headers=given("--v2-header"),
-        bearer_env=given("--v2-bearer-env"),
-        secret_env=given("--v2-secret-env"),
-        timeout=given("--v2-timeout"),
-        max_time=given("--v2-max-time"),
-        cacert=given("--v2-cacert"),
-        cert=given("--v2-cert"),
-        insecure=given("--v2-insecure"),
-    )
+    others = {"target_file": "target", "profiles": "profile", "headers": "header"}
+    names = inspect.signature(make_target).parameters
+    options = {name: f"--v2-{others.get(name, name).replace('_', '-')}" for name in names}
+    return make_target(**{name: config.getoption(option) for name, option in options.items()})
 
 
 def _path(text: str) -> Path | None:

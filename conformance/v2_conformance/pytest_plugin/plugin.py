@@ -66,8 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 class _AsTheyAre:
     """Finds the modules of the suite before pytest does, which would rewrite the assertions of a
-    whole distribution that has a plugin.
-    """
+    whole distribution that has a plugin."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:

@@ -65,10 +65,8 @@ _CHOSEN = "v2_conformance_chosen"
 
 
 def named_cases(config: pytest.Config) -> list[str] | None:
-    """Take node ids of cases, which are in no file, from the arguments of pytest.
-
-    Return what they name of the suite, [] for all, None if only other files or tests are named.
-    """
+    """Take node ids of cases, which are in no file, from the arguments of pytest. Return what they
+    name of the suite, [] for all, None if only other files or tests are named."""
     arguments, typed = config.args, config.invocation_params.args
     own = [one for one in arguments if one.partition("::")[0] == NODE]
     arguments[:] = [one for one in arguments if one not in own]

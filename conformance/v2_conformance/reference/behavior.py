@@ -41,10 +41,8 @@ _ORIGIN = re.compile(r"(?i)https?://[^/]*")
 
 
 class Behavior(RequestReader, ResponseWriter, ContentCoding):
-    """A server that meets every requirement. A mutant replaces one of its decisions.
-
-    One instance serves all connections of a server, so a fault may keep state in it.
-    """
+    """A server that meets every requirement. A mutant replaces one of its decisions. One instance
+    serves all connections of a server, so a fault may keep state in it."""
 
     def __init__(self, profiles: Collection[str] = SERVER_PROFILES) -> None:
         self.profiles = frozenset(profiles) | {"binary"}

@@ -54,9 +54,7 @@ class Framing(Enum):
 @dataclass(frozen=True)
 class Response:
     """A response to send. `body` is sent piece by piece, so that large blobs are never joined.
-
-    `keep_open` says whether the connection may stay open after this response.
-    """
+    `keep_open` says whether the connection may stay open after this response."""
 
     status: int
     headers: Headers = ()
@@ -108,9 +106,7 @@ _FORMATS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate
 
 class ContentCoding:
     """Removes and applies content codings. Every method makes one decision, for a fault to replace.
-
-    `coding` is always the name of a coding, such as "gzip".
-    """
+    `coding` is always the name of a coding, such as "gzip"."""
 
     profiles: frozenset[str]
 

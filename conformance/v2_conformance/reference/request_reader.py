@@ -39,10 +39,8 @@ _DIGITS = re.compile("[0-9]+")
 
 @dataclass(frozen=True)
 class RequestInput:
-    """One entry of the request's `inputs`, checked against the model.
-
-    `data` counts only if `has_data`: an entry with `data` null has it, as None.
-    """
+    """One entry of the request's `inputs`, checked against the model. `data` counts only if
+    `has_data`: an entry with `data` null has it, as None."""
 
     spec: TensorSpec
     shape: Shape
@@ -69,10 +67,8 @@ class InferenceRequest:
 
 
 class RequestReader:
-    """Reads requests. Every method makes one decision, so that a fault can replace just that.
-
-    All of them raise Rejected, MessageError or ElementError for what they refuse.
-    """
+    """Reads requests. Every method makes one decision, so that a fault can replace just that. All
+    of them raise Rejected, MessageError or ElementError for what they refuse."""
 
     # --- the header length -------------------------------------------------------------------
 
@@ -300,19 +296,14 @@ class RequestReader:
             raise Rejected("`outputs` must be an array")
         if not listed:
             return tuple(RequestOutput(spec.name, default) for spec in model.outputs)
-        names = self.output_names(model, listed)
-        parameters = [_parameters(item, "an output") for item in listed]
-        return tuple(map(RequestOutput, names, self.binary_flags(parameters, default)))
-
-    def output_names(self, model: ModelContract, listed: list[Any]) -> list[str]:
-        """The names of the listed outputs: known to the model (O14), each once (O9)."""
         names = [self.output_name(model, item) for item in listed]
         if len(set(names)) != len(names):
             self.repeated_output(names)
-        return names
+        parameters = [_parameters(item, "an output") for item in listed]
+        return tuple(map(RequestOutput, names, self.binary_flags(parameters, default)))
 
     def output_name(self, model: ModelContract, item: object) -> str:
-        """The name of one listed output."""
+        """The name of one listed output, which the model must have (O14)."""
         name = item.get("name") if isinstance(item, dict) else None
         if not isinstance(name, str):
             raise Rejected("every entry of `outputs` must be an object with a name")

@@ -35,9 +35,7 @@ class ResponseWriter:
         self, model: ModelContract, inference: InferenceRequest, tensors: dict[str, Tensor]
     ) -> Response:
         """The response to an inference request: its JSON, then the blobs it declares (P8).
-
-        `tensors` holds every output of the model by name.
-        """
+        `tensors` holds every output of the model by name."""
         outputs = self.response_order(model, inference.outputs)
         entries = [self.response_output(tensors[output.name], output.binary) for output in outputs]
         blobs = [
@@ -160,10 +158,8 @@ class ResponseWriter:
     def serialize(
         self, response: Response, *, keep_open: bool, with_body: bool = True
     ) -> list[Buffer]:
-        """The response's bytes in pieces, the head first.
-
-        There is no Date: equal requests get equal bytes, so recordings stay comparable.
-        """
+        """The response's bytes in pieces, the head first. There is no Date: equal requests get
+        equal bytes, so recordings stay comparable."""
         fields = self.fields_to_send(response, keep_open=keep_open)
         lines = [self.status_line(response), *(self.field_line(*field) for field in fields)]
         head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -137,8 +137,7 @@ class ReferenceServer:
                 thread.start()
 
     def _serve(self, sock: socket.socket) -> None:
-        one_at_a_time = self._behavior.serves_one_at_a_time()
-        turn = self._turn if one_at_a_time else contextlib.nullcontext()
+        turn = self._turn if self._behavior.serves_one_at_a_time() else contextlib.nullcontext()
         try:
             with sock, contextlib.suppress(OSError), turn:
                 sock.setblocking(True)
@@ -222,10 +221,8 @@ class ServedConnection:
             self._sock.sendall(data)
 
     def _receive(self) -> Request | None:
-        """The next whole request, or None if the client closed the connection instead.
-
-        Raises h11.RemoteProtocolError, Rejected (too large) and OSError.
-        """
+        """The next whole request, or None if the client closed the connection instead. Raises
+        h11.RemoteProtocolError, Rejected (too large) and OSError."""
         # A parser for each request: the body need not pass through it.
         parser = h11.Connection(h11.SERVER, max_incomplete_event_size=_MAX_HEAD)
         received, reads = bytearray(), []

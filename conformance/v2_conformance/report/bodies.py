@@ -162,8 +162,7 @@ class Streams:
 
     def added(self, *, last: bool = False) -> Added:
         """Return what was packed since the last call, each piece with the number of its stream; of
-        the `last` call, with the ends of the streams.
-        """
+        the `last` call, with the ends of the streams."""
         pieces = []
         for stream in self._all if last else self._grown.values():
             stream.flush(zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH)
@@ -175,8 +174,7 @@ class Streams:
 
     def add(self, pieces: Added) -> None:
         """Take in the pieces of streams, and the places in them, of a line or report that was read
-        whole. Raises ReportFileError for a stream that does not follow the others.
-        """
+        whole. Raises ReportFileError for a stream that does not follow the others."""
         for number, piece in pieces:
             if number == len(self._all):
                 self._all.append(_Stream(number))

@@ -16,16 +16,11 @@ from v2_conformance.suite.requirements import Blocks, Level
 class ChangeKind(Word):
     """How a case changed. The order is the one in which people want to read it."""
 
-    BROKEN = "broken"
-    """It does not pass any more."""
-    FIXED = "fixed"
-    """It passes now."""
-    NEW = "new"
-    """Only the new report has it."""
-    GONE = "gone"
-    """Only the old report has it."""
-    CHANGED = "changed"
-    """It has another outcome, or fails for another reason."""
+    BROKEN = "broken"  # it does not pass any more
+    FIXED = "fixed"  # it passes now
+    NEW = "new"  # only the new report has it
+    GONE = "gone"  # only the old report has it
+    CHANGED = "changed"  # it has another outcome, or fails for another reason
 
 
 @dataclass(frozen=True)

@@ -56,18 +56,14 @@ NOTHING_TESTED = "nothing tested"
 """The words for a server that may have the extension, but no model to show it."""
 OUTDATED = "outdated"
 """The words of a site for a report that it could not confirm, in place of a verdict."""
-CONSISTENT, CONSISTENT_NOT_ROBUST, NOT_CONSISTENT, NOT_SHOWN = (
-    "consistent, robust",
-    "consistent, not robust",
-    "not consistent",
-    "consistency not shown",
-)
+CONSISTENT = "consistent, robust"
+CONSISTENT_NOT_ROBUST = "consistent, not robust"
+NOT_CONSISTENT = "not consistent"
+NOT_SHOWN = "consistency not shown"
 NOT_IMPLEMENTED = "extension not implemented"
-CONFORMANT, NOT_ROBUST, NOT_CONFORMANT = (
-    "conformant, robust",
-    "conformant, not robust",
-    "not conformant",
-)
+CONFORMANT = "conformant, robust"
+NOT_ROBUST = "conformant, not robust"
+NOT_CONFORMANT = "not conformant"
 
 _LONGEST_REPORTED = 64 << 20
 _Found = TypeVar("_Found")
@@ -357,5 +353,4 @@ def with_client_name(target: TargetInfo, cases: Iterable[CaseResult]) -> TargetI
     named = next((line.client for line in lines if line.client is not None), None)
     if named is None:
         return target
-    server = ServerInfo(named.name, named.version, ())
-    return replace(target, server=server)
+    return replace(target, server=ServerInfo(named.name, named.version, ()))

@@ -142,9 +142,8 @@ class Expectations:
         entry = self.excuse(case, today)
         if entry is None:
             return case
-        return msgspec.structs.replace(
-            case, expected=ExpectedFailure(entry.reason, entry.link or None)
-        )
+        expected = ExpectedFailure(entry.reason, entry.link or None)
+        return msgspec.structs.replace(case, expected=expected)
 
 
 def load_expectations(path: Path) -> Expectations:

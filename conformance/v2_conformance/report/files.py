@@ -145,8 +145,7 @@ def sealed(report: Report) -> Report:
 
 def pieces(report: Report, *, sort: bool = False) -> Iterator[str]:
     """Yield the canonical JSON of a report in pieces, since a whole run is too long to be held as
-    one text. Without `sort` its own members are in the order in which people read them.
-    """
+    one text. Without `sort` its own members are in the order in which people read them."""
     streams = streams_of(report)
     document = msgspec.to_builtins(replace(report, cases=(), bodies=()), enc_hook=streams.encoded)
     long = {"cases": report.cases, "bodies": streams.packed}

@@ -1,7 +1,5 @@
-"""Writes what a run finds: the append-only record, and report.json at its end.
-
-Secrets of the target are masked, length by length, before anything is written.
-"""
+"""Writes what a run finds: the append-only record, and report.json at its end. Secrets of the
+target are masked, length by length, before anything is written."""
 
 from __future__ import annotations
 

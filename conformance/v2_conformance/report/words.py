@@ -164,9 +164,8 @@ def headline(causes: Sequence[ShownCause]) -> str:
 
 def lost(report: Report) -> str:
     """Return what a user loses by the MUST requirements that failed, and by how many each, in two
-    parts: "from correct requests: breaks clients (2); from malformed or unusual requests: …".
-    "" for nothing, and for a report without a verdict. What a client is tested with are responses.
-    """
+    parts: "from correct requests: breaks clients (2); from malformed or unusual requests: …". ""
+    for nothing, and for a report without a verdict. What a client is tested with are responses."""
     if not is_decided(report):
         return ""
     messages = "requests" if report.target.client is None else "responses"
@@ -188,8 +187,7 @@ def harm_words(report: Report, harm: Harm | None) -> str:
 def lost_by(report: Report, requirement: str) -> str:
     """Return what a user loses by this requirement: what its failures show if it failed as a MUST,
     else what this catalogue says of a failure; "" for nothing, or for a requirement that it does
-    not have.
-    """
+    not have."""
     shown = next((must.harm for must in failed_musts(report) if must.id == requirement), None)
     known = catalogue().get(requirement)
     return harm_words(report, shown or (known.harm if known is not None else None))

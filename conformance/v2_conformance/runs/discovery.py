@@ -31,10 +31,8 @@ from v2_conformance.wire.transport import Request
 
 @dataclass(frozen=True)
 class Server:
-    """Result of discovery: models in the roles that are present, and why others are absent.
-
-    `asked` are its exchanges: GET /v2, and a GET for each role, in the contract's order.
-    """
+    """Result of discovery: models in the roles that are present, and why others are absent. `asked`
+    are its exchanges: GET /v2, and a GET for each role, in the contract's order."""
 
     name: str
     version: str
@@ -76,8 +74,7 @@ def discover(target: Target, *, without_models: bool = False) -> Server:
 
 def no_models(target: Target, server: Server) -> str:
     """Return an error that the server has none of the contract's models, with the reason for one of
-    them: one that the target maps, if it maps any.
-    """
+    them: one that the target maps, if it maps any."""
     absent = server.absent
     why = next(
         (absent[role] for role in target.models if role in absent), next(iter(absent.values()))
@@ -89,9 +86,7 @@ def no_models(target: Target, server: Server) -> str:
 
 
 def server_name_of(target: Target, response: Response) -> ServerName:
-    """Return the server's name from the answer to GET /v2. Raises UnreachableError if it is not
-    metadata.
-    """
+    """Return the name in the answer to GET /v2. Raises UnreachableError for what is no metadata."""
     where = f"GET {target.public_url}{SERVER}"
     if response.status != 200:
         raise UnreachableError(of_status(where, response, target))
@@ -116,9 +111,7 @@ def _unclear(exchange: Exchange) -> bool:
 
 class MetadataClient:
     """Bounded GETs of small JSON documents, over one connection for as long as the server keeps it.
-
-    Redirections are not followed: a run sends its requests to the target's URL and nowhere else.
-    """
+    Redirections are not followed: a run sends its requests to the target's URL and nowhere else."""
 
     def __init__(self, target: Target) -> None:
         limits = replace(target.limits, response=MAX_METADATA)

@@ -1,6 +1,5 @@
 """Runs generated requests: those of M7's file, and then those drawn from the run's seed
-(`--generated`), up to the first failure, which is shrunk.
-"""
+(`--generated`), up to the first failure, which is shrunk."""
 
 from __future__ import annotations
 
@@ -31,10 +30,8 @@ _SHRINK_S = 10.0
 
 @dataclass(frozen=True)
 class Failure:
-    """The smallest request that failed, shrunk from the request `number`.
-
-    `hypothesis` is the version that drew it.
-    """
+    """The smallest request that failed, shrunk from the request `number`. `hypothesis` is the
+    version that drew it."""
 
     number: int
     hypothesis: str
@@ -177,8 +174,7 @@ def first_failure(
 @contextlib.contextmanager
 def _same_everywhere() -> Iterator[None]:
     """Keep Hypothesis from drawing constants of modules outside site-packages: requests would
-    depend on what is loaded, and on whether the suite is installed or a checkout.
-    """
+    depend on what is loaded, and on whether the suite is installed or a checkout."""
     from hypothesis.internal.conjecture import providers
 
     module: Any = providers

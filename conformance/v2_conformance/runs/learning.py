@@ -53,10 +53,8 @@ _LONG = 16 << 10  # bytes of a sample; with variable dimensions, shorter ones ar
 
 @dataclass(frozen=True)
 class LearnedModel:
-    """A learned model and the exchanges that taught it: its metadata, then plain requests.
-
-    Those requests sent the samples and the special sets of `asked`, answered or not.
-    """
+    """A learned model and the exchanges that taught it: its metadata, then plain requests. Those
+    requests sent the samples and the special sets of `asked`, answered or not."""
 
     learned: DeployedModel
     asked: ModelContract
@@ -114,8 +112,7 @@ def learn_again(
     target: Target, models: Sequence[ModelContract], tolerance: Tolerance | None
 ) -> LearnedServer:
     """Learn `models` whose inputs and samples are known already, as they answer now. Raises
-    UnreachableError if nothing answers.
-    """
+    UnreachableError if nothing answers."""
     with closing(MetadataClient(target)) as session:
         named = server_name_of(target, session.get(SERVER))
         learner = _Learner(target, session, tolerance, len(models))

@@ -39,10 +39,8 @@ _LONG_S = 3.0  # after this, requests that are sent at once are sent only a few 
 
 
 class Live:
-    """Has conversations with one server.
-
-    The engine decides whether a case has a conversation at all, and what it counts for.
-    """
+    """Has conversations with one server. The engine decides whether a case has a conversation at
+    all, and what it counts for."""
 
     def __init__(
         self, known: Known, transport: Transport, patience: Patience, canary: Canary, hangs: Hangs
@@ -116,11 +114,9 @@ class Live:
         return exchange, Purpose.RETRIED if retried else Purpose.CASE
 
     def serves_together(self, number: int) -> bool:
-        """Return True if this many connections, all kept open, each get an answer.
-
-        A server may serve one connection after the other, have few threads for them, or answer 503
-        to those beyond its limit.
-        """
+        """Return True if this many connections, all kept open, each get an answer. A server may
+        serve one connection after the other, have few threads for them, or answer 503 to those
+        beyond its limit."""
         self.hang_up()
         request = get_request(self._known.address, "/v2")
         connections = [self._transport.connection() for _ in range(number)]

@@ -117,9 +117,7 @@ def _shown(specs: Sequence[TensorSpec]) -> str:
 def _binding(
     role: str, model: ModelContract, name: str, metadata: Metadata, *, own: bool
 ) -> DeployedModel | None:
-    """Return the names of a model's tensors in the role's order, None if the datatypes do not
-    match.
-    """
+    """Return the names of a model's tensors in the role's order, None if datatypes differ."""
     inputs, outputs = (entries_of(metadata.get(key)) for key in ("inputs", "outputs"))
     if own and not inputs and not outputs:
         ordered: tuple[Any, ...] = tuple(

@@ -153,8 +153,7 @@ def _asks(exchange: Exchange) -> bool:
 
 def answered(send: Callable[[], Exchange]) -> Exchange:
     """Return what a known-good request gets. If the connection ends before a whole answer, the path
-    may have lost it, so it is sent again, up to three times.
-    """
+    may have lost it, so it is sent again, up to three times."""
     for _ in range(_TRIES):
         exchange = send()
         if exchange.ending not in _LOST:
@@ -163,11 +162,8 @@ def answered(send: Callable[[], Exchange]) -> Exchange:
 
 
 def liveness(connection: Connection, address: Address) -> Exchange:
-    """Return the answer to GET /v2/health/live on a fresh connection.
-
-    Asks again while a gateway says that it reached no server, which may be about a connection that
-    it kept.
-    """
+    """Return the answer to GET /v2/health/live on a fresh connection. Asks again while a gateway
+    says that it reached no server, which may be about a connection that it kept."""
     return Patience(0.0).exchange(connection, get_request(address, LIVE), fresh=True)[0]
 
 
@@ -243,9 +239,7 @@ def default_limit_s(cases: int, timeout_s: float) -> float:
 @dataclass
 class Budget:
     """Time limit of a run, counted from construction. Once it is spent, no more cases are sent.
-
-    `clock` is for tests.
-    """
+    `clock` is for tests."""
 
     limit_s: float
     clock: Callable[[], float] = time.monotonic

@@ -47,9 +47,7 @@ class Repeats:
         connection: Callable[[], Connection],
     ) -> Result:
         """Return `result`, or a result that blames nobody if its model does not repeat its answers.
-
-        `alone` runs a case while nothing else runs; `connection` is a fresh one.
-        """
+        `alone` runs a case while nothing else runs; `connection` is a fresh one."""
         case, output = result.case, wrong_output(result.cause)
         if not isinstance(case, RelationCase) or not blames_values(case, result.verdict):
             return result

@@ -32,15 +32,8 @@ def test_a_run_draws_a_fresh_seed_and_says_which(url: str, tmp_path: Path, cli: 
 
 
 def test_a_run_that_fails_prints_what_repeats_it(tmp_path: Path, cli: Cli) -> None:
-    words = [
-        "run",
-        "--fault",
-        "every-input-gets-the-rest",
-        "--case",
-        "M1",
-        "--report-dir",
-        str(tmp_path),
-    ]
+    words = ["run", "--fault", "every-input-gets-the-rest", "--case", "M1"]
+    words += ["--report-dir", str(tmp_path)]
     program, *again = shlex.split(cli(*words, code=1).out.partition("repeat: ")[2].split("\n")[0])
     assert (program, again[:-2]) == ("v2-conformance", words)
     assert again[-2:] == ["--seed", str(load_report(tmp_path / "report.json").seed)]

@@ -38,10 +38,8 @@ NONE: Mapping[str, Sequence[Verdict]] = MappingProxyType({})
 
 
 class Scripted:
-    """Stands for an engine: each case has its verdicts, of which the last one repeats.
-
-    `alone` and `beside` are the ids of the cases that it ran so, in order.
-    """
+    """Stands for an engine: each case has its verdicts, of which the last one repeats. `alone` and
+    `beside` are the ids of the cases that it ran so, in order."""
 
     def __init__(self, verdicts: Mapping[str, Sequence[Verdict]] = NONE) -> None:
         self._verdicts = verdicts

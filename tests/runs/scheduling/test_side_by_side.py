@@ -168,9 +168,7 @@ BUSY = http(b"", 503, ("Retry-After", "0"), ("Connection", "close"))
 @contextmanager
 def few_seats(seats: int, *, waiting: bool) -> Iterator[str]:
     """The URL of a server of so many connections at a time; others wait, or are turned away.
-
-    Python's HTTPServer has one, and servers with a thread for each connection have few.
-    """
+    Python's HTTPServer has one, and servers with a thread for each connection have few."""
     free = threading.Semaphore(seats)
 
     def talk(peer: Peer) -> None:

@@ -224,20 +224,6 @@ def test_what_the_datatype_or_the_memory_cannot_have_is_an_error() -> None:
         make_samples([TensorSpec("A", "UINT8", (1 << 20, 1 << 20))], Choice(), 3)
 
 
-@pytest.mark.parametrize(
-    ("choice", "problem"),
-    [
-        (Choice(shapes={"A": (2, 5)}), r"A: the model takes the shape \[-1, 4\], got \[2, 5\]"),
-        (Choice(shapes={"A": (4,)}), r"A: the model takes the shape"),
-        (Choice(ranges={"B": (0, 1)}), "B is BYTES, which has no range"),
-    ],
-)
-def test_what_does_not_fit_an_input_is_told(choice: Choice, problem: str) -> None:
-    inputs = (TensorSpec("A", "FP32", (-1, 4)), TensorSpec("B", "BYTES", (-1,)))
-    with pytest.raises(ElementError, match=problem):
-        make_samples(inputs, choice, 3)
-
-
 ROLES = [
     role
     for role, model in contract().items()

@@ -245,8 +245,7 @@ def _rows(report: Report) -> list[RequirementRow]:
 
 def _families(rows: Iterable[RequirementRow]) -> list[tuple[str, str, list[RequirementRow]]]:
     """The rows under their families, in the catalogue's order, unknown families last. What the HTTP
-    library below a client does follows what the client does itself.
-    """
+    library below a client does follows what the client does itself."""
     groups: dict[tuple[str, str], list[RequirementRow]] = {}
     for row in rows:
         groups.setdefault((row.id[:1], row.entry.layer or ""), []).append(row)

@@ -33,8 +33,7 @@ _PROBLEMS = 30
 
 def summary_lines(report: Report, directory: Path | None) -> list[str]:
     """Return the verdict, in the first line, what blocks it and where the report is. What a server
-    sent is printable ASCII in them.
-    """
+    sent is printable ASCII in them."""
     causes = shown_causes(report)
     last = [] if directory is None else [f"report: {directory / PAGE.file_name}"]
     if tested_nothing(report):  # neither counts nor a verdict, as if the server had failed

@@ -47,8 +47,7 @@ _SAME = Purpose.CANARY_SAME
 @dataclass(frozen=True)
 class Recovery:
     """How to bring back a dead server: a shell command of the user's, and how long that and the
-    server may take, 0 for the usual time.
-    """
+    server may take, 0 for the usual time."""
 
     command: str | None = None
     wait_s: float = 0.0
@@ -120,7 +119,8 @@ class Deaths:
                 continue  # one request was lost, or it could be brought back
             dead = self._dead(role, connection)
             suspects = [r for r in sent if dead is None or role in r.case.roles]
-            first = next(filter(_is_silent, suspects), suspects[0])
+            silent = (r for r in suspects if (own := _own(r)) and own.ending is not Ending.COMPLETE)
+            first = next(silent, suspects[0])
             self.killers.setdefault(dead, first.case.id)
             others = tuple(r.case.id for r in suspects if r is not first)
             blamed[first.case.id] = _killed(first, answer, others)
@@ -129,8 +129,7 @@ class Deaths:
     def _dead(self, role: str, connection: Connection) -> str | None:
         """Return what is dead if the model in `role` is: None for the whole server, which does not
         say that it lives, or leaves another model's requests without an answer, too, or is
-        unavailable for them.
-        """
+        unavailable for them."""
         if down(liveness(connection, self._target.address)):
             return None
         living = (one for one in self._canary.roles() if self.killer_of(one) is None)
@@ -211,11 +210,6 @@ def _own(result: Result) -> Exchange | None:
     """Return the case's own exchange, if anything of it was sent."""
     own = next((e for e in result.exchanges if e.purpose.own), None)
     return own if own is not None and own.sent else None
-
-
-def _is_silent(result: Result) -> bool:
-    own = _own(result)
-    return own is None or own.ending is not Ending.COMPLETE
 
 
 def _killed(first: Result, answer: CanaryAnswer, others: tuple[str, ...]) -> Result:

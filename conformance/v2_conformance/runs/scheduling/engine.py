@@ -50,33 +50,26 @@ from v2_conformance.suite.causes.kinds import (
 )
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.inputs import stood_in
-from v2_conformance.wire.transport import Transport
 
 _TRIES = 3
 _SURE = 3
 
 
 class Engine:
-    """Runs single cases against one target, and knows what a run has to know of its server.
-
-    If the target cannot have a case's model, the case goes to the model that stands in for it.
-    """
+    """Runs single cases against one target, and knows what a run has to know of its server. If the
+    target cannot have a case's model, the case goes to the model that stands in for it."""
 
     def __init__(
         self,
         target: Target,
         server: Server,
         *,
-        transport: Transport | None = None,
         recovery: Recovery | None = None,
         patience: Patience | None = None,
         budget: Budget | None = None,
     ) -> None:
-        """Make an engine; `transport` is how to reach the target, its own by default.
-
-        `patience` is how long it waits for a server that is unavailable, by default as long as for
-        an answer. `budget` is the time of the run, unlimited by default.
-        """
+        """`patience` is how long to wait for a server that is unavailable, by default as long as
+        for an answer. `budget` is the time of the run, unlimited by default."""
         self.target = target
         self.server = server
         self.out_of_time = False  # True if a case was not sent because the time was spent
@@ -85,9 +78,8 @@ class Engine:
         patience = patience or Patience(target.limits.exchange_s)
         self._canary = Canary(target, server, patience)
         self._hangs = Hangs(target.limits)
-        transport = transport or target.transport()
         known = Known(target.address, self._claims)
-        self.live = Live(known, transport, patience, self._canary, self._hangs)
+        self.live = Live(known, target.transport(), patience, self._canary, self._hangs)
         self.repeats = Repeats(self._canary)
         self.deaths = Deaths(target, self._canary, recovery or Recovery(), self._budget)
         self._fatal: dict[str, Result] = {}  # of the cases that killed something, by id
@@ -96,10 +88,8 @@ class Engine:
         self._stayed = 0  # cases in a row that got no whole answer, however often sent
 
     def run(self, case: Case) -> Result:
-        """Run one case while nothing else runs. Never raises for what the server does.
-
-        A case that killed what is still dead is not tried again.
-        """
+        """Run one case while nothing else runs. Never raises for what the server does. A case that
+        killed what is still dead is not tried again."""
         fatal = self._fatal.get(case.id)
         if fatal is not None and self.deaths.killed_by(case):
             return fatal
@@ -124,9 +114,7 @@ class Engine:
         self._surplus += sum(surplus(e, answer) for e in result.exchanges)
 
     def without_extension(self, case: Case) -> Result:
-        """Return the result of a case that is not sent because the server leaves the extension
-        out.
-        """
+        """Return the result of a case that is not sent, as the server leaves the extension out."""
         moved = case if isinstance(case, GeneratedCase) else self._moved(case)
         return Result(moved, skipped(moved, self._claims) or LEFT_OUT)
 
@@ -136,9 +124,7 @@ class Engine:
         return Result(case, skipped(case, self._claims) or observations.verdict(case))
 
     def killers(self, unclear: Sequence[Result]) -> dict[str, Result]:
-        """Return the results of those of the cases that ran beside others which are to blame for
-        what is dead now, by id: see Deaths. Nothing else may be in flight.
-        """
+        """Return which of the cases killed what is dead now, by their ids: see Deaths.among."""
         return self.deaths.among(unclear, self.live.fresh_connection())
 
     def calibrations(self) -> list[Calibrated]:
@@ -150,9 +136,7 @@ class Engine:
         self.live.hang_up()
 
     def _sent(self, case: Case, run: Callable[[RequestCase | GetCase], Result]) -> Result:
-        """Return what `run` makes of a case, or why it is not sent, or that the case or the suite
-        itself is wrong.
-        """
+        """Return what `run` makes of a case, why it is not sent, or what is wrong with it or us."""
         started, moved = time.perf_counter(), self._moved(case)
         unsent = self._unsent(moved)
         if unsent is not None:

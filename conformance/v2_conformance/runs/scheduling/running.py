@@ -144,8 +144,7 @@ def _run_alongside(engine: Engine, case: Case, stop: threading.Event) -> _Finish
 
 def is_right(finished: _Finished, observations: Observations) -> bool:
     """Return True if a result beside others counts: a pass that breaks no rule for every exchange,
-    but for those which are known to be broken.
-    """
+    but for those which are known to be broken."""
     result, seen = finished
     broken = (one.what for one in seen if one.wrong)
     return result.outcome is Outcome.PASS and all(map(observations.are_wrong, broken))

@@ -153,9 +153,7 @@ def load_target(path: Path) -> Target:
 
 
 def _given(folder: Path, value: str | dict[str, str]) -> str:
-    """Return a value of a target file in `folder`: text, or the content of the environment variable
-    or file it names.
-    """
+    """Return a value of a target file: text, or what is in the variable or file that it names."""
     if isinstance(value, str):
         return value
     return of_environment(value["env"]) if "env" in value else of_file(folder / value["file"])

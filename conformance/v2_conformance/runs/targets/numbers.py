@@ -21,8 +21,7 @@ _LONGEST = 80
 def number(
     kind: type[N], least: float, most: float = _LARGEST, *, above: bool = False
 ) -> Callable[[Any], N]:
-    """Return what reads a number from `least`, or `above` it, to `most`, or raises ValueError with
-    words."""
+    """Return what reads a number from `least`, or `above` it, to `most`, or raises ValueError."""
     expected = f"a {'whole ' if kind is int else ''}number {'above' if above else 'from'} {least:g}"
     expected += "" if most == _LARGEST else f"{', at most' if above else ' to'} {most:.0f}"
 

@@ -95,9 +95,7 @@ class Target:
 
     @property
     def public_url(self) -> str:
-        """The URL without user, password, query, and secrets in its path: safe for reports and
-        logs.
-        """
+        """The URL without user, password, query, and secrets in its path: safe to show."""
         parts = urlsplit(self.url)
         host = parts.netloc.rpartition("@")[2]
         return self.mask.text(parts._replace(netloc=host, query="", fragment="").geturl())
@@ -155,9 +153,7 @@ def is_authorization(name: str) -> bool:
 
 
 def checked_target(target: Target) -> Target:
-    """Return `target` if its profiles, header fields, URL and CA file can be used. Raises
-    UsageError.
-    """
+    """Return `target` if all that it has can be used. Raises UsageError."""
     for profile in target.profiles:
         check_profile(profile)
     contradiction = claims_problem(target.profiles, target.unsupported)
