@@ -146,7 +146,7 @@ def between(low: float, high: float) -> Choice:
     ("model", "given", "problem"),
     [
         ("no_such", Choice(), "no_such: GET /v2/models/no_such answered with status 404"),
-        ("no_such", Choice(), "widener, "),  # all models that the server has
+        ("no_such", Choice(), "matrix_product, reverser, widener"),  # all of them
         ("revrser", Choice(), "the server has reverser, "),
         ("matrix_product", shape(INPUT0=(3, 5)), "takes the shape [-1, 4], got [3, 5]"),
         ("matrix_product", shape(INPUT0=(4,)), "INPUT0: the model takes the shape [-1, 4], got"),

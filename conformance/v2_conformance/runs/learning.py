@@ -98,7 +98,7 @@ def learn_models(
             hint = did_you_mean(unused[0], sorted(used), known)
             raise UsageError(f"no model has an input {unused[0][:60]!a}: {hint}")
         if not learned.models:
-            why = [f"{name}: {why}" for name, why in learner.failed.items()]
+            why = [f"{name}: {why}" for name, why in (learner.failed | learner.unsteady).items()]
             said = "; ".join([*why[:_NAMED], *_others(session, learner.failed)])
             raise NothingRanError(target.mask.text(said))
     for one in learned.models:
@@ -138,6 +138,7 @@ class _Learner:
         choosing: bool = False,
     ) -> None:
         self._choosing = choosing
+        self.unsteady: dict[str, str] = {}
         self.made: list[LearnedModel] = []
         self.failed: dict[str, str] = {}
         self.inputs: set[str] = set()  # of the metadata of all of them
@@ -164,7 +165,8 @@ class _Learner:
                 one = self._first_taught(connection, to_try(metadata), metadata.model)
             known = one.learned.known
             if self._choosing and known is not None and known.differing is not None:
-                raise UntestableError("it does not repeat its answers")
+                self.unsteady[name] = "it does not repeat its answers"
+                return
         except UntestableError as error:
             self.failed[name] = str(error)
         else:
@@ -214,7 +216,7 @@ class _Learner:
             named.version,
             named.extensions,
             {one.learned.role: one.learned for one in self.made},
-            {} if self._choosing else {ROLE + name: why for name, why in self.failed.items()},
+            {ROLE + name: why for name, why in self.failed.items()},
             tuple(self._session.asked[:1]),
         )
         return LearnedServer(server, tuple(self.made))
