@@ -152,8 +152,7 @@ def body_of(page: str) -> str:
 
 def test_each_format_of_a_report(texts: Texts) -> None:
     texts(
-        "formats",
-        {f"{form}, {n}": text for n, r in REPORTS.items() for form, text in forms(n, r)},
+        "formats", {f"{form}, {n}": text for n, r in REPORTS.items() for form, text in forms(n, r)}
     )
 
 

@@ -103,8 +103,8 @@ DIFFERS = {
     ),
     "data-before-blobs": Differs(warns=("S5/contradiction",)),
     "size-beyond-body-cut-by-shape": Differs(warns=("S2/size-against-shape-and-body[20]",)),
-    "seven-digit-floats": Differs(warns=FLOAT_CORNERS[:1]),
-    "fifteen-digit-floats": Differs(warns=FLOAT_CORNERS[1:]),
+    "seven-digit-floats": Differs(warns=(FLOAT_CORNERS[0], "D11/decimals-out[FP32_9")),
+    "fifteen-digit-floats": Differs(warns=(FLOAT_CORNERS[1], "D11/decimals-out[FP64_17")),
     "no-negative-zero-in-json": Differs(
         warns=(
             *FLOAT_CORNERS,

@@ -85,9 +85,14 @@ def learn_models(
     with closing(MetadataClient(target)) as session:
         named = server_name_of(target, session.get(SERVER))
         wanted = _names(session, names)
-        learner = _Learner(target, session, tolerance, len(wanted), choosing=most is not None)
+        learner = _Learner(target, session, tolerance, len(wanted))
+        unsteady: list[str] = []
         for name in wanted:
             learner.learn(name, partial(_to_try, choice))
+            facts = learner.made[-1].learned.known if learner.made else None
+            if most is not None and facts is not None and facts.differing is not None:
+                unsteady.append(f"{name}: it does not repeat its answers")  # nobody named it
+                learner.made.pop()
             if len(learner.made) == most:
                 break
         learned = learner.server(named)
@@ -98,7 +103,7 @@ def learn_models(
             hint = did_you_mean(unused[0], sorted(used), known)
             raise UsageError(f"no model has an input {unused[0][:60]!a}: {hint}")
         if not learned.models:
-            why = [f"{name}: {why}" for name, why in (learner.failed | learner.unsteady).items()]
+            why = [*(f"{name}: {why}" for name, why in learner.failed.items()), *unsteady]
             said = "; ".join([*why[:_NAMED], *_others(session, learner.failed)])
             raise NothingRanError(target.mask.text(said))
     for one in learned.models:
@@ -122,23 +127,12 @@ def learn_again(
 
 
 class _Learner:
-    """Learns models of a server one after the other, as long as there is time and room.
-
-    `made` are those that it learned, `failed` says by name why others cannot be tested. If it is
-    `choosing`, nobody named them: those that do not repeat their answers are left out, too.
-    """
+    """Learns models of a server one after the other, as long as there is time and room: those
+    `made`, and why others `failed`, by name."""
 
     def __init__(
-        self,
-        target: Target,
-        session: MetadataClient,
-        tolerance: Tolerance | None,
-        models: int,
-        *,
-        choosing: bool = False,
+        self, target: Target, session: MetadataClient, tolerance: Tolerance | None, models: int
     ) -> None:
-        self._choosing = choosing
-        self.unsteady: dict[str, str] = {}
         self.made: list[LearnedModel] = []
         self.failed: dict[str, str] = {}
         self.inputs: set[str] = set()  # of the metadata of all of them
@@ -163,10 +157,6 @@ class _Learner:
             exchange = self._session.asked[-1]
             with closing(self._target.transport().connection()) as connection:
                 one = self._first_taught(connection, to_try(metadata), metadata.model)
-            known = one.learned.known
-            if self._choosing and known is not None and known.differing is not None:
-                self.unsteady[name] = "it does not repeat its answers"
-                return
         except UntestableError as error:
             self.failed[name] = str(error)
         else:

@@ -72,7 +72,10 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
     mask = started.record.mask
     reporting.show(report)
     if any(report.of(*FAILED)):
-        print(mask.text(f"repeat: {_again(options, target)}"))
+        # The command that sends the same once more, as it was typed.
+        seed = () if options.seed is not None else ("--seed", str(target.seed))
+        again = shlex.join([PROGRAM, *click.get_current_context().obj, *seed])
+        print(mask.text(f"repeat: {again}"))
     if options.junit_xml is not None:
         junit = replace(JUNIT, file_name=options.junit_xml.name)
         write_formats(options.junit_xml.parent, report, [junit])
@@ -80,12 +83,6 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
         for line in any_model.what_next(report, target):
             print(mask.text(line))
     return reporting.exit_code(report, started.plan.planned)
-
-
-def _again(options: RunOptions, target: Target) -> str:
-    """Return the command that sends the same once more, as it was typed."""
-    seed = () if options.seed is not None else ("--seed", str(target.seed))
-    return shlex.join([PROGRAM, *click.get_current_context().obj, *seed])
 
 
 def _start(

@@ -48,7 +48,11 @@ def summary_lines(report: Report, directory: Path | None) -> list[str]:
     total = ", ".join(f"{counts[one]} {one.words}" for one in TO_LOOK_AT if counts[one])
     lines += wrapped(f"{counted(len(report.cases), 'case')}: {total}", "  ")
     lines += wrapped(headline(causes) or must_words(report, causes), "  ")
-    lines += ["", *_failures(causes), *_cautions(report)]
+    doubts = [wrapped(one.words, "    ", limit=4, first="  - ") for one in cautions(report)]
+    lines += ["", *_failures(causes)]
+    lines += [f"{TITLE.lower()}:", *_first(doubts, "of these, all in the report"), ""] * bool(
+        doubts
+    )
     titles = {row.id: f"{row.id} {row.title}:" for row in report.requirements}
     for what, problems in (
         ("reason", report.verdict.reasons),
@@ -121,11 +125,6 @@ def problem_lines(name: str, judged: Judgment) -> list[str]:
     if judged.untried:
         lines.append(f"{plain(name)}: entries not tried in this run: {len(judged.untried)}")
     return lines
-
-
-def _cautions(report: Report) -> list[str]:
-    doubts = [wrapped(one.words, "    ", limit=4, first="  - ") for one in cautions(report)]
-    return [f"{TITLE.lower()}:", *_first(doubts, "of these, all in the report"), ""] * bool(doubts)
 
 
 def _failures(causes: list[ShownCause]) -> list[str]:

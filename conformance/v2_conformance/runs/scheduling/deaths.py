@@ -23,12 +23,7 @@ from v2_conformance.runs.patience import Budget, answered, liveness
 from v2_conformance.runs.targets.started import signal_group
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, RelationCase, RequestCase
-from v2_conformance.suite.causes.causes import (
-    DidNotSurvive,
-    difference_in,
-    left_dead,
-    unsurvived,
-)
+from v2_conformance.suite.causes.causes import DidNotSurvive, difference_in, left_dead, unsurvived
 from v2_conformance.suite.causes.kinds import Unavailable
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.exchange import Exchange

@@ -15,7 +15,6 @@ LONGEST_RUN_S = 30 * 86400.0
 """The longest time limit of a run that can be asked for."""
 
 _LARGEST = sys.float_info.max
-_LONGEST = 80
 
 
 def number(
@@ -31,7 +30,7 @@ def number(
         except ValueError:
             converted = kind(-1)
         if not least <= converted <= most or (above and converted == least):  # NaN is neither
-            raise ValueError(f"expected {expected}, got {str(value)[:_LONGEST]!r}")
+            raise ValueError(f"expected {expected}, got {str(value)[:80]!r}")
         return converted
 
     return convert
