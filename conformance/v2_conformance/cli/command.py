@@ -17,7 +17,7 @@ import click
 from v2_conformance.elsewhere import loaded
 from v2_conformance.errors import ConformanceError, StoppedError, UsageError
 from v2_conformance.protocol.names import LARGEST_SEED
-from v2_conformance.runs.targets.numbers import LONGEST_TIMEOUT_S, number, seconds, seconds_of_a_run
+from v2_conformance.runs.targets.numbers import number, seconds, seconds_of_a_run, seconds_to_wait
 from v2_conformance.terminal_safe_text import did_you_mean
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Checked(click.ParamType[Any]):
 FILE = click.Path(path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 SECONDS = Checked("SECONDS", seconds)
-NOT_NEGATIVE_SECONDS = Checked("SECONDS", number(float, 0, LONGEST_TIMEOUT_S))
+SECONDS_TO_WAIT = Checked("SECONDS", seconds_to_wait)
 SECONDS_OF_A_RUN = Checked("SECONDS", seconds_of_a_run)
 SEED = Checked("N", number(int, 0, LARGEST_SEED))
 AT_LEAST_ONE = Checked("N", number(int, 1))

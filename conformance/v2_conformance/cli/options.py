@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from v2_conformance.cli.command import NOT_NEGATIVE_SECONDS, option
+from v2_conformance.cli.command import SECONDS_TO_WAIT, option
 
 if TYPE_CHECKING:
     from v2_conformance.runs.targets.target import Target
@@ -64,7 +64,7 @@ class SendingOptions(AccessOptions):
         "Time limit for the server to become ready (GET /v2/health/ready) before the first "
         "case, and again after a case has killed it. A restart command that takes longer is ended."
         "  [default: 30 for a server that can be reached, 120 for --restart-command, else 0]",
-        type=NOT_NEGATIVE_SECONDS,
+        type=SECONDS_TO_WAIT,
     )
     restart_command: str | None = option(
         "--restart-command COMMAND",

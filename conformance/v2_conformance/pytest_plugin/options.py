@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from v2_conformance.protocol.names import LARGEST_SEED
-from v2_conformance.runs.targets.numbers import number, seconds, seconds_of_a_run
+from v2_conformance.runs.targets.numbers import number, seconds, seconds_of_a_run, seconds_to_wait
 
 if TYPE_CHECKING:
     import pytest
@@ -35,7 +35,7 @@ def add_options(add: Callable[..., object]) -> None:
     )
     one("--v2-timeout", "SECONDS", seconds, "seconds for one exchange")
     one("--v2-max-time", "SECONDS", seconds_of_a_run, "seconds for the whole run")
-    one("--v2-wait-ready", "SECONDS", seconds, "seconds for the server to become ready")
+    one("--v2-wait-ready", "SECONDS", seconds_to_wait, "seconds for the server to become ready")
     add("--v2-insecure", action="store_true", help="do not verify TLS certificates")
     bearer = "bearer authentication with the token in this environment variable"
     one("--v2-bearer-env", "NAME", str, bearer)

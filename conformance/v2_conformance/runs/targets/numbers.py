@@ -37,5 +37,6 @@ def number(
 
 
 seconds = number(float, 0, LONGEST_TIMEOUT_S, above=True)
+seconds_to_wait = number(float, 0, LONGEST_TIMEOUT_S)
 seconds_of_a_run = number(float, 0, LONGEST_RUN_S, above=True)
 tolerance = number(float, 0)
