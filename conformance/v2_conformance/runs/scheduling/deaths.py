@@ -81,8 +81,8 @@ class Deaths:
         times = TIMES if isinstance(case, RelationCase) else 1
         if any(self._lives(case.model, connection) for _ in range(times)):
             return False  # one request was lost, the model lives
-        answered = unsurvived(result.cause)
-        wrong = None if answered is None else difference_in(answered.fresh_connection)
+        death = unsurvived(result.cause)
+        wrong = None if death is None else difference_in(death.fresh_connection)
         if wrong is not None and self._canary.answers_json(case.model, connection):
             return False  # it answers, but not to what was sent, as from a cache
         dead = self._dead(case.model, connection)
