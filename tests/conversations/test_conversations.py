@@ -25,8 +25,8 @@ from v2_conformance.conversations.steps import (
     Step,
     play,
 )
+from v2_conformance.judging.claims import Claims
 from v2_conformance.judging.known_good import known_good
-from v2_conformance.judging.survival import Claims
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.causes import DidNotSurvive, GeneratedFailure

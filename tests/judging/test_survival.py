@@ -10,19 +10,11 @@ import pytest
 
 from support.cases import REJECT, binding, make_case, make_get
 from support.responses import exchange_of, http
+from v2_conformance.judging.claims import Claims, answers_differ, skipped
 from v2_conformance.judging.extension import Tried
 from v2_conformance.judging.known_good import with_rounding
 from v2_conformance.judging.learning import lost_digits, unknown_model
-from v2_conformance.judging.survival import (
-    Claims,
-    answers_differ,
-    needs_canary,
-    skipped,
-    stale,
-    surplus,
-    survived,
-    without_count,
-)
+from v2_conformance.judging.survival import needs_canary, stale, surplus, survived
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.datatypes import from_values
 from v2_conformance.protocol.message import Tensor
@@ -33,6 +25,7 @@ from v2_conformance.suite.causes.causes import Cause, DidNotSurvive, SeveralWron
 from v2_conformance.suite.library import generated_case, suite_cases
 from v2_conformance.suite.models import TensorSpec
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.verifying.rejudge import without_count
 from v2_conformance.wire.encode.deployment import Address, DeployedModel, Tolerance
 from v2_conformance.wire.encode.requests import Prepared, prepare
 from v2_conformance.wire.response import Ending, Response

@@ -63,6 +63,7 @@ def test_the_verdict_says_what_its_failed_musts_cost(report: Report, words: str)
         ("H4", ACCEPTED, "wrong-numbers"),
         ("H7", ACCEPTED, "wrong-numbers"),  # it neither died nor hung
         ("H7", kinds.Hung(5.0, 0, 3), "dies"),
+        ("J7", kinds.HeaderLengthPastBody(9, 8), "breaks-clients"),  # what P5 costs
         ("R1", ACCEPTED, "breaks-clients"),
         ("H4", DIED, "dies"),
         ("H4", OUT_OF_STEP, "connection"),

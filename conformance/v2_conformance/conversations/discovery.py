@@ -72,8 +72,8 @@ def calibration(ways: Sequence[Prepared]) -> Calibration:
 
     If none is, the one with the clearest answer counts. A server that cannot serve now is not asked
     again, nor is one that does not answer in less time than usual, or whose answer does not end.
-    What was answered with wrong tensors is sent again at the end. Its cases show that a server
-    never gets a form right; only this shows that its first answers are wrong.
+    What was answered with wrong tensors is sent again at the end: if it is right then, the first
+    answers of the server are wrong, which no case shows.
     """
     tried: list[tuple[bool, str, FirstAnswer]] = []
     wrong: list[tuple[Prepared, Cause]] = []

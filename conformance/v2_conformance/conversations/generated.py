@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from v2_conformance.conversations.steps import AskApart, Result
-from v2_conformance.judging.survival import Claims, skipped
+from v2_conformance.judging.claims import Claims, skipped
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import GeneratedCase, RequestCase

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from v2_conformance.judging.claims import Claims
 from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.observed.cases import observe_first_answer, observe_verdict
 from v2_conformance.judging.observed.exchanges import Observation, observe
-from v2_conformance.judging.survival import Claims
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase, RequestCase
 from v2_conformance.suite.causes.causes import Cause

@@ -12,15 +12,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.causes import Cause, died
-from v2_conformance.suite.causes.kinds import Hung, RoleAbsent
+from v2_conformance.suite.causes.kinds import ExtensionLeftOut, Hung, RoleAbsent
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.messages import one_number, read_head
 from v2_conformance.wire.response import Response
 
+LEFT_OUT = Verdict(Outcome.NOT_RUN, ExtensionLeftOut())
 _METADATA = "P1"
 SHOWN_BY = frozenset(
     (_METADATA, "P2", "P12", "P13", "P14", "D9", "D11", "M6", "O1", "O2", "O4", "O5", "W1", "W2")

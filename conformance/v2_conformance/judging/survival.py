@@ -1,4 +1,4 @@
-"""Decides whether a case is sent at all, and whether the server survived it.
+"""Decides whether the server survived a case.
 
 A server may answer a malformed request with an error, but must go on serving: correct requests to
 other clients, and the next ones on the same connection. No response shows that. So known-good
@@ -17,29 +17,16 @@ Pure: the engine finds outcomes with it, and `verifying` finds them again from r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-
 from msgspec.structs import replace
 
 from v2_conformance.judging.availability import GATEWAY_STATUSES, down
 from v2_conformance.judging.known_good import answer
 from v2_conformance.judging.messages.response import unpacked_size
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.protocol.datatypes import FLOATS
-from v2_conformance.suite.cases import Case, RelationCase, RequestCase
+from v2_conformance.suite.cases import Case, RequestCase
 from v2_conformance.suite.causes import kinds
-from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.causes import (
-    Cause,
-    DidNotSurvive,
-    FailedAtFirst,
-    SeveralWrong,
-    wrong_output,
-)
-from v2_conformance.suite.models import ModelContract, contract
+from v2_conformance.suite.causes.causes import Cause, DidNotSurvive
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.wire.encode.deployment import DeployedModel
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending, tensors_as_json
 
@@ -57,49 +44,6 @@ _BYTES_A_SECOND = 1024 * 1024
 _RIGHT = (kinds.Accepted, kinds.AnsweredInForm, kinds.AnsweredWith, kinds.Rejected)
 
 FLOODED = Verdict(Outcome.INCONCLUSIVE, kinds.Flooded(MOST_SURPLUS))
-LEFT_OUT = Verdict(Outcome.NOT_RUN, kinds.ExtensionLeftOut())
-
-
-@dataclass(frozen=True)
-class Claims:
-    """Claims of a target, and the roles it was found to have; `absent` has the reasons for the
-    others.
-    """
-
-    profiles: Collection[str]
-    unsupported: frozenset[str]
-    present: Mapping[str, DeployedModel]
-    absent: Mapping[str, str]
-
-
-def skipped(case: Case, claims: Claims) -> Verdict | None:
-    """Return why `case` is not sent to this target, None if it is."""
-    for profile in case.profiles:
-        if profile not in claims.profiles or profile in claims.unsupported:
-            return Verdict(Outcome.UNSUPPORTED, kinds.ProfileNotClaimed(profile))
-    if case.codings & claims.unsupported:
-        codings = tuple(sorted(case.codings & claims.unsupported))
-        return Verdict(Outcome.UNSUPPORTED, kinds.CodingsUnsupported(codings))
-    unsupported = sorted(case.datatypes & claims.unsupported)
-    if unsupported:
-        return Verdict(Outcome.UNSUPPORTED, kinds.DatatypesUnsupported(tuple(unsupported)))
-    role = next((role for role in case.roles if role not in claims.present), None)
-    if role is not None:
-        reason = claims.absent.get(role, "no such model")
-        # A growing contract must not invalidate the certificate of a server with the older one.
-        model = contract().get(role)
-        optional = model is not None and model.optional
-        outcome = Outcome.UNSUPPORTED if optional else Outcome.NOT_RUN
-        return Verdict(outcome, kinds.RoleAbsent(role, printable(reason)))
-    if isinstance(case, RelationCase) and case.expects == "success":
-        for role in case.roles:
-            known = claims.present[role].known
-            if known is not None and known.differing is not None:
-                return Verdict(Outcome.NOT_RUN, answers_differ(known.model, known.differing))
-    unknown = next((one for one in case.versioned if claims.present[one].version is None), None)
-    if unknown is not None:
-        return Verdict(Outcome.UNSUPPORTED, kinds.ModelVersionUnknown(unknown))
-    return None
 
 
 def time_needed_s(size: int, pauses_s: float, known_good_s: float) -> float:
@@ -151,64 +95,6 @@ def stale(exchange: Exchange) -> bool:
     if exchange.response is not None:
         return exchange.response.status == _IDLE_TOO_LONG
     return exchange.ending in (Ending.CLOSED, Ending.RESET) and not exchange.received
-
-
-def without_count(cause: Cause | None) -> Cause | None:
-    """Return a cause without the number of answers that were wrong, what `passed_again` wrapped
-    around it, and the concurrent cases.
-    """
-    if isinstance(cause, SeveralWrong):
-        return cause.first
-    if isinstance(cause, FailedAtFirst):
-        return without_count(cause.again)
-    if isinstance(cause, DidNotSurvive) and (cause.case is not None or cause.beside):
-        return replace(cause, case=without_count(cause.case), beside=())
-    return cause
-
-
-def answers_differ(model: ModelContract, output: str) -> kinds.AnswersDiffer:
-    """Return that an arbitrary model does not repeat its answers: those of this output differ."""
-    floats = any(
-        output in (printable(spec.name), printable(spec.name, 60)) and spec.datatype in FLOATS
-        for spec in model.outputs
-    )
-    return kinds.AnswersDiffer(model.role, output, floats)
-
-
-def blames_values(case: Case, verdict: Verdict) -> bool:
-    """Return True if a case fails for nothing but values that an arbitrary model gave before."""
-    failed = isinstance(case, RelationCase) and verdict.outcome is Outcome.FAIL
-    return failed and wrong_output(verdict.cause) is not None
-
-
-def withdrawn(
-    case: RelationCase, verdict: Verdict, differing: Mapping[str, kinds.AnswersDiffer]
-) -> Verdict | None:
-    """Return the verdict on a case that `blames_values` if one of the models that it is judged by
-    is among those that do not repeat their answers, by role; else None.
-    """
-    known = next((differing[r.model] for r in judged_by(case) if r.model in differing), None)
-    if known is None:
-        return None
-    return replace(verdict, outcome=Outcome.INCONCLUSIVE, cause=known)
-
-
-def judged_by(case: RelationCase) -> list[RelationCase]:
-    """Return the requests of a case whose answers it is judged by."""
-    requests = (case, *case.members, *case.next)
-    return [one for one in requests if isinstance(one, RelationCase)]
-
-
-def passed_again(verdict: Verdict, first: Verdict) -> Verdict:
-    """Return the verdict on a case whose earlier verdict is `first`: if that was not a pass, a pass
-    is flaky, unless that had less time than promised.
-    """
-    early = isinstance(first.cause, kinds.TimedOutEarly)
-    if first.cause is None or early or first.outcome.harmless or not verdict.outcome.harmless:
-        return verdict
-    if isinstance(first.cause, FailedAtFirst):
-        return first
-    return replace(verdict, outcome=Outcome.FLAKY, cause=FailedAtFirst(first.cause, verdict.cause))
 
 
 def is_of_path(cause: Cause | None) -> bool:

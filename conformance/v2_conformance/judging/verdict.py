@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from v2_conformance.protocol.message import MessageError, TooDeepError
 from v2_conformance.suite.causes.base import describe
-from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.kinds import ReadsNoDeeper
+from v2_conformance.suite.causes.causes import Cause, FailedAtFirst
+from v2_conformance.suite.causes.kinds import ReadsNoDeeper, TimedOutEarly
 from v2_conformance.suite.outcomes import Outcome
 
 
@@ -32,6 +33,18 @@ class Verdict(msgspec.Struct, frozen=True):
             return ""
         first = f"{self.odd}: " if self.odd else ""
         return f"{first}{words} ({self.sent})" if self.sent else f"{first}{words}"
+
+
+def passed_again(verdict: Verdict, first: Verdict) -> Verdict:
+    """Return the verdict on a case whose earlier verdict is `first`: if that was not a pass, a pass
+    is flaky, unless that had less time than promised.
+    """
+    early = isinstance(first.cause, TimedOutEarly)
+    if first.cause is None or early or first.outcome.harmless or not verdict.outcome.harmless:
+        return verdict
+    if isinstance(first.cause, FailedAtFirst):
+        return first
+    return replace(verdict, outcome=Outcome.FLAKY, cause=FailedAtFirst(first.cause, verdict.cause))
 
 
 class Finding(Exception):

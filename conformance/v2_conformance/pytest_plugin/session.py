@@ -39,8 +39,7 @@ from v2_conformance.formats.junit import suite_properties
 from v2_conformance.formats.registry import write_formats
 from v2_conformance.formats.text.terminal import problem_lines, summary_lines
 from v2_conformance.judging.observed.exchanges import Observations
-from v2_conformance.judging.survival import passed_again
-from v2_conformance.judging.verdict import Verdict
+from v2_conformance.judging.verdict import Verdict, passed_again
 from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
 from v2_conformance.pytest_plugin.options import target_of
 from v2_conformance.report.document import CaseResult, Report

@@ -376,7 +376,12 @@ def harm_of(case: CaseResult) -> Harm | None:
     # A requirement says what is lost by what blocks something.
     requirement = catalogue().get(case.requirement) if _gravest([case]) < len(BLOCKS) else None
     usual = None if requirement is None else requirement.harm
-    return usual if case.cause is None else harm_by(case.cause, usual)
+    if case.cause is None:
+        return usual
+    if usual == "dies" and not case.cause.root.of_path:  # it answered, however wrong
+        owns = (one for one in catalogue().values() if finding_of(case.cause) in one.findings)
+        usual = next((one.harm for one in owns), usual)
+    return harm_by(case.cause, usual)
 
 
 def _worst_harm(cases: Sequence[CaseResult]) -> Harm | None:

@@ -14,7 +14,7 @@ import msgspec
 
 from v2_conformance.conversations.generated import ANSWERED, generated, sendable
 from v2_conformance.conversations.steps import AskApart, Result, play
-from v2_conformance.judging.survival import Claims
+from v2_conformance.judging.claims import Claims
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target

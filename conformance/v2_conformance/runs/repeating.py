@@ -15,11 +15,12 @@ from dataclasses import replace
 import msgspec
 
 from v2_conformance.conversations.steps import Result
-from v2_conformance.judging.survival import answers_differ, blames_values, judged_by, withdrawn
+from v2_conformance.judging.claims import answers_differ
 from v2_conformance.runs.canary import TIMES, Canary
 from v2_conformance.suite.cases import RelationCase
 from v2_conformance.suite.causes.causes import Cause, wrong_output
 from v2_conformance.suite.causes.kinds import AnswersDiffer
+from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.inputs import input_entries
 from v2_conformance.wire.transport import Connection
 
@@ -49,7 +50,7 @@ class Repeats:
         """Return `result`, or a result that blames nobody if its model does not repeat its answers.
         `alone` runs a case while nothing else runs; `connection` is a fresh one."""
         case, output = result.case, wrong_output(result.cause)
-        if not isinstance(case, RelationCase) or not blames_values(case, result.verdict):
+        if not isinstance(case, RelationCase) or not _blames_values(result):
             return result
         known = self._withdrawn(result)
         if known is not None or output is None:
@@ -65,7 +66,7 @@ class Repeats:
         """Note a final result of the run."""
         if isinstance(result.cause, AnswersDiffer):
             self.differing.setdefault(result.cause.role, result.cause)
-        elif blames_values(result.case, result.verdict):
+        elif _blames_values(result):
             self._blamed.append(result)
 
     def withdrawn(self) -> Iterator[Result]:
@@ -74,9 +75,16 @@ class Repeats:
         return filter(None, map(self._withdrawn, self._blamed))
 
     def _withdrawn(self, result: Result) -> Result | None:
+        """Return the result in place of one that `_blames_values`: None if none of the models that
+        it is judged by is among those that do not repeat their answers."""
         assert isinstance(result.case, RelationCase)
-        verdict = withdrawn(result.case, result.verdict, self.differing)
-        return None if verdict is None else msgspec.structs.replace(result, verdict=verdict)
+        asked, differing = _judged_by(result.case), self.differing
+        known = next((differing[one.model] for one in asked if one.model in differing), None)
+        if known is None:
+            return None
+        unclear = Outcome.INCONCLUSIVE
+        verdict = msgspec.structs.replace(result.verdict, outcome=unclear, cause=known)
+        return msgspec.structs.replace(result, verdict=verdict)
 
     def _differs(
         self,
@@ -89,7 +97,7 @@ class Repeats:
         If a server mixes up concurrent requests, some answers are wrong each time. Only sending the
         same requests one by one shows whether the model is the cause.
         """
-        at_once, asked = case.together > 1 or bool(case.members), judged_by(case)
+        at_once, asked = case.together > 1 or bool(case.members), _judged_by(case)
         if self._stayed[case.model] < _ENOUGH:
             singles = [replace(one, together=1, members=(), canary=None) for one in asked]
             for one in singles if at_once else [case]:
@@ -131,3 +139,15 @@ class Repeats:
                     return False  # it does not answer: each try may take the time limit
                 time.sleep(_PAUSE_S)
         return False
+
+
+def _blames_values(result: Result) -> bool:
+    """Return True if a case fails for nothing but values that an arbitrary model gave before."""
+    failed = isinstance(result.case, RelationCase) and result.outcome is Outcome.FAIL
+    return failed and wrong_output(result.cause) is not None
+
+
+def _judged_by(case: RelationCase) -> list[RelationCase]:
+    """Return the requests of a case whose answers it is judged by."""
+    requests = (case, *case.members, *case.next)
+    return [one for one in requests if isinstance(one, RelationCase)]

@@ -58,7 +58,8 @@ def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
             names = _names(cases, values="[" in pattern)
             if pattern.endswith("*"):
                 names = (f"{name[: len(pattern) - 1]}*" for name in names)
-            hint = did_you_mean(pattern, names, f"`v2-conformance list {what}` lists every case")
+            listed = "their requirements" if of_model else "every case"
+            hint = did_you_mean(pattern, names, f"`v2-conformance list {what}` lists {listed}")
             raise NothingRanError(f"the pattern {pattern!r} matches no case: {hint}")
     return [case for case in cases if any(_matches(case, pattern) for pattern in patterns)]
 

@@ -24,8 +24,8 @@ from v2_conformance.conversations.steps import (
     play,
 )
 from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.claims import skipped
 from v2_conformance.judging.known_good import known_good, problem_with
-from v2_conformance.judging.survival import skipped
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.datatypes import element_count
 from v2_conformance.report.document import CaseResult

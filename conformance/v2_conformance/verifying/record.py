@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from msgspec.structs import astuple
 
 from v2_conformance.errors import ReportFileError
-from v2_conformance.judging.survival import Claims
+from v2_conformance.judging.claims import Claims
 from v2_conformance.protocol.names import DRAWS
 from v2_conformance.redaction import MASKED, WITHHELD, Mask
 from v2_conformance.report.document import Report

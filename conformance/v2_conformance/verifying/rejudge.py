@@ -8,16 +8,23 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from v2_conformance.elsewhere import elsewhere
+from v2_conformance.judging.claims import skipped
+from v2_conformance.judging.extension import LEFT_OUT
 from v2_conformance.judging.observed.cases import observe_verdict
 from v2_conformance.judging.observed.exchanges import Observation, Observations, observe
-from v2_conformance.judging.survival import LEFT_OUT, skipped, without_count
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.tested import this_suite
 from v2_conformance.report.verdict.summary import left_out_of
 from v2_conformance.suite.cases import Case, ClientCase, GeneratedCase, ObservedCase, RelationCase
-from v2_conformance.suite.causes.causes import FailedAtFirst, wrong_output
+from v2_conformance.suite.causes.causes import (
+    Cause,
+    DidNotSurvive,
+    FailedAtFirst,
+    SeveralWrong,
+    wrong_output,
+)
 from v2_conformance.suite.causes.kinds import AnswersDiffer, KilledBy
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.facts import first_answers
@@ -169,3 +176,17 @@ def _compared(recorded: CaseResult, verdict: Verdict, *, hidden: bool, masks: bo
     if masked or agrees:
         verdict = as_recorded
     return Rejudged(name, outcome, outcome, other_cause=other, verdict=verdict)
+
+
+def without_count(cause: Cause | None) -> Cause | None:
+    """Return a cause without the number of answers that were wrong, what `passed_again` wrapped
+    around it, and the concurrent cases.
+    """
+    if isinstance(cause, SeveralWrong):
+        return cause.first
+    if isinstance(cause, FailedAtFirst):
+        return without_count(cause.again)
+    if isinstance(cause, DidNotSurvive) and (cause.case is not None or cause.beside):
+        case = without_count(cause.case)
+        return msgspec.structs.replace(cause, case=case, beside=())
+    return cause

@@ -14,7 +14,7 @@ import pytest
 
 from support.reports import case as made_case
 from support.reports import report_of
-from v2_conformance.judging.survival import Claims, skipped
+from v2_conformance.judging.claims import Claims, skipped
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.protocol.datatypes import DATATYPES as KNOWN
 from v2_conformance.protocol.names import SERVER_PROFILES

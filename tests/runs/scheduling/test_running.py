@@ -15,8 +15,7 @@ from support.responses import exchange_of, http
 from support.runs import CASES
 from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.judging.observed.exchanges import Observation, Observations
-from v2_conformance.judging.survival import passed_again
-from v2_conformance.judging.verdict import Verdict
+from v2_conformance.judging.verdict import Verdict, passed_again
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.scheduling.engine import Engine

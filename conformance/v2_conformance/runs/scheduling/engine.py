@@ -18,18 +18,11 @@ from msgspec.structs import replace
 
 from v2_conformance.conversations.steps import Calibrated, Known, Result
 from v2_conformance.errors import CaseFileError
+from v2_conformance.judging.claims import Claims, skipped
+from v2_conformance.judging.extension import LEFT_OUT
 from v2_conformance.judging.observed.exchanges import Observations
-from v2_conformance.judging.survival import (
-    FLOODED,
-    LEFT_OUT,
-    MOST_SURPLUS,
-    Claims,
-    is_of_path,
-    passed_again,
-    skipped,
-    surplus,
-)
-from v2_conformance.judging.verdict import Verdict
+from v2_conformance.judging.survival import FLOODED, MOST_SURPLUS, is_of_path, surplus
+from v2_conformance.judging.verdict import Verdict, passed_again
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.generated import run_generated

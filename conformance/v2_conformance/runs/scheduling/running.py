@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.judging.extension import SHOWN_BY, Tried, left_out
 from v2_conformance.judging.observed.exchanges import Observation, Observations
-from v2_conformance.judging.survival import is_of_path, passed_again
+from v2_conformance.judging.survival import is_of_path
+from v2_conformance.judging.verdict import passed_again
 from v2_conformance.protocol.names import EXTENSION
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.suite.cases import Case, ObservedCase
