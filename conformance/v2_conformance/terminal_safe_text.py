@@ -107,6 +107,12 @@ def short(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def few_of(names: Iterable[str]) -> str:
+    """Return the first of these names, short, with "…" for the rest."""
+    shown = [short(name, 120) for name in names]
+    return ", ".join(shown[:6]) + (" …" if len(shown) > 6 else "")
+
+
 def _escape(code: int) -> str:
     if code < 0x100:
         return f"\\x{code:02x}"

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from v2_conformance.report.document import Report
 from v2_conformance.report.verdict.standing import missing, to_go
 from v2_conformance.report.verdict.summary import path_errors
-from v2_conformance.report.words import listed
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.kinds import (
     CodingsUnsupported,
@@ -20,7 +19,7 @@ from v2_conformance.suite.causes.kinds import (
 )
 from v2_conformance.suite.models import ROLE
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.terminal_safe_text import short
+from v2_conformance.terminal_safe_text import few_of, short
 
 TITLE = "Before you trust this"
 _NAME = 300
@@ -94,4 +93,4 @@ def _of_cases(report: Report) -> Iterator[Caution]:
     for outcome, what in ((Outcome.FLAKY, "Flaky"), (Outcome.ERROR, "Errors in the suite")):
         ids = [case.id for case in report.of(outcome)]
         if ids:
-            yield Caution(f"{what}: {counted(len(ids), 'case')}", listed(ids))
+            yield Caution(f"{what}: {counted(len(ids), 'case')}", few_of(ids))

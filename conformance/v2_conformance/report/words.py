@@ -17,9 +17,8 @@ from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.kinds import ExtensionLeftOut, Rejected
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, Blocks, catalogue
-from v2_conformance.terminal_safe_text import short
+from v2_conformance.terminal_safe_text import few_of, short
 
-_IDS = 6
 _NAME = 120
 _HARMS: Mapping[Harm, str] = {
     "wrong-numbers": "wrong numbers",
@@ -220,7 +219,7 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
         parts.append(f"{len(failing)} of {len(tested)} MUST {fail}: {_by_blocks(blocked, failing)}")
     if open_ones:
         of = "" if failing else f" of {len(tested)} MUST"
-        parts.append(f"{len(open_ones)}{of} not shown: {listed(open_ones)}")
+        parts.append(f"{len(open_ones)}{of} not shown: {few_of(open_ones)}")
     all_hold = "the only MUST holds" if len(tested) == 1 else f"all {len(tested)} MUST hold"
     return "; ".join(parts) or all_hold
 
@@ -244,14 +243,8 @@ def library_words(report: Report) -> str:
 def _by_blocks(blocked: Mapping[str, Blocks], failing: Sequence[str]) -> str:
     groups = [(blocks, [id for id in failing if blocked[id] == blocks]) for blocks in BLOCKS]
     if not all(ids for _, ids in groups):
-        return listed(failing)
+        return few_of(failing)
     return ", ".join(
-        f"{len(ids)} {'blocks' if len(ids) == 1 else 'block'} {blocks} ({listed(ids)})"
+        f"{len(ids)} {'blocks' if len(ids) == 1 else 'block'} {blocks} ({few_of(ids)})"
         for blocks, ids in groups
     )
-
-
-def listed(ids: Iterable[str]) -> str:
-    """Return some of these ids, with "…" for the rest."""
-    names = [short(name, _NAME) for name in ids]
-    return ", ".join(names[:_IDS]) + (" …" if len(names) > _IDS else "")

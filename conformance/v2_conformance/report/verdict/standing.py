@@ -12,7 +12,7 @@ from v2_conformance.report.document import OverallVerdict, Report
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.causes.kinds import OutOfTime, RoleAbsent
 from v2_conformance.suite.outcomes import FAILED, Outcome
-from v2_conformance.terminal_safe_text import short, visible
+from v2_conformance.terminal_safe_text import few_of, short, visible
 
 # For each verdict the outcome whose color it has, and its sign: no reader depends on the color.
 TONES = {
@@ -138,7 +138,7 @@ def server_name(report: Report) -> str:
 
 
 def claim(report: Report) -> str:
-    """Return what the verdict is about: "binary, raw; without BF16; 14 requirements untested".
+    """Return what the verdict is about: "binary, raw; without BF16; 1 requirement untested (E4)".
 
     Without are the datatypes and codings that the server does not claim, what a client lacks, and
     the optional models that cases would have needed. A requirement is untested if no case of it was
@@ -159,9 +159,9 @@ def claim(report: Report) -> str:
         parts += report.relations.words(report.verdict.needs_identity)
     if without:
         parts.append(f"without {', '.join(dict.fromkeys(without))}")
-    untested = {row.id for row in rows if _SENT_NOTHING.issuperset(row.cases)}
+    untested = dict.fromkeys(row.id for row in rows if _SENT_NOTHING.issuperset(row.cases))
     if untested:
-        parts.append(f"{counted(len(untested), 'requirement')} untested")
+        parts.append(f"{counted(len(untested), 'requirement')} untested ({few_of(untested)})")
     return "; ".join(parts)
 
 
