@@ -151,6 +151,7 @@ def between(low: float, high: float) -> Choice:
         ("matrix_product", shape(INPUT0=(3, 5)), "takes the shape [-1, 4], got [3, 5]"),
         ("matrix_product", shape(INPUT0=(4,)), "INPUT0: the model takes the shape [-1, 4], got"),
         ("reverser", shape(INPUT0=(2,), INPUT1=(3,)), "does not answer a plain request"),
+        ("reverser", shape(INPUT0=(2,), INPUT1=(3,)), "--range INPUT"),  # both are at fault
         ("widener", shape(INPUT9=(1,)), "no model has an input 'INPUT9'"),
         ("a\nb", Choice(), "'a\\nb' cannot be the name of a model"),
         ("widener", between(0, 1e9), "--range INPUT0=0:1e+09 is not within the numbers of FP16"),
@@ -168,6 +169,17 @@ def test_what_does_not_fit_the_server_or_its_model_is_said(
 def test_a_model_without_tensors_cannot_be_tested(start: Start) -> None:
     assert "check the name, or give each input with --in" in refused(start(Nameless).url, "widener")
     assert "its answer has no outputs" in refused(start(Sink).url, "widener")
+
+
+class Picky(Behavior):
+    """A server that refuses the values of one input, and says which."""
+
+    def infer(self, model: ModelContract, request: Request) -> Response:
+        return self.error(400, "INPUT1 must be 0 or 1")
+
+
+def test_the_input_that_a_server_names_is_the_one_to_give_other_values(start: Start) -> None:
+    assert "--range INPUT1=0:1, --shape INPUT1=" in refused(start(Picky).url, "reverser")
 
 
 class Without(Behavior):

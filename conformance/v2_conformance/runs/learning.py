@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -165,15 +166,20 @@ class _Learner:
     def _first_taught(
         self, connection: Connection, to_try: Iterable[ModelContract], stated: DeployedModel
     ) -> LearnedModel:
-        problem = ""
+        problem, inputs = "", set[str]()
         for asked in to_try:
+            inputs.update(spec.name for spec in asked.inputs)
             try:
                 return self._taught(connection, asked, stated)
             except UntestableError as error:
                 problem = problem or printable(str(error), 500)
+        words = re.findall(r"[\w.-]+", problem)  # it says once what was sent, then the answer
+        blamed = [name for name in inputs if words.count(name) > 1]
+        name = blamed[0] if len(blamed) == 1 else "INPUT"
         raise UntestableError(
-            f"{problem}; give other values with --range INPUT=0:1, --shape INPUT=1,3,8,8 or "
-            "--input INPUT=FILE; a target file can leave out inputs and outputs, and add parameters"
+            f"{problem}; give other values with --range {name}=0:1, --shape {name}=1,3,8,8 or "
+            f"--input {name}=FILE; a target file can leave out inputs and outputs, and add "
+            "parameters"
         )
 
     def _taught(
