@@ -61,6 +61,17 @@ def test_models_with_other_names_are_found_by_what_they_do(
     assert "# no model for batched: " in text
 
 
+def test_a_model_that_the_server_does_not_have_is_named_and_nothing_written(
+    start: Start, tmp_path: Path, cli: Cli
+) -> None:
+    path = tmp_path / "target.yaml"
+    text, said = written(cli, path, start(Renames).url, "--model", "nope", code=2)
+    assert (text, said) == (
+        "",
+        "v2-conformance: the server has no metadata of a model 'nope': check --model",
+    )
+
+
 def test_a_model_that_does_not_echo_plays_no_role(start: Start, tmp_path: Path, cli: Cli) -> None:
     """Metadata alone does not tell an identity model from any other."""
 

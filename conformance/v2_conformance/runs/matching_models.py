@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from v2_conformance.conversations.discovery import SERVER
-from v2_conformance.errors import ConformanceError
+from v2_conformance.errors import ConformanceError, UsageError
 from v2_conformance.judging.judge import canary_problem
 from v2_conformance.judging.known_good import plain_case
 from v2_conformance.judging.metadata import entries_of
@@ -42,7 +42,7 @@ def match_models(target: Target, names: Sequence[str] = ()) -> Matched:
     """Ask the server for its models, and ask each plausible model for a role to echo a request.
 
     `names` are models to try besides those that the server lists and those of the contract. Raises
-    UnreachableError if it is not a V2 server.
+    UnreachableError if it is not a V2 server, UsageError if it does not describe one of `names`.
     """
     with closing(MetadataClient(target)) as client:
         try:
@@ -53,6 +53,9 @@ def match_models(target: Target, names: Sequence[str] = ()) -> Matched:
         wanted = dict.fromkeys((*names, *listed, *(m.model for m in contract().values())))
         asked = {name: _metadata(client, name) for name in wanted}
     models = {name: metadata for name, metadata in asked.items() if isinstance(metadata, dict)}
+    unknown = next((name for name in names if name not in models), None)
+    if unknown is not None:
+        raise UsageError(f"the server has no metadata of a model {unknown[:60]!a}: check --model")
     present: dict[str, DeployedModel] = {}
     absent: dict[str, str] = {}
     with closing(target.transport().connection()) as connection:
