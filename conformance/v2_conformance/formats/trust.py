@@ -17,7 +17,7 @@ from v2_conformance.suite.causes.kinds import (
     ProfileNotClaimed,
     RoleAbsent,
 )
-from v2_conformance.suite.models import ROLE
+from v2_conformance.suite.models import name_of
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import few_of, short
 
@@ -74,7 +74,7 @@ def _of_models(report: Report) -> Iterator[Caution]:
         yield Caution(what, f"{counted(lost_cases, 'case')} did not run")
     for model in report.relations.models if report.relations is not None else ():
         if details := "; ".join(model.odd_shapes()):
-            what = f"Odd answers of {short(model.role.removeprefix(ROLE), _NAME)}"
+            what = f"Odd answers of {short(name_of(model.role), _NAME)}"
             yield Caution(what, short(details, _DETAILS))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from v2_conformance.protocol.names import BINARY_DATA, BINARY_DATA_OUTPUT, HEADER_LENGTH
 from v2_conformance.suite.cases import GetCase, RequestCase
 from v2_conformance.suite.causes.base import counted, printable_words
-from v2_conformance.suite.models import ROLE
+from v2_conformance.suite.models import name_of
 from v2_conformance.wire.encode.delivery import delivery_words
 from v2_conformance.wire.encode.inputs import declared_size, input_entries
 from v2_conformance.wire.encode.json_changes import change_words
@@ -27,9 +27,8 @@ def describe_request(case: RequestCase | GetCase, prepared: Prepared) -> tuple[s
     if len(inputs) > 3:
         inputs = [*inputs[:2], f"{len(inputs) - 2} more"]
     blobs = [part.end - part.start for part in prepared.parts if part.kind == "blob"]
-    model = case.model.removeprefix(ROLE)
     inputs_shown = ", ".join(inputs) or "no inputs"
-    text = f"sent to {model}: {inputs_shown}, {counted(sum(blobs), 'blob byte')}"
+    text = f"sent to {name_of(case.model)}: {inputs_shown}, {counted(sum(blobs), 'blob byte')}"
     return text, ", ".join(_oddities(case, prepared, entries, blobs))
 
 

@@ -14,7 +14,7 @@ from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.learning import shapes_unlike_metadata
 from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.library import digest
-from v2_conformance.suite.models import ROLE, TensorSpec
+from v2_conformance.suite.models import TensorSpec, name_of
 from v2_conformance.suite.requirements import catalogue_version
 from v2_conformance.version import __version__, judging_digest
 from v2_conformance.wire.encode.deployment import DeployedModel
@@ -205,14 +205,14 @@ class Relations(ReportPart, frozen=True):
 
     def words(self, needs_identity: Collection[str]) -> tuple[str, ...]:
         """Return what a verdict about relations covers, as clauses of its claim."""
-        names = ", ".join(model.role.removeprefix(ROLE) for model in self.models)
+        names = ", ".join(name_of(model.role) for model in self.models)
         clauses = [f"relations between the answers of {names}"]
         if self.rtol or self.atol:
             clauses.append(f"floats within rtol {self.rtol:g} and atol {self.atol:g}")
         rounded: dict[float, list[str]] = {}
         for model in self.models:
             if model.json_rtol:
-                rounded.setdefault(model.json_rtol, []).append(model.role.removeprefix(ROLE))
+                rounded.setdefault(model.json_rtol, []).append(name_of(model.role))
         clauses += [
             f"floats of {', '.join(names)} within rtol {rtol:g}, as none of those seen needs more "
             f"than {round(1 - math.log10(rtol))} digits"

@@ -6,12 +6,19 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+from urllib.parse import unquote
 
 from v2_conformance.own_files import own_document
 from v2_conformance.protocol.datatypes import Shape
+from v2_conformance.terminal_safe_text import on_one_line
 
 ROLE = "model/"
 """The prefix of the role of a model that has none in the contract; its name follows."""
+
+
+def name_of(role: str) -> str:
+    """Return the name of the model that has `role` outside the contract, as people write it."""
+    return on_one_line(unquote(role.removeprefix(ROLE)))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import unquote
 
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.certifying.relations import Asked
@@ -29,7 +28,7 @@ from v2_conformance.report.tested import ServerInfo
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.learning import ALL, listed_models
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.models import ROLE
+from v2_conformance.suite.models import ROLE, name_of
 from v2_conformance.suite.values.samples import Choice, Given
 from v2_conformance.terminal_safe_text import wrapped
 from v2_conformance.wire.encode.deployment import Tolerance
@@ -46,7 +45,7 @@ _Value = TypeVar("_Value")
 def read_asked(options: RunOptions, target: Target) -> Asked | None:
     """Return what the options ask for, None without --model. Raises UsageError."""
     if not options.models:
-        names = [unquote(role.removeprefix(ROLE)) for role in target.models]
+        names = [name_of(role) for role in target.models]
         if names and all(role.startswith(ROLE) for role in target.models):
             models = " ".join(f"--model {shlex.quote(name)}" for name in names)
             raise UsageError(f"the target file has no model of the contract: add {models}")

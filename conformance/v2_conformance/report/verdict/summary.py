@@ -37,7 +37,7 @@ from v2_conformance.suite.causes.kinds import (
     TimedOut,
     TimedOutEarly,
 )
-from v2_conformance.suite.models import ROLE
+from v2_conformance.suite.models import name_of
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import (
     BLOCKS,
@@ -242,7 +242,7 @@ def _of_the_models(report: Report) -> Iterable[str]:
     if report.relations is None:
         return
     for role, why in report.target.absent.items():
-        yield f"the model {role.removeprefix(ROLE)} was not tested: {why}"
+        yield f"the model {name_of(role)} was not tested: {why}"
     differing = {
         case.cause.role: case.cause
         for case in report.cases

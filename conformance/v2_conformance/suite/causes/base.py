@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH
-from v2_conformance.suite.models import ROLE
+from v2_conformance.suite.models import name_of
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -192,7 +192,7 @@ _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "commas": ", ".join,
     "id": lambda value: "no id" if value == "None" else value,
     "list": listed,
-    "model": lambda role: role.removeprefix(ROLE),
+    "model": name_of,
     "none": lambda value: "none" if value is None else value,
     "or no coding": lambda codings: " or ".join(codings) or "no coding",
     "or none": lambda text: text or "none",
