@@ -9,6 +9,8 @@ import pytest
 from support.behaviors import Noisy
 from support.responses import BLOB, answer, exchange_of, http, sized, v2
 from support.servers import Start
+from v2_conformance.conversations.learning import learn
+from v2_conformance.conversations.steps import play
 from v2_conformance.errors import NothingRanError, UsageError
 from v2_conformance.judging.learning import shapes_unlike_metadata, unknown_model
 from v2_conformance.protocol.datatypes import decode_bytes
@@ -18,9 +20,12 @@ from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject
 from v2_conformance.runs.learning import LearnedModel, learn_again, learn_models, listed_models
 from v2_conformance.runs.targets.making import make_target
-from v2_conformance.suite.models import ROLE, ModelContract, TensorSpec
+from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.suite.values.samples import Choice, Given, make_samples
-from v2_conformance.wire.encode.deployment import Tolerance
+from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance
+from v2_conformance.wire.encode.requests import Prepared
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 
 class Nameless(Behavior):
@@ -108,6 +113,30 @@ def test_shapes_of_answers_are_compared_with_the_metadata(says: object, words: o
     nothing = v2(answer(sized(size=0, shape=[0, 3])), b"")
     (empty, *_) = shapes_unlike_metadata(map(exchange_of, (metadata, nothing)), sent)
     assert empty.startswith("OUTPUT0 came as [0, 3]: no value of it is tested")
+
+
+@pytest.mark.parametrize(("ending", "left"), [(Ending.TOO_LARGE, 0), (Ending.MALFORMED, 1)])
+def test_values_whose_answer_is_longer_than_what_is_read_are_left_out(
+    ending: Ending, left: int
+) -> None:
+    sample = (Sample((3,), BLOB),)
+    special = replace(
+        unknown_model("m", [TensorSpec("X", "INT32", (-1,))], [], (sample,)),
+        special=((Sample((1,), b"long"),),),
+    )
+
+    def reply(prepared: Prepared) -> Exchange:
+        body = bytes(prepared.request.body[-1])
+        if b"1735290732" in body:  # in JSON
+            return exchange_of(v2(b"[" * 9))
+        return (
+            exchange_of(b"", ending) if b"long" in body else exchange_of(v2(answer(sized()), BLOB))
+        )
+
+    stated = DeployedModel(special.role, "m", (), ())
+    learned = play(learn(special, stated, make_target("http://h").address, None), reply)
+    assert learned.known is not None
+    assert len(learned.known.special) == left
 
 
 # What cannot be tested says why, and what to do.

@@ -148,6 +148,8 @@ def _special_answers(
             continue
         for one, prepared in _requests(binding, address, (way, _BLOBS), number, special=True):
             answer = yield from _answer(prepared)
+            if isinstance(answer, Unanswered) and answer.too_long:
+                answers.pop(number, None)  # in JSON it is longer, and was not read to its end
             if not answer.malformed if isinstance(answer, Unanswered) else _is_long(values, answer):
                 continue
             named = answers[number] = _named(answer, binding.outputs)
@@ -235,7 +237,8 @@ def _answer(prepared: Prepared) -> _Asking[Sequence[ReadOutput] | Unanswered]:
     exchange = yield prepared
     response, most = exchange.response, decoded_limit(prepared.body_size)
     if response is None and exchange.ending is Ending.TOO_LARGE:
-        return Unanswered(f"its answer has more than {most} bytes, the most that are read of one")
+        words = f"its answer has more than {most} bytes, the most that are read of one"
+        return Unanswered(words, too_long=True)
     if response is None:
         began = exchange.partial is not None and exchange.partial.status == 200
         malformed = began or exchange.ending is Ending.MALFORMED

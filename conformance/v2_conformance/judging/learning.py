@@ -49,10 +49,12 @@ class Described:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Why a plain request has no outputs, in `words`; `malformed` if no client can rely on it."""
+    """Why a plain request has no outputs, in `words`; `malformed` if no client can rely on it,
+    `too_long` if not all of it was read."""
 
     words: str
     malformed: bool = False
+    too_long: bool = False
 
 
 def described(response: Response, model: DeployedModel) -> Described:

@@ -152,6 +152,15 @@ def test_variable_dimensions_are_small_and_fixed_ones_kept() -> None:
     assert first[0].blob != second[0].blob
 
 
+@pytest.mark.parametrize("width", [3, 7, 10, 16, 21, 32, 64, 100, 112, 768, 3072])
+@pytest.mark.parametrize("datatype", ["BOOL", "UINT8", "FP32", "BYTES"])
+def test_no_row_is_like_another_so_that_a_wrong_one_shows(datatype: str, width: int) -> None:
+    for (sample,) in make_samples([TensorSpec("A", datatype, (-1, width))], Choice(), 3):
+        values = to_values(datatype, sample.blob)
+        rows = [tuple(values[at : at + width]) for at in range(0, len(values), width)]
+        assert len(set(rows)) == 3
+
+
 @pytest.mark.parametrize("datatype", ["BOOL", "INT64", "FP16", "BYTES"])
 def test_inputs_of_one_kind_have_unlike_values(datatype: str) -> None:
     inputs = [TensorSpec(name, datatype, (-1, 3)) for name in "ABC"]

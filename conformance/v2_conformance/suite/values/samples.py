@@ -5,7 +5,7 @@ They are small and harmless: what a model does with them does not matter, only t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor, isfinite, prod
 
@@ -151,14 +151,14 @@ def _sample(spec: TensorSpec, choice: Choice, variable: int, turn: int) -> Sampl
     count = prod(shape)
     if count > _MOST_ELEMENTS:
         raise ElementError(f"{spec.name}: {count} elements are too many for a sample")
-    steps = [(7 * index + 3 + turn) % _STEPS for index in range(count)]
+    steps = [(7 * place + 3 + turn) % _STEPS for place in _places(count, _STEPS)]
     if spec.datatype == "BYTES":
-        words = [_WORDS[index % len(_WORDS)] for index in range(count)]
+        words = [_WORDS[place] for place in _places(count, len(_WORDS))]
         for _ in range(turn):
             words = [word.translate(_OTHER_LETTERS) for word in words]
         return Sample(shape, from_values("BYTES", words))
     if spec.datatype == "BOOL":
-        return Sample(shape, from_values("BOOL", [step % 3 == 0 for step in steps]))
+        return Sample(shape, from_values("BOOL", [step % 7 < 3 for step in steps]))
     largest = 1 if spec.datatype in FLOATS else _LARGEST_DEFAULT
     low, high = choice.ranges.get(spec.name, (0, largest))
     values: list[float]
@@ -166,8 +166,18 @@ def _sample(spec: TensorSpec, choice: Choice, variable: int, turn: int) -> Sampl
         values = [_between(low, high, (step + _BETWEEN) / _STEPS) for step in steps]
     else:
         least, count = ceil(low), floor(high) - ceil(low) + 1
-        values = [least + step % count for step in steps]
+        values = [least + step * count // _STEPS for step in steps]
     return Sample(shape, from_values(spec.datatype, values))
+
+
+def _places(count: int, of: int) -> Iterator[int]:
+    """Yield `count` numbers below `of`: in order, but each block of so many begins anywhere. With a
+    period, the rows of a model's tensor may all be alike, and then nothing tells them apart."""
+    for begin in range(0, count, of):
+        mixed = begin // of * 0x9E3779B1 & 0xFFFFFFFF
+        mixed = (mixed ^ mixed >> 15) * 0x85EBCA77 & 0xFFFFFFFF
+        first = (mixed ^ mixed >> 13) * of >> 32
+        yield from ((first + place) % of for place in range(min(of, count - begin)))
 
 
 def _between(low: float, high: float, part: float) -> float:
