@@ -140,7 +140,7 @@ def test_the_command_writes_both_beside_each_other(tmp_path: Path, cli: Cli) -> 
     ended = cli("badge", path, tmp_path / "new", code=0)
     written = [tmp_path / "new" / name for name in ("badge.svg", "badge.json")]
     assert ended.out.split() == list(map(str, written))
-    assert json.loads(written[1].read_text())["message"].startswith("not conformant; ")
+    assert json.loads(written[1].read_text())["message"].startswith("not conformant: ")
 
 
 HOSTILE = "\x1b[2J\x00<b>\u202e\x9b31m\u2028😀"

@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from v2_conformance.report.document import OUTDATED, CaseResult, Report, once
+from v2_conformance.report.document import (
+    NOT_CONFORMANT,
+    NOT_CONSISTENT,
+    OUTDATED,
+    CaseResult,
+    Report,
+    once,
+)
 from v2_conformance.report.properties import Right
 from v2_conformance.report.root_causes import CauseGroup, root_causes, unhandled_error
 from v2_conformance.report.verdict.judged import failed_musts
@@ -163,17 +170,17 @@ def headline(causes: Sequence[ShownCause]) -> str:
 
 def lost(report: Report) -> str:
     """Return what a user loses by the MUST requirements that failed, and by how many each, in two
-    parts: "from correct requests: breaks clients (2); from malformed or unusual requests: …". ""
-    for nothing, and for a report without a verdict. What a client is tested with are responses."""
+    parts: "not conformant: breaks clients (2); not robust: …". "" for nothing, and for a report
+    without a verdict."""
     if not is_decided(report):
         return ""
-    messages = "requests" if report.target.client is None else "responses"
+    first = NOT_CONFORMANT if report.relations is None else NOT_CONSISTENT
     parts = []
-    for blocks, kind in (("conformant", "correct"), ("robust", "malformed or unusual")):
+    for blocks, kind in (("conformant", first), ("robust", "not robust")):
         counts = Counter(must.harm for must in failed_musts(report) if must.blocks == blocks)
         words = [f"{harm_words(report, harm)} ({counts[harm]})" for harm in HARMS if counts[harm]]
         if words:
-            parts.append(f"from {kind} {messages}: {', '.join(words)}")
+            parts.append(f"{kind}: {', '.join(words)}")
     return "; ".join(parts)
 
 
@@ -193,8 +200,12 @@ def lost_by(report: Report, requirement: str) -> str:
 
 
 def priced(report: Report) -> str:
-    """Return the verdict and what it costs: "not conformant; from correct requests: …"."""
-    return "; ".join(filter(None, (verdict_words(report), lost(report))))
+    """Return the verdict and what it costs: "conformant, not robust: the server dies (1)"."""
+    words, costs = verdict_words(report), lost(report)
+    kind = costs.partition(":")[0]
+    if costs and words.endswith(kind):
+        return words.removesuffix(kind) + costs
+    return "; ".join(filter(None, (words, costs)))
 
 
 def must_words(report: Report, causes: Sequence[ShownCause]) -> str:

@@ -68,14 +68,15 @@ _EXPLAINED = {
     doc.CONFORMANT: "Correct requests work, and malformed ones are rejected.",
     doc.NOT_ROBUST: "Correct requests work. Some malformed or unusual ones get a wrong answer, or "
     "were not tested.",
-    doc.NOT_CONFORMANT: "Some correct requests get a wrong answer, or were not tested.",
+    doc.NOT_CONFORMANT: "Some answers break a rule that clients rely on, or were not tested.",
     doc.NOT_IMPLEMENTED: "The server neither advertises the extension nor serves any of it. It "
     "serves plain JSON, so clients that ask it first work. Nothing else was sent.",
     doc.CONSISTENT: "The answers of these models agree with each other, and malformed requests are "
     "rejected. What the models compute is not known, so the answers may still be wrong.",
     doc.CONSISTENT_NOT_ROBUST: "The answers of these models agree with each other. Some malformed "
     "or unusual requests get a wrong answer, or were not tested.",
-    doc.NOT_CONSISTENT: "Some answers of these models contradict each other.",
+    doc.NOT_CONSISTENT: "Some answers of these models contradict each other, or break a rule that "
+    "clients rely on.",
     doc.NOT_SHOWN: "No answers of these models contradict each other, but some could not be "
     "compared, for example because a model does not repeat its answers.",
     doc.INCOMPLETE: "Not every case of the suite ran, so there is no verdict.",

@@ -12,14 +12,20 @@ from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations import UNWRITTEN, Judgment
 from v2_conformance.report.verdict.judged import Gate
-from v2_conformance.report.verdict.standing import claimed, is_whole, server_name, tested_nothing
+from v2_conformance.report.verdict.standing import (
+    claimed,
+    is_whole,
+    server_name,
+    tested_nothing,
+    verdict_words,
+)
 from v2_conformance.report.words import (
     ShownCause,
     beside,
     headline,
     library_words,
+    lost,
     must_words,
-    priced,
     shown_causes,
 )
 from v2_conformance.suite.causes.base import counted
@@ -42,7 +48,7 @@ def summary_lines(report: Report, directory: Path | None) -> list[str]:
             "models. Name one of its own: --model NAME."
         )
         return [*wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), *last]
-    words, _, costs = priced(report).partition("; ")
+    words, costs = verdict_words(report), lost(report)
     lines = [*wrapped(f"{words.upper()}: {claimed(report)}", "  "), *wrapped(costs, "  ")]
     counts = Counter(case.outcome for case in report.cases)
     total = ", ".join(f"{counts[one]} {one.words}" for one in TO_LOOK_AT if counts[one])
