@@ -147,8 +147,8 @@ def claim(report: Report) -> str:
     target, rows = report.target, report.requirements
     without = list(target.without)
     profile, datatype = _BFLOAT
-    if profile not in target.profiles and datatype not in without:
-        without.append(datatype)
+    if report.relations is None and profile not in target.profiles and datatype not in without:
+        without.append(datatype)  # the models of others show which datatypes were tested
     without += dict.fromkeys(
         f"the model {case.cause.role}"
         for case in report.of(Outcome.UNSUPPORTED)

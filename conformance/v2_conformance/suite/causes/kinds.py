@@ -487,7 +487,7 @@ class DataAndSize(CauseBase, frozen=True):
     output: str
 
 class NoDataNoSize(CauseBase, frozen=True):
-    """{output} has neither `data` nor `binary_data_size`"""
+    """{output} has no `binary_data_size`, and its `data` is absent or null"""
     output: str
 
 class BlobPastBody(CauseBase, frozen=True):
