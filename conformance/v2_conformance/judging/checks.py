@@ -17,11 +17,11 @@ from v2_conformance.judging.messages.response import (
 )
 from v2_conformance.judging.messages.response_json import (
     check_error_body,
-    has_error_body,
-    parse_response_json,
+    error_problem,
+    parse_noting,
 )
 from v2_conformance.judging.verdict import Finding, Untested, not_read
-from v2_conformance.protocol.message import MessageError, RepeatedMemberError
+from v2_conformance.protocol.message import MessageError
 from v2_conformance.protocol.names import EXTENSION, HEADER_LENGTH, JSON_TYPE, OCTET_STREAM
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes import kinds
@@ -80,7 +80,7 @@ def _error_status(_: Prepared, response: Response, __: ReadMessage | None) -> No
 
 
 def _error_type(_: Prepared, response: Response, __: ReadMessage | None) -> None:
-    if not has_error_body(response):
+    if error_problem(response) is not None:
         raise Untested(kinds.InvalidErrorBody(response.status, "not JSON", excerpt(response.body)))
     check_json_type(response)
 
@@ -127,10 +127,9 @@ def _model_version(prepared: Prepared, _: Response, message: ReadMessage | None)
 
 def _unique_members(_: Prepared, response: Response, message: ReadMessage | None) -> None:
     end = len(response.body) if message is None else message.parts[0].end
-    try:
-        parse_response_json(response.body[:end])
-    except RepeatedMemberError as error:
-        raise Finding(kinds.RepeatedMember(printable(error.member, 60))) from error
+    repeated = parse_noting(response.body[:end])[1]
+    if repeated is not None:
+        raise Finding(kinds.RepeatedMember(printable(repeated, 60)))
 
 
 def _data_or_size(_: Prepared, __: Response, message: ReadMessage | None) -> None:
@@ -181,7 +180,7 @@ def _no_blob_announced(_: Prepared, response: Response, __: ReadMessage | None) 
 
 
 def _client_error(_: Prepared, response: Response, __: ReadMessage | None) -> None:
-    if response.status < 400 and has_error_body(response):  # an unknown status is R1's concern
+    if response.status < 400 and error_problem(response) is None:  # an unknown one is R1's concern
         raise Untested(kinds.NoErrorToJudge(response.status))
     if not 400 <= response.status < 500:
         raise Finding(kinds.WrongStatus("4xx", response.status, excerpt(response.body)))
@@ -215,7 +214,7 @@ def _no_other_number(prepared: Prepared, response: Response, _: ReadMessage | No
 
 def _lists_extension(_: Prepared, response: Response, __: ReadMessage | None) -> None:
     try:
-        document = parse_response_json(response.body, unique=False)
+        document = parse_noting(response.body)[0]
     except MessageError as error:
         raise not_read(error, kinds.MetadataNotJson(printable(str(error)))) from error
     validate("server_metadata", document)

@@ -78,8 +78,4 @@ class Response(msgspec.Struct, frozen=True, dict=True):
 
     def value(self, name: str) -> str | None:
         """The first value of the field `name`."""
-        name = name.lower()
-        for key, value in self.headers:
-            if key == name:
-                return value
-        return None
+        return next(iter(self.values(name)), None)

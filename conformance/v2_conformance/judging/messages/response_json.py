@@ -19,6 +19,7 @@ from v2_conformance.protocol.message import (
 )
 from v2_conformance.resources import fits, schema
 from v2_conformance.suite.causes.base import excerpt, printable
+from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.causes.kinds import ConnectionClosed, InvalidErrorBody, SchemaViolation
 from v2_conformance.wire.response import Response
 
@@ -36,12 +37,10 @@ _BYTES_FOR_EACH = 8  # beyond that: for a tensor of 64 MiB, the largest possible
 _STRING_OR_MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{:,]', re.DOTALL)
 
 
-def parse_response_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
+def parse_response_json(data: Buffer) -> dict[str, Any]:
     """Parse as parse_json does. Also raises MessageError for more values than any
     response needs.
     """
-    if not unique:
-        return parse_noting(data)[0]
     raw = bytes(data)
     _check_number_of_values(raw)
     return parse_json(raw)
@@ -101,7 +100,7 @@ def check_error_body(response: Response) -> None:
     if not response.whole:
         raise Unread(ConnectionClosed(len(response.body), "in the body of an error"))
     try:
-        document = parse_response_json(response.body, unique=False)
+        document, _ = parse_noting(response.body)
     except MessageError as error:
         shown = excerpt(response.body)
         problem = printable(str(error))
@@ -112,13 +111,13 @@ def check_error_body(response: Response) -> None:
         raise Finding(InvalidErrorBody(response.status, result.problem, shown))
 
 
-def has_error_body(response: Response) -> bool:
-    """Return True if the body is {"error": string}."""
+def error_problem(response: Response) -> Cause | None:
+    """Return what is wrong with the body of an error, None if it is {"error": string}."""
     try:
         check_error_body(response)
-    except Finding:
-        return False
-    return True
+    except Finding as finding:
+        return finding.cause
+    return None
 
 
 def is_error(response: Response) -> bool:
@@ -132,7 +131,7 @@ def is_error(response: Response) -> bool:
         return response.status >= 400
     if len(response.body) > _LONGEST or b'"error"' not in bytes(response.body):
         return False
-    return has_error_body(response) and b'"outputs"' not in bytes(response.body)
+    return error_problem(response) is None and b'"outputs"' not in bytes(response.body)
 
 
 def violation(name: str, document: Mapping[str, Any]) -> SchemaViolation | None:

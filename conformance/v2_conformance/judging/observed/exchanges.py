@@ -263,7 +263,7 @@ def _data_or_size(look: Look) -> bool:
 
 def _keeps(rules: Collection[kinds.HttpRule]) -> Check:
     def check(look: Look) -> bool:
-        broken = look.syntax.first_of(rules)
+        broken = next((one for one in look.syntax.broken if one.rule in rules), None)
         if broken is not None:
             raise Finding(broken)
         # An incomplete response can break a rule, but not show that it is kept.

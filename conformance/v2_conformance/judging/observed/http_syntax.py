@@ -69,10 +69,6 @@ class Syntax:
         """The first breach of each rule."""
         return tuple(self._broken.values())
 
-    def first_of(self, rules: Collection[HttpRule]) -> InvalidHttp | None:
-        """Return the first breach of one of `rules`."""
-        return next((one for one in self._broken.values() if one.rule in rules), None)
-
     def _message(self, data: bytes) -> None:
         at = self._beginning(data)
         while True:

@@ -8,7 +8,7 @@ from typing import Any
 
 from v2_conformance.judging.messages.request import ReadRequest, read_request
 from v2_conformance.judging.messages.response import decode_answer, json_end, read_header_length
-from v2_conformance.judging.messages.response_json import check_error_body, parse_noting
+from v2_conformance.judging.messages.response_json import error_problem, parse_noting
 from v2_conformance.judging.observed.http_syntax import Syntax
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
@@ -80,12 +80,7 @@ class Look:
     def error_problem(self) -> Cause | None:
         """The problem with the body of `error` or else of `unlabeled_error` (R2)."""
         response = self.error or self.unlabeled_error
-        try:
-            if response is not None:
-                check_error_body(response)
-        except Finding as finding:
-            return finding.cause
-        return None
+        return None if response is None else error_problem(response)
 
     @property
     def blob_bytes(self) -> int:
