@@ -57,7 +57,7 @@ def test_a_server_without_the_extension_is_told_so_once_and_asked_no_more(
     with MutantServer(LEFT_OUT) as server:
         report = report_of(tmp_path, server.url, *profiles, workers=workers)
     verdict = report.verdict
-    assert verdict.standing == NOT_IMPLEMENTED
+    assert verdict.words == NOT_IMPLEMENTED
     assert (verdict.conformant, verdict.robust, verdict.warnings) == (False, False, ())
     [reason] = verdict.reasons
     assert "GET /v2 does not list binary_tensor_data" in reason
@@ -145,7 +145,7 @@ def test_a_server_that_does_any_of_it_meets_all_cases(
 ) -> None:
     with ReferenceServer(lambda own: server(own)) as running:
         report = report_of(tmp_path, running.url, "raw", timeout=0.4)
-    assert report.verdict.standing == NOT_CONFORMANT
+    assert report.verdict.words == NOT_CONFORMANT
     assert report.verdict.implemented
     assert not unsent(report)
 
@@ -191,7 +191,7 @@ def test_a_run_about_any_model_says_so_too(tmp_path: Path) -> None:
     asked = Asked(["identity_fp32"])
     with MutantServer(LEFT_OUT) as server:
         report = start_relations(target_of(server.url), asked, tmp_path).finish()
-    assert report.verdict.standing == NOT_IMPLEMENTED
+    assert report.verdict.words == NOT_IMPLEMENTED
     assert report.verdict.consistent is False
     assert "H6" in unsent(report)
     found, text = said(tmp_path / "report.json")

@@ -298,10 +298,10 @@ def flat(text: str) -> str:
 @pytest.mark.parametrize("name", VERDICTS)
 def test_all_name_the_verdict_and_its_claim_alike(name: str) -> None:
     words, claim, report = VERDICTS[name]
-    older = msgspec.structs.replace(report.verdict, standing="", claim="")  # as others wrote it
+    older = msgspec.structs.replace(report.verdict, words="", claim="")  # as others wrote it
     properties = suite_properties(report)
     for text in (
-        f"{report.verdict.standing} {report.verdict.claim}",
+        f"{report.verdict.words} {report.verdict.claim}",
         f"{properties['v2_verdict']} {properties['v2_claim']}",
         flat(" ".join(summary_lines(report, Path("reports")))),
         flat(render(report)),

@@ -76,7 +76,7 @@ class OverallVerdict(ReportPart, frozen=True):
     robust: bool
     reasons: tuple[str, ...]
     warnings: tuple[str, ...]
-    standing: str = ""
+    words: str = field(default="", name="standing")
     """The verdict as people say it, such as `incomplete run`."""
     claim: str = ""
     """What it is about, such as `binary, raw; without BF16`."""
@@ -88,11 +88,6 @@ class OverallVerdict(ReportPart, frozen=True):
     """Requirements of the claimed profiles that only identity models show."""
     implemented: bool = True
     """False if the server neither advertises nor serves the extension, but plain JSON."""
-
-    @property
-    def words(self) -> str:
-        """The verdict as people say it."""
-        return self.standing
 
     @property
     def good(self) -> bool:

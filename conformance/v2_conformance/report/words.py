@@ -211,7 +211,7 @@ def priced(report: Report) -> str:
 def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
     """Return the MUST requirements that fail, such as "6 of 96 MUST fail: P9, H6 …". If some block
     *conformant* and others *robust*, they are told apart."""
-    if report.verdict.standing == OUTDATED:
+    if report.verdict.words == OUTDATED:
         return "nothing that it says was confirmed"
     if not report.verdict.implemented:
         left_out = sum(isinstance(case.cause, ExtensionLeftOut) for case in report.cases)

@@ -84,7 +84,7 @@ class Verification:
     @property
     def stated(self) -> str:
         """The verdict of the report, in its own words if this build made it."""
-        own = self.report.verdict.standing
+        own = self.report.verdict.words
         return own if own and not self.other_build else verdict_words(self.report)
 
     @property
@@ -240,8 +240,8 @@ def _as_judged(recorded: CaseResult, again: Rejudged, setting: Setting) -> CaseR
 def _verdict_edits(report: Report, again: Report) -> Iterator[str]:
     """Yield what does not follow from the cases of a report on this very catalogue. Words are
     compared only if this very build made it."""
-    words = report.verdict.standing
-    if words in GOOD and words != again.verdict.standing:
+    words = report.verdict.words
+    if words in GOOD and words != again.verdict.words:
         yield f"it says {words}, which does not follow from the cases"
     if report.suite != this_suite():
         report, again = _without_words(report), _without_words(again)
@@ -257,6 +257,6 @@ def _verdict_edits(report: Report, again: Report) -> Iterator[str]:
 def _without_words(report: Report) -> Report:
     of_rows = {"title": "", "statement": "", "follows": "", "note": "", "cite": (), "layer": None}
     rows = tuple(msgspec.structs.replace(row, **of_rows) for row in report.requirements)
-    of_verdict = {"reasons": (), "warnings": (), "standing": "", "claim": ""}
+    of_verdict = {"reasons": (), "warnings": (), "words": "", "claim": ""}
     verdict = msgspec.structs.replace(report.verdict, **of_verdict)
     return msgspec.structs.replace(report, requirements=rows, verdict=verdict)

@@ -152,4 +152,4 @@ def test_without_any_model_it_says_how_to_go_on(
     assert '<strong id="verdict">nothing tested</strong>' in page
     assert "Why it is not" not in page
     assert "nothing tested" in (tmp_path / "badge.json").read_text()
-    assert load_report(tmp_path / "report.json").verdict.standing == "nothing tested"
+    assert load_report(tmp_path / "report.json").verdict.words == "nothing tested"

@@ -82,7 +82,7 @@ def is_decided(report: Report) -> bool:
 def verdict_words(report: Report) -> str:
     """Return the verdict as people say it, or why a run has none."""
     verdict = report.verdict
-    if verdict.standing == doc.OUTDATED:
+    if verdict.words == doc.OUTDATED:
         return doc.OUTDATED
     if tested_nothing(report):
         return doc.NOTHING_TESTED
@@ -103,7 +103,7 @@ def unconfirmed(report: Report) -> Report:
     """Return what a site shows of a report that it could not confirm: what it is about."""
     shown = replace(
         report,
-        verdict=OverallVerdict(False, False, (), (), standing=doc.OUTDATED),
+        verdict=OverallVerdict(False, False, (), (), words=doc.OUTDATED),
         planned={},
         requirements=(),
         cases=(),

@@ -130,7 +130,7 @@ def concluded(report: Report) -> Report:
     )
     judged = replace(report, verdict=verdict, requirements=tuple(rows), integrity=None)
     words = verdict_words(judged)
-    return replace(judged, verdict=replace(verdict, standing=words, claim=claim(judged)))
+    return replace(judged, verdict=replace(verdict, words=words, claim=claim(judged)))
 
 
 def path_errors(report: Report) -> str:
