@@ -14,7 +14,7 @@ import msgspec
 
 from v2_conformance.judging.claims import Claims
 from v2_conformance.judging.known_good import Form
-from v2_conformance.judging.observed.cases import observe_first_answer, observe_verdict
+from v2_conformance.judging.observed.cases import observe_verdict
 from v2_conformance.judging.observed.exchanges import Observation, observe
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import Case, ClientCase, ObservedCase, RequestCase
@@ -128,19 +128,11 @@ def play(conversation: Generator[_S, _A, _R], answer: Callable[[_S], _A]) -> _R:
 
 
 class Calibrated(msgspec.Struct, frozen=True):
-    """The known-good requests of one form to the model in a role, before any case of it. `wrong` is
-    that of the FirstAnswer.
-    """
+    """The known-good requests of one form to the model in a role, before any case of it."""
 
     role: str
     form: Form
     exchanges: tuple[Exchange, ...]
-    wrong: Cause | None = None
-
-    @property
-    def seen(self) -> Observation:
-        """The findings about first answers."""
-        return observe_first_answer(self.role, self.form, self.wrong)
 
 
 class Result(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from v2_conformance.conversations.learning import learned_again
 from v2_conformance.conversations.steps import Calibrated, CanaryAnswer, play
 from v2_conformance.judging.availability import hung
 from v2_conformance.judging.known_good import Form, known_good, problem_with
+from v2_conformance.judging.observed.cases import observe_first_answer
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.patience import Patience, answered, liveness
@@ -51,7 +52,7 @@ class Canary:
         self._finding: dict[tuple[str, Form], threading.Lock] = {}
         self._news: list[Calibrated] = []
         self._unanswered = 0  # how many calibrations in a row
-        self._seen: list[Calibrated] = []
+        self._seen: list[tuple[str, Observation]] = []  # by role
         self.slowest_s = 0.0  # the longest time of a known-good request in calibration
         self.fastest_s = math.inf  # and the shortest
 
@@ -63,7 +64,7 @@ class Canary:
 
     def seen(self, differing: Collection[str]) -> list[Observation]:
         """Return what calibrations show about first answers, but not of roles that differ."""
-        return [one.seen for one in self._seen if one.role not in differing]
+        return [seen for role, seen in self._seen if role not in differing]
 
     def calibrate(
         self, role: str, connection: Connection, *, form: Form = "binary", alone: bool = True
@@ -106,9 +107,8 @@ class Canary:
             if first.lasting:
                 self._known[role, form] = first
                 with self._lock:
-                    calibrated = Calibrated(role, form, tuple(exchanges), first.wrong)
-                    self._news.append(calibrated)
-                    self._seen.append(replace(calibrated, exchanges=()))
+                    self._news.append(Calibrated(role, form, tuple(exchanges)))
+                    self._seen.append((role, observe_first_answer(role, form, first.wrong)))
             return first.silence
 
     def _note(self, exchange: Exchange) -> None:
