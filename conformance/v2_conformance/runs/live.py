@@ -191,9 +191,10 @@ class _One:
         if isinstance(step, Ask):
             return self._broken_off(step) if step.fresh else self._asked(step)
         if isinstance(step, AskTogether):
+            assert isinstance(self._case, RequestCase)
             self._connection.close()  # the server may serve just as many as the case needs
             requests = [
-                self._in_time(one.request, self._may_be_refused(number))
+                self._in_time(one.request, self._case.member(number).negative)
                 for number, one in enumerate(step.prepared)
             ]
             return self._live.together(requests, 1 if self._again else step.rounds)
@@ -201,10 +202,6 @@ class _One:
             self._connection.close()
             return self._live.canary.send_patiently(step.role, self._connection)
         return self._sent_on_kept(step)
-
-    def _may_be_refused(self, number: int) -> bool:
-        case = self._case
-        return isinstance(case, RequestCase) and case.member(number).negative
 
     def _in_time(self, request: Request, negative: bool) -> Request:
         """Return a request, which may have to be refused if `negative`, with its time limit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -153,9 +153,7 @@ def _fits(spec: TensorSpec, tensor: Metadata) -> bool:
         return False
     if not isinstance(dims, list) or not dims or not all(type(n) is int for n in dims):
         return True  # no shape is stated
-    return len(dims) == len(spec.dims) and all(
-        has in (-1, size) for size, has in zip(spec.dims, dims, strict=True)
-    )
+    return replace(spec, dims=tuple(dims)).takes(spec.dims)
 
 
 def _echoes(role: str, binding: DeployedModel, connection: Connection, address: Address) -> bool:
