@@ -28,7 +28,7 @@ from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GetCase, RequestCase
 from v2_conformance.suite.library import suite_cases
-from v2_conformance.wire.encode.requests import prepare, prepare_get
+from v2_conformance.wire.encode.requests import Prepared, get_request, prepare
 
 ROUNDS = size(15, 1)
 PROFILES = ("raw", "bf16")
@@ -93,7 +93,7 @@ def _repeatable(result: Result, target: Target, server: Server) -> bool:
     if not result.exchanges or not isinstance(case, GetCase | RequestCase):
         return False
     if isinstance(case, GetCase):
-        prepared = prepare_get(case, target.address)
+        prepared = Prepared(get_request(target.address, case.path))
     elif case.together > 1:
         return False
     else:

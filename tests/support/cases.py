@@ -18,7 +18,7 @@ from v2_conformance.suite.causes.causes import Cause
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Level
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
-from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
+from v2_conformance.wire.encode.requests import Prepared, get_request, prepare
 from v2_conformance.wire.response import Ending
 from v2_conformance.yaml_files import misfit
 
@@ -84,7 +84,7 @@ def binding(role: str = "identity/INT32") -> DeployedModel:
 def prepared(case: RequestCase | GetCase, address: Address = ADDRESS) -> Prepared:
     """The request of `case`, for the contract's own names."""
     if isinstance(case, GetCase):
-        return prepare_get(case, address)
+        return Prepared(get_request(address, case.path))
     return prepare(case, address, binding(case.role))
 
 

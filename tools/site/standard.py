@@ -29,7 +29,7 @@ from v2_conformance.suite.library import client_cases, suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import Requirement, catalogue, catalogue_version, families
 from v2_conformance.suite.statements import sentences
-from v2_conformance.wire.encode.requests import prepare, prepare_get
+from v2_conformance.wire.encode.requests import get_request, prepare
 
 BASES = {
     "text": "a document of the extension says it",
@@ -136,7 +136,7 @@ def ranges(case: Case | None) -> list[Range]:
     """Return the parts of a case's request; none if it sends no single one, or a very large."""
     target = make_target("http://server:8000")
     if isinstance(case, GetCase):
-        request = prepare_get(case, target.address).request
+        request = get_request(target.address, case.path)
     elif isinstance(case, RequestCase) and not case.large:
         request = prepare(case, target.address, target.binding(case.model)).request
     else:

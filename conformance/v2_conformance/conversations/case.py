@@ -40,7 +40,7 @@ from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import Cause, SeveralWrong
 from v2_conformance.suite.causes.kinds import NoKnownGoodAnswer, RoundedBesideOthers, TimedOut
 from v2_conformance.suite.outcomes import Outcome, Purpose, sample_note
-from v2_conformance.wire.encode.requests import Prepared, prepare, prepare_get
+from v2_conformance.wire.encode.requests import Prepared, get_request, prepare
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 
@@ -84,7 +84,7 @@ def requests_of(case: RequestCase | GetCase, known: Known) -> list[Prepared]:
     Raises CaseFileError for one that cannot be made.
     """
     if isinstance(case, GetCase):
-        return [prepare_get(case, known.address)]
+        return [Prepared(get_request(known.address, case.path))]
     present = known.claims.present
     members = [case.member(n) for n in range(case.together)]
     return [

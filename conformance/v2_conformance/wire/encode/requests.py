@@ -13,7 +13,7 @@ from v2_conformance.protocol.content_codings import CodingError, acceptable
 from v2_conformance.protocol.datatypes import ElementError, from_values, to_array, to_values
 from v2_conformance.protocol.message import Part, Tensor, compose
 from v2_conformance.protocol.names import JSON_TYPE
-from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.cases import RequestCase
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.values.draws import draw_for
 from v2_conformance.suite.variations import Variation, variation
@@ -85,11 +85,6 @@ class Prepared(msgspec.Struct, frozen=True):
         """Bytes of the body with or without its content coding, whichever is larger."""
         decoded = self.parts[-1].end if self.parts else 0
         return max(decoded, sum(len(piece) for piece in self.request.body))
-
-
-def prepare_get(case: GetCase, address: Address) -> Prepared:
-    """Return the request of a case that is a plain GET."""
-    return Prepared(get_request(address, case.path))
 
 
 def prepare(
