@@ -6,7 +6,7 @@ Entry points would say the same, but finding them takes time at each start.
 
 from __future__ import annotations
 
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 PLACES = {
@@ -26,11 +26,4 @@ PLACES = {
 
 def elsewhere(thing: str) -> Any:
     """Return a thing of another package: see PLACES."""
-    return loaded(PLACES[thing])
-
-
-def loaded(place: str) -> Any:
-    """Return the module `module`, or what it calls `name`: `module:name`."""
-    module, _, name = place.partition(":")
-    imported = import_module(module)
-    return getattr(imported, name) if name else imported
+    return resolve_name(PLACES[thing])

@@ -10,11 +10,11 @@ from dataclasses import MISSING, field, fields
 from functools import wraps
 from inspect import get_annotations
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from v2_conformance.elsewhere import loaded
 from v2_conformance.errors import ConformanceError, StoppedError, UsageError
 from v2_conformance.protocol.names import LARGEST_SEED
 from v2_conformance.runs.targets.numbers import number, seconds, seconds_of_a_run, seconds_to_wait
@@ -105,7 +105,7 @@ class CommandGroup(Command, click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command; None for an unknown name."""
         place = self._places.get(cmd_name)
-        loaded_command: click.Command | None = None if place is None else loaded(place)
+        loaded_command: click.Command | None = None if place is None else resolve_name(place)
         return loaded_command
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -113,8 +113,8 @@ class CommandGroup(Command, click.Group):
         super().format_options(ctx, formatter)
         for title, part in self._parts.items():
             with formatter.section(title):
-                rows = ((name, loaded(place).get_short_help_str()) for name, place in part.items())
-                formatter.write_dl(list(rows))
+                commands = {name: resolve_name(place) for name, place in part.items()}
+                formatter.write_dl([(n, one.get_short_help_str()) for n, one in commands.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
-from math import isfinite
+from math import isfinite, prod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # it takes long to import, and many commands need no elements
@@ -87,10 +87,7 @@ def datatype_of(dtype: np.dtype[Any]) -> str | None:
 
 def element_count(shape: Iterable[int]) -> int:
     """The number of elements of `shape`; 1 for the scalar shape []. Never overflows."""
-    count = 1
-    for dimension in shape:
-        count *= dimension
-    return count
+    return prod(shape)
 
 
 def encode_bytes(elements: Sequence[bytes]) -> bytes:

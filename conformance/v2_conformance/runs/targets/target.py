@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.names import TOKEN
 from v2_conformance.redaction import Mask, credential_parts, is_findable
-from v2_conformance.runs.targets.access import tls_context
+from v2_conformance.runs.targets.access import basic, tls_context
 from v2_conformance.suite.choosing import claims_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
@@ -76,7 +75,7 @@ class Target:
         defaults = [("User-Agent", "v2-conformance"), ("Accept", "*/*")]
         if parts.username is not None:
             pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            defaults.append(("Authorization", "Basic " + base64.b64encode(pair.encode()).decode()))
+            defaults.append(("Authorization", basic(pair)))
         given = {name.lower(): value for name, value in self.headers}
         host = given.get("host", host)  # a gateway may route by it
         headers = [field for field in defaults if field[0].lower() not in given]
