@@ -257,23 +257,15 @@ def case_of(
 ) -> Case:
     """Return the case of a filled entry, for models by role. Raises CaseFileError."""
     models = models or contract()
-    known = catalogue()[requirement]
-    model = entry.get("model")
-    profile = entry.get("profile", known.profile)
-    if model is not None:
-        own = _in(models, entry["id"], model).profile
-        profile = own if profile == "binary" else profile
-    common: dict[str, Any] = {
-        "id": entry["id"] + labels,
-        "requirement": requirement,
-        "why": " ".join(entry["why"].split()),
-        "level": entry.get("level", known.level),
-        "profile": profile,
+    common = _common(requirement, entry, labels) | {
         "expect": entry.get("expect", {"outcome": "success"}),
-        "blocks": entry.get("blocks"),
         "dangerous": entry.get("dangerous", False),
         "large": entry.get("large", False),
     }
+    model = entry.get("model")
+    if model is not None:
+        own = _in(models, entry["id"], model).profile
+        common["profile"] = own if common["profile"] == "binary" else common["profile"]
     if "observed" in entry:
         return ObservedCase(**common, observed=str(entry["observed"]))
     if model is None:
@@ -295,6 +287,19 @@ def case_of(
         return vary(case, names, models)
     except CaseFileError as error:
         raise CaseFileError(f"{case.id}: {error}") from error
+
+
+def _common(requirement: str, entry: Mapping[str, Any], labels: str) -> dict[str, Any]:
+    """Return what every kind of case has of an entry and its requirement."""
+    known = catalogue()[requirement]
+    return {
+        "id": entry["id"] + labels,
+        "requirement": requirement,
+        "why": " ".join(entry["why"].split()),
+        "level": entry.get("level", known.level),
+        "profile": entry.get("profile", known.profile),
+        "blocks": entry.get("blocks"),
+    }
 
 
 def _with_others(case: RequestCase, entry: Mapping[str, Any], models: Models) -> RequestCase:
@@ -351,15 +356,7 @@ def load_scenarios(path: Path | None = None) -> list[ClientCase | ObservedCase]:
 
 
 def _scenario(requirement: str, entry: Mapping[str, Any], labels: str) -> ClientCase | ObservedCase:
-    known = catalogue()[requirement]
-    common: dict[str, Any] = {
-        "id": entry["id"] + labels,
-        "requirement": requirement,
-        "why": " ".join(entry["why"].split()),
-        "level": entry.get("level", known.level),
-        "profile": entry.get("profile", known.profile),
-        "blocks": entry.get("blocks"),
-    }
+    common = _common(requirement, entry, labels)
     if "observed" in entry:
         return ObservedCase(**common, expect={"outcome": "success"}, observed=entry["observed"])
     asked = entry.get("requests", [entry.get("request")])
