@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from support.right_models import HALVES, Halves
 from v2_conformance.protocol.datatypes import Buffer, blob_size, decode_bytes
@@ -107,35 +107,6 @@ class HeaderInJsonAnswers(Small):
         return found if binary else (*found, ("Inference-Header-Content-Length", "0"))
 
 
-class BigEndianPrefixes(Small):
-    """`int.from_bytes(blob[:4], "big")`: network order."""
-
-    def bytes_blob(self, entry: RequestInput, blob: Buffer) -> Buffer:
-        return super().bytes_blob(entry, turned_prefixes(bytes(blob), "big"))
-
-
-class BigEndianTexts(BigEndianPrefixes):
-    """The same in both directions, so that texts come back."""
-
-    def output_blob(self, tensor: Tensor) -> Buffer:
-        if tensor.datatype != "BYTES":
-            return tensor.blob
-        return turned_prefixes(bytes(tensor.blob), "little")
-
-
-def turned_prefixes(blob: bytes, order: Literal["little", "big"]) -> bytes:
-    """Return BYTES elements with prefixes in the other order; `order` is that of `blob`."""
-    other: Literal["little", "big"] = "big" if order == "little" else "little"
-    made, at = b"", 0
-    while at < len(blob):
-        size = int.from_bytes(blob[at : at + 4], order)
-        if at + 4 + size > len(blob):
-            raise Rejected(f"element of {size} bytes, but {len(blob) - at - 4} are left")
-        made += size.to_bytes(4, other) + blob[at + 4 : at + 4 + size]
-        at += 4 + size
-    return made
-
-
 class NoVersions(Small):
     """`@app.post("/v2/models/{name}/infer")` alone."""
 
@@ -195,9 +166,9 @@ class FirstMistake:
     model: str = "matrix_product"
 
 
-def made(fault: str) -> type[Small]:
-    """Return the small server with a fault that other servers have as well."""
-    return type(fault, (FAULTS[fault].cls, Small), {})
+def made(*faults: str) -> type[Small]:
+    """Return the small server with faults that other servers have as well."""
+    return type(" ".join(faults), (*(FAULTS[fault].cls for fault in faults), Small), {})
 
 
 FIRST_MISTAKES = (
@@ -237,7 +208,9 @@ FIRST_MISTAKES = (
     FirstMistake(HeaderInJsonAnswers, ("P9",)),
     FirstMistake(made("json-response-with-nan"), ("P9",)),
     FirstMistake(made("bytes-inputs-big-endian"), ("B1",), "reverser"),
-    FirstMistake(BigEndianTexts, ("B1", "B2"), "reverser"),
+    FirstMistake(
+        made("bytes-inputs-big-endian", "bytes-outputs-big-endian"), ("B1", "B2"), "reverser"
+    ),
     FirstMistake(NoVersions, ("O20", "V2")),
     FirstMistake(BigEndianHalves, ("D8",), HALVES),
     FirstMistake(NestedRefused, ("D10", "V1"), HALVES),
