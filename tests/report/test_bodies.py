@@ -149,11 +149,12 @@ def placed(report: Document, *place: int) -> None:
     report["cases"][0]["exchanges"][0]["request"] = list(place)
 
 
-def bombs(report: Document) -> None:
-    report["bodies"] = [packed(bytes(16 << 20))] * 300
+def bombs(report: Document, streams: int = 300) -> None:
+    report["bodies"] = [packed(bytes(16 << 20))] * streams
     first = report["cases"][0]
     exchanges = [
-        first["exchanges"][0] | {"request": [n, 0, 16 << 20], "response": ""} for n in range(300)
+        first["exchanges"][0] | {"request": [n % streams, 0, 16 << 20], "response": ""}
+        for n in range(300)
     ]
     report["cases"] = [first | {"exchanges": exchanges}]
 
@@ -170,6 +171,7 @@ def bombs(report: Document) -> None:
         (lambda report: report.update(bodies=[packed(b"abc")] * 2), "a stream has not"),
         (lambda report: report.update(bodies=["AAAA"]), "a message in the report is damaged"),
         (bombs, "its messages have over 4096 MiB"),
+        (lambda report: bombs(report, 1), "its exchanges have over 2048 MiB in all"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

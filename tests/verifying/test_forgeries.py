@@ -96,6 +96,14 @@ def each_bad(report: Document, **members: Any) -> Document:
     return done(report)
 
 
+def at_first(report: Document) -> Document:
+    """The path to the server is said to have lost the answers of every case that failed."""
+    lost = {"kind": "connection_closed", "received": 0, "detail": ""}
+    for case in bad(report):
+        case["cause"] = {"kind": "failed_at_first", "first": lost, "again": case["cause"]}
+    return each_bad(report)
+
+
 def excused(report: Document, cause: Document, **target: Any) -> Document:
     """What the target claims excuses every case that failed."""
     report["target"].update(target)
@@ -172,6 +180,7 @@ def other_rows(report: Document, **members: Any) -> Document:
 
 DATA = {"DATA": {"model": "m", "version": None, "inputs": ["I"], "outputs": ["O"], "pinned": False}}
 INT32 = {"kind": "datatypes_unsupported", "datatypes": ["INT32"]}
+EXACT = {"kind": "answered_exactly", "status": 200}
 BINARY = {"kind": "profile_not_claimed", "profile": "binary"}
 ROBUST: Document = {"conformant": True, "robust": True, "reasons": [], "warnings": []}
 FORGERIES: Mapping[str, tuple[str, Forgery]] = {
@@ -192,6 +201,12 @@ FORGERIES: Mapping[str, tuple[str, Forgery]] = {
     "failures are MAY": ("its level", lambda r: each_bad(r.wrong, level="MAY")),
     "failures have another content": ("its content", lambda r: each_bad(r.wrong, content="0")),
     "failures pass": ("say fail", lambda r: each_bad(r.wrong, outcome="pass", cause=None)),
+    "failures failed at first alone": ("the report does NOT hold", lambda r: at_first(r.wrong)),
+    "failures were read exactly": (
+        "its level or what it blocks is not what its bytes show",
+        lambda r: each_bad(r.wrong, level="SHOULD", blocks=None, cause=EXACT),
+    ),
+    "no first answers": ("no known-good request to", lambda r: done(r.good, calibration=[])),
     "what is observed passes": (
         "DIFFERS R2/observed",
         lambda r: each_bad(r.untyped, outcome="pass", cause=None),

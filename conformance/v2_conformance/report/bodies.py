@@ -36,6 +36,7 @@ _LONGEST = 256 << 20
 # A shorter message takes less room than its place.
 _SHORTEST = 16
 _KEPT_UNPACKED = 64 << 20
+_READ_IN_ALL = 2 << 30  # of all exchanges, which may share a message: ten times those of a long run
 
 _DIGITS = "[A-Za-z0-9+/]"
 _PATTERN = f"^({_DIGITS}{{4}})*({_DIGITS}{{3}}=|{_DIGITS}{{2}}==)?$"
@@ -115,6 +116,7 @@ class Streams:
         self._known: dict[bytes, PlacedBody] = {}  # by digest
         self._reading: list[Place] = []  # of a line that may turn out to be cut off
         self._claimed: dict[int, set[tuple[int, int]]] = {}  # by stream: the places that were read
+        self._in_all = 0  # bytes of all messages that were read
         self._unpacked: dict[int, bytes] = {}
 
     @property
@@ -182,6 +184,7 @@ class Streams:
                 raise _damaged(f"stream {number} does not follow the others")
             self._all[number].packed += piece
         for place in self._reading:
+            self._in_all += place.length
             self._claimed.setdefault(place.stream, set()).add((place.start, place.length))
         self._reading.clear()
 
@@ -226,6 +229,8 @@ class Streams:
             self._all[number].extent = max(start + length for start, length in places)
         if sum(length for places in self._claimed.values() for _, length in places) > most:
             raise _damaged(f"its messages have over {most >> 20} MiB")
+        if self._in_all > _READ_IN_ALL:
+            raise _damaged(f"its exchanges have over {_READ_IN_ALL >> 20} MiB in all")
 
     def read(self, place: Place, length: int) -> bytes:
         """Return the first bytes of a message. Raises ReportFileError if they are not there."""

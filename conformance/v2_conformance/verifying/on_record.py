@@ -61,6 +61,9 @@ def replayed(case: RequestCase | GetCase, record: RecordedExchanges) -> Result:
 def _answer(step: Step, record: RecordedExchanges, lacking: list[KnownGood]) -> Answer:
     """Return the record of a step; missing known-good requests are added to `lacking`."""
     if isinstance(step, Calibrate):
+        report, known = record.setting.report, (step.role, step.form)
+        if report.relations is None and known not in {(c.role, c.form) for c in report.calibration}:
+            raise RecordedError(f"no known-good request to {step.role} ({step.form}) is recorded")
         return ""
     if isinstance(step, AskTogether):
         one = record.take("the request", (Purpose.SAMPLE,), *step.prepared)

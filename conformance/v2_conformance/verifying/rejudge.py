@@ -71,7 +71,12 @@ def rejudge(recorded: CaseResult, setting: Setting, others: Sequence[Rejudged] =
     that have some. Never raises for a report's content."""
     outcome = recorded.outcome
     try:
-        verdict, seen, hidden = _shown(_case(recorded, setting), recorded, setting, others)
+        case = _case(recorded, setting)
+        verdict, seen, hidden = _shown(case, recorded, setting, others)
+        if verdict.outcome == outcome and not hidden:
+            shown = case.facts(setting.claims.profiles, verdict.cause)
+            if (shown.level, shown.blocks) != (recorded.level, recorded.blocks):
+                raise RecordedError("its level or what it blocks is not what its bytes show")
     except RecordedError as error:
         return Rejudged(recorded.id, outcome, outcome, problem=str(error))
     except UnconfirmedError as error:
@@ -169,13 +174,23 @@ def _compared(recorded: CaseResult, verdict: Verdict, *, hidden: bool, masks: bo
         return Rejudged(name, outcome, verdict.outcome, words)
     masked = hidden or (masks and b"*" in msgspec.json.encode(verdict.cause))
     # How many of several answers were wrong cannot be shown: only one of them is recorded.
-    agrees = without_count(recorded.cause) == without_count(verdict.cause)
+    agrees = _alike(recorded, verdict.cause) and (
+        without_count(recorded.cause) == without_count(verdict.cause)
+    )
     as_recorded = msgspec.structs.replace(verdict, cause=recorded.cause)
     same = masked or (agrees and recorded.message == as_recorded.message)
     other = None if same else verdict.message or "(no message)"
     if masked or agrees:
         verdict = as_recorded
     return Rejudged(name, outcome, outcome, other_cause=other, verdict=verdict)
+
+
+def _alike(recorded: CaseResult, shown: Cause | None) -> bool:
+    """Return True if a recorded cause can be about what the one that is shown is about: only what
+    passed in the end failed at first, and only requests at once have several answers."""
+    if isinstance(recorded.cause, FailedAtFirst):
+        return recorded.outcome is Outcome.FLAKY or recorded.outcome.harmless
+    return isinstance(recorded.cause, SeveralWrong) == isinstance(shown, SeveralWrong)
 
 
 def without_count(cause: Cause | None) -> Cause | None:

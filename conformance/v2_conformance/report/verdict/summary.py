@@ -48,6 +48,8 @@ from v2_conformance.suite.requirements import (
     catalogue,
     grade,
 )
+from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.response import Ending
 
 # The worst outcome among its cases is a requirement's.
 WORST_FIRST = (
@@ -85,7 +87,7 @@ def concluded(report: Report) -> Report:
     """
     path = path_errors(report)
     if path:
-        report = replace(report, cases=tuple(map(_excused, report.cases)))
+        report = replace(report, cases=_excused(report.cases))
     target = report.target
     by_requirement: dict[str, list[CaseResult]] = {}
     for case in report.cases:
@@ -158,19 +160,40 @@ def _at_first(case: CaseResult) -> Cause | None:
     return case.cause.first if isinstance(case.cause, FailedAtFirst) else None
 
 
-def _excused(case: CaseResult) -> CaseResult:
-    """Return a case that a bad path alone spoiled as a pass: it lost answers that came in the end,
-    some of many, or the rest of a long one. A server that never answers is to blame on any path."""
-    cause = case.cause
-    some = isinstance(cause, NotKept) or (
-        isinstance(cause, SeveralWrong) and cause.wrong < cause.total
+def _excused(cases: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
+    """Return the cases that a bad path alone spoiled as passes: they lost answers that came in the
+    end, some of many, or the rest of a long one, if others that are as long came whole. A server
+    that never answers, or never to its end, is to blame on any path."""
+    long = [one for case in cases for one in case.exchanges if _length(one) > _LONG]
+    whole = [one for one in long if one.ending is Ending.COMPLETE]
+
+    def comes(part: Exchange) -> bool:
+        request, received = len(part.request), len(part.received)
+        return any(len(o.request) >= request and len(o.received) > received for o in whole)
+
+    def spoiled(case: CaseResult) -> bool:
+        cause = case.cause
+        some = isinstance(cause, NotKept) or (
+            isinstance(cause, SeveralWrong) and cause.wrong < cause.total
+        )
+        if is_of_path(_at_first(case)) or (some and is_of_path(cause)):
+            return True
+        stalled = isinstance(cause, Hung | TimedOut) and cause.received > 0
+        if not stalled and not isinstance(cause, ConnectionClosed):
+            return False
+        cut = (one for one in case.exchanges if one.ending is not Ending.COMPLETE)
+        return any(_length(one) > _LONG and comes(one) for one in cut)
+
+    return tuple(
+        replace(case, outcome=Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS)
+        if spoiled(case)
+        else case
+        for case in cases
     )
-    long = any(len(one.request) + len(one.received) > _LONG for one in case.exchanges)
-    stalled = isinstance(cause, Hung | TimedOut) and cause.received > 0
-    rest = long and (stalled or isinstance(cause, ConnectionClosed))
-    if not (is_of_path(_at_first(case)) or rest or (some and is_of_path(cause))):
-        return case
-    return replace(case, outcome=Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS)
+
+
+def _length(exchange: Exchange) -> int:
+    return len(exchange.request) + len(exchange.received)
 
 
 def as_run(report: Report) -> Report:

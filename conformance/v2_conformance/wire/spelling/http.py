@@ -104,7 +104,7 @@ class HttpSpelling:
 
     def _spaced(self, name: str, value: str) -> str:
         space = self._of.get("field_space", {})
-        if not space or name in space.get("without", ()):
+        if not space or name not in space.get("of", (name,)):
             return f" {value}"
         return f"{space['before']}{value}{space['after']}"
 
