@@ -19,7 +19,7 @@ from v2_conformance.suite.causes.kinds import (
 )
 from v2_conformance.suite.models import name_of
 from v2_conformance.suite.outcomes import Outcome
-from v2_conformance.terminal_safe_text import few_of, short
+from v2_conformance.terminal_safe_text import few_of, plain, short
 
 TITLE = "Before you trust this"
 _NAME = 300
@@ -46,6 +46,10 @@ def cautions(report: Report) -> list[Caution]:
 def _of_the_run(report: Report) -> Iterator[Caution]:
     if path := path_errors(report):
         yield Caution("The path to the server is bad", path)
+    answers = [one.response for one in report.discovery]
+    if via := {name: None for one in answers if one for name in one.values("via")}:
+        what = f"Answers came through {short(plain(', '.join(via)), _NAME)}"
+        yield Caution(what, "a failure may be its own; docs/running.md says how to tell")
     if not report.own:
         yield Caution("Not the suite", "the cases are those of --cases")
     left, total = sum(missing(report).values()), sum(report.planned.values())
