@@ -48,7 +48,6 @@ from v2_conformance.suite.requirements import (
     catalogue,
     grade,
 )
-from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 
 # The worst outcome among its cases is a requirement's.
@@ -164,12 +163,10 @@ def _excused(cases: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
     """Return the cases that a bad path alone spoiled as passes: they lost answers that came in the
     end, some of many, or the rest of a long one, if others that are as long came whole. A server
     that never answers, or never to its end, is to blame on any path."""
-    long = [one for case in cases for one in case.exchanges if _length(one) > _LONG]
-    whole = [one for one in long if one.ending is Ending.COMPLETE]
-
-    def comes(part: Exchange) -> bool:
-        request, received = len(part.request), len(part.received)
-        return any(len(o.request) >= request and len(o.received) > received for o in whole)
+    exchanges = [one for case in cases for one in case.exchanges]
+    whole = [one for one in exchanges if one.ending is Ending.COMPLETE]
+    longest = max((len(one.received) for one in whole), default=0)
+    longest_request = max((len(one.request) for one in whole), default=0)
 
     def spoiled(case: CaseResult) -> bool:
         cause = case.cause
@@ -181,8 +178,13 @@ def _excused(cases: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
         stalled = isinstance(cause, Hung | TimedOut) and cause.received > 0
         if not stalled and not isinstance(cause, ConnectionClosed):
             return False
-        cut = (one for one in case.exchanges if one.ending is not Ending.COMPLETE)
-        return any(_length(one) > _LONG and comes(one) for one in cut)
+        return any(
+            len(one.request) + len(one.received) > _LONG
+            and len(one.received) < longest
+            and (one.received or len(one.request) <= longest_request)
+            for one in case.exchanges
+            if one.ending is not Ending.COMPLETE
+        )
 
     return tuple(
         replace(case, outcome=Outcome.DISPUTED if case.level == "DISPUTED" else Outcome.PASS)
@@ -190,10 +192,6 @@ def _excused(cases: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
         else case
         for case in cases
     )
-
-
-def _length(exchange: Exchange) -> int:
-    return len(exchange.request) + len(exchange.received)
 
 
 def as_run(report: Report) -> Report:
