@@ -47,7 +47,8 @@ def _of_the_run(report: Report) -> Iterator[Caution]:
     if path := path_errors(report):
         yield Caution("The path to the server is bad", path)
     if not report.own:
-        yield Caution("Not the suite", "the cases are those of --cases")
+        option = "--cases" if report.target.client is None else "--scenarios"
+        yield Caution("Not the suite", f"the cases are those of {option}")
     left, total = sum(missing(report).values()), sum(report.planned.values())
     if not report.complete:
         late, asked = to_go(report)
