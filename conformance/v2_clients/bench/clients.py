@@ -223,6 +223,7 @@ class _Process:
                         return "flood"
                 if self._answer is not None or self._garbage is not None:
                     return "exit"
+        self._garbage = unlike(self._lines, of_any=True)
         return "timeout"
 
     def _exited(self) -> Literal["exit", "timeout"]:
