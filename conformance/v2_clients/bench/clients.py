@@ -192,7 +192,7 @@ class _Process:
             garbage=None if garbage is None else printable(self._shown(garbage.encode())),
             ended=how,
             exit=code,
-            stderr=printable(self._shown(self._errors)[-STDERR:], 2 * STDERR),
+            stderr=printable(self._shown(self._errors).rstrip()[-STDERR:], 2 * STDERR),
             seconds=limit_s,
         )
 
