@@ -184,8 +184,7 @@ def check_client(plan: Plan, client: Client, *, timeout_s: float, budget: Budget
     for number in range(_TRIED):
         case = scenarios[number * (len(scenarios) - 1) // (_TRIED - 1)]
         result = run_scenario(case, client, timeout_s=timeout_s, budget=budget)
-        how = _unusable(result)
-        if not how:
+        if not (how := _unusable(result)):
             return
     raise UsageError(f"the command does not work: in {_TRIED} scenarios {how}")
 
@@ -193,8 +192,10 @@ def check_client(plan: Plan, client: Client, *, timeout_s: float, budget: Budget
 def _unusable(result: Result) -> str:
     """Return why nothing that a client said of a scenario can be judged, "" if something can."""
     reported = result.reported
-    if reported is None or reported.ended != "exit" or reported.lines:
+    if reported is None or reported.ended not in ("exit", "timeout") or reported.lines:
         return ""
+    if reported.ended == "timeout":
+        return f"{result.message}: {reported.garbage}" if reported.garbage else ""
     if isinstance(result.cause, ClientGarbage | ClientSaidLess):
         return result.message
     if not reported.exit or result.exchanges or reported.garbage is not None:

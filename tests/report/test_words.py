@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import Relations
 from v2_conformance.report.verdict.judged import judged
-from v2_conformance.report.words import lost, must_words, priced, shown_causes
+from v2_conformance.report.words import library_words, lost, must_words, priced, shown_causes
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.causes import causes, kinds
 from v2_conformance.suite.causes.base import FirstDifference
@@ -50,6 +51,21 @@ UNSENT = case("O1/x", "not_run", cause=kinds.KilledBy(DYING.id, "identity/INT32"
 )
 def test_the_verdict_says_what_its_failed_musts_cost(report: Report, words: str) -> None:
     assert priced(report) == words
+
+
+@pytest.mark.parametrize(
+    ("failed", "words"),
+    [
+        (("K7/x", WRONG), "HTTP library below the client: 1 of 1 requirement failed: K7"),
+        (("K7/x", WRONG, "K14/x", WRONG), ""),  # the client read the numbers
+        (("K33/target-is-encoded[space]", REFUSED), ""),
+    ],
+)
+def test_only_what_is_the_librarys_counts_as_its(failed: tuple[Any, ...], words: str) -> None:
+    cases = [
+        case(id, "fail", cause=cause) for id, cause in zip(failed[::2], failed[1::2], strict=True)
+    ]
+    assert library_words(report_of(cases, profiles=("client",))) == words
 
 
 @pytest.mark.parametrize(

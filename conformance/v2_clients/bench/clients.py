@@ -192,7 +192,7 @@ class _Process:
             garbage=None if garbage is None else printable(self._shown(garbage.encode())),
             ended=how,
             exit=code,
-            stderr=printable(self._shown(self._errors)[-STDERR:], 2 * STDERR),
+            stderr=printable(self._shown(self._errors).rstrip()[-STDERR:], 2 * STDERR),
             seconds=limit_s,
         )
 
@@ -223,6 +223,7 @@ class _Process:
                         return "flood"
                 if self._answer is not None or self._garbage is not None:
                     return "exit"
+        self._garbage = unlike(self._lines, of_any=True)
         return "timeout"
 
     def _exited(self) -> Literal["exit", "timeout"]:

@@ -7,12 +7,7 @@ import socket
 import struct
 import time
 
-from v2_clients.bench.requests import (
-    ClientRequest,
-    UnreadableRequestError,
-    model_asked,
-    read_client_request,
-)
+from v2_clients.bench.requests import ClientRequest, UnreadableRequestError, read_client_request
 from v2_clients.bench.stage import ScenarioStage, Turn
 from v2_clients.bench.turns import CONTINUE
 from v2_conformance.suite.outcomes import Purpose
@@ -115,7 +110,7 @@ class Connection:
             if ending is Ending.COMPLETE and not request.whole:
                 request, received = self._rest(request, answer.then)
             exchange = self._recorded(received[: request.end], bytes(sent), began, ending, detail)
-            self._stage.keep(number, turn, exchange, infers=model_asked(request) is not None)
+            self._stage.keep(number, turn, exchange, infers=request.method == "POST")
         self._data = received[request.end :]
         if ending is not Ending.COMPLETE:
             return False

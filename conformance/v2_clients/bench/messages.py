@@ -136,13 +136,13 @@ def read_answer(printed: bytes) -> tuple[PrintedAnswer | None, str | None]:
         return None, f"{_invalid(line, error, _MEMBERS)}, in {line[:_SHOWN]!r:.200}"
 
 
-def unlike(printed: Iterable[bytes]) -> str | None:
-    """Return what is wrong with the first of these lines that is not read, but has a member of
-    those that are: in an array or a string, printed over several lines or by another program's
-    rules, in UTF-16, behind a word."""
+def unlike(printed: Iterable[bytes], *, of_any: bool = False) -> str | None:
+    """Return what is wrong with the first of these lines that is not read, but (`of_any`: whether
+    or not it) has a member of those that are: in an array or a string, printed over several lines
+    or by another program's rules, in UTF-16, behind a word."""
     for line in printed:
         meant = _is_meant(line.removeprefix(_BYTE_ORDER_MARK).strip())
-        if not meant and _QUOTED.search(line.replace(b"\0", b"")) is not None:
+        if not meant and ((of_any and line.strip()) or _QUOTED.search(line.replace(b"\0", b""))):
             expected = 'expected a line that begins with {" and ends with }, in UTF-8'
             return f"{expected}, got {_shown(line)}"
     return None

@@ -31,7 +31,7 @@ from v2_conformance.protocol.names import (
     HEADER_LENGTH,
 )
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.kinds import WrongField, WrongForm, WrongId
+from v2_conformance.suite.causes.kinds import NoDataNoSize, WrongField, WrongForm, WrongId
 from v2_conformance.wire.encode.deployment import model_path
 from v2_conformance.wire.messages import decimal
 
@@ -92,6 +92,8 @@ def check_forms(sent: Sent) -> None:
                 if size is None and given is not None:  # it is no whole number
                     owner, true = f"input {printable(asked.name, 60)}", len(tensor.blob)
                     raise wrong_parameter(owner, BINARY_DATA_SIZE, true, given)
+                if size is None and "data" not in entry:
+                    raise Finding(NoDataNoSize(printable(asked.name, 60)))
                 raise Finding(WrongForm(printable(asked.name, 60), asked.form, got))
     task = sent.asked.request
     general = parameters_of(sent.request.document).get(BINARY_DATA_OUTPUT)
@@ -179,7 +181,8 @@ def check_credentials(sent: Sent) -> None:
     to which it redirects (RFC 9110, section 15.4)."""
     if sent.request.values("host") != sent.first.values("host"):
         for value in sent.request.values("authorization"):
-            raise Finding(StaleField("Authorization", printable(value, 60)))
+            where = "only at the host of the URL, not where the answer redirects to"
+            raise Finding(WrongField("Authorization", where, printable(value, 60)))
 
 
 def check_no_stale_headers(sent: Sent) -> None:

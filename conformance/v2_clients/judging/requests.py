@@ -116,8 +116,8 @@ def _header_length(sent: Sent) -> None:
         return
     strict_end(request, body)
     true = end if sent.has_blobs else len(body)
-    if request.header_length != true:
-        raise Finding(WrongHeaderLength(true, printable(values[0], 60)))
+    if len(values) > 1 or request.header_length != true:  # RFC 9110, section 5.3
+        raise Finding(WrongHeaderLength(true, printable(", ".join(values), 60)))
 
 
 def _no_header_length(sent: Sent) -> None:

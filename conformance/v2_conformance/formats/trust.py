@@ -51,7 +51,8 @@ def _of_the_run(report: Report) -> Iterator[Caution]:
         what = f"Answers came through {short(plain(', '.join(via)), _NAME)}"
         yield Caution(what, "a failure may be its own; docs/running.md says how to tell")
     if not report.own:
-        yield Caution("Not the suite", "the cases are those of --cases")
+        option = "--cases" if report.target.client is None else "--scenarios"
+        yield Caution("Not the suite", f"the cases are those of {option}")
     left, total = sum(missing(report).values()), sum(report.planned.values())
     if not report.complete:
         late, asked = to_go(report)

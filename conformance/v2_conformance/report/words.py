@@ -27,6 +27,7 @@ from v2_conformance.suite.requirements import BLOCKS, GRADES, Blocks, catalogue
 from v2_conformance.terminal_safe_text import few_of, short
 
 _NAME = 120
+_OF_THE_CLIENT = "K33/target-is-encoded["
 _HARMS: Mapping[Harm, str] = {
     "wrong-numbers": "wrong numbers",
     "breaks-clients": "breaks clients",
@@ -236,18 +237,22 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
 
 
 def library_words(report: Report) -> str:
-    """Return what the HTTP library below a client failed; "" if nothing, or for a server."""
+    """Return what the HTTP library below a client failed; "" if nothing, or for a server. What is
+    the cause of it is no failure of the library if that is no requirement for one, nor is a target
+    that the client has not encoded."""
     usual = {row.id for row in report.requirements if row.layer == "http"}
-    sent = [
-        case
-        for case in report.cases
-        if case.requirement in usual and case.outcome not in (Outcome.NOT_RUN, Outcome.UNSUPPORTED)
-    ]
-    broken = (Outcome.FAIL, Outcome.FLAKY)
-    failed = dict.fromkeys(case.requirement for case in sent if case.outcome in broken)
+    unsent = (Outcome.NOT_RUN, Outcome.UNSUPPORTED)
+    sent = {case.requirement for case in report.cases if case.outcome not in unsent} & usual
+    failed = dict.fromkeys(
+        group.requirement
+        for group in (cause.group for cause in shown_causes(report))
+        for case in group.cases
+        if case.outcome in FAILED and {group.requirement, case.requirement} <= usual
+        if not case.id.startswith(_OF_THE_CLIENT)
+    )
     if not failed:
         return ""
-    total = counted(len({case.requirement for case in sent}), "requirement")
+    total = counted(len(sent), "requirement")
     return f"HTTP library below the client: {len(failed)} of {total} failed: {' '.join(failed)}"
 
 

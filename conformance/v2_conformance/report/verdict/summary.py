@@ -244,7 +244,8 @@ def _of_the_run(report: Report) -> Iterable[str]:
     total = sum(report.planned.values())
     left_out = total - len({case.id for case in cases})
     if not report.own:
-        yield "this run used the cases given with --cases, not the suite's"
+        option = "--cases" if report.target.client is None else "--scenarios"
+        yield f"this run used the cases given with {option}, not the suite's"
     if not report.complete:
         left, _ = to_go(report)
         where = (

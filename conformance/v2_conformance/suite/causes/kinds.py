@@ -84,7 +84,7 @@ class AllKept(CauseBase, frozen=True):
     judged: Count
 
 class NothingObserved(CauseBase, frozen=True):
-    """none of {answers:answer} shows whether the server does this"""
+    """nothing that was sent and answered shows whether this holds"""
     answers: Count
 
 # What a server may decline, which shows nothing
