@@ -93,7 +93,8 @@ class OfMany(WithoutAnyList):
 
     def __init__(self, profiles: Collection[str]) -> None:
         super().__init__(profiles)
-        self.models |= {f"m{n}": replace(ORDINARY_MODELS["widener"], model=f"m{n}") for n in (1, 2)}
+        names = [f"m{number}" for number in range(1, 10)]
+        self.models |= {name: replace(ORDINARY_MODELS["widener"], model=name) for name in names}
 
     def route(self, request: Request) -> Response:
         if request.target == "/v2/models":
@@ -131,7 +132,7 @@ def test_no_more_than_three_models_that_can_be_tested_are_chosen(
 ) -> None:
     call(start(OfMany).url, "--case", "P2", directory=tmp_path)
     said = " ".join(capsys.readouterr().err.split())
-    assert "it lists reverser, matrix_product, widener and 2 more." in said
+    assert "it lists reverser, matrix_product, widener and 9 more." in said
     report = load_report(tmp_path / "report.json")
     tested = {one.model for one in report.target.models.values()}
     assert tested == {"matrix_product", "widener", "m1"}

@@ -95,6 +95,7 @@ def _start(
         asked, limited = instead
         for line in any_model.announced(asked, server, limited):
             print(target.mask.text(defused(line)), file=sys.stderr)
+        asked = replace(asked, names=asked.names[: any_model.TRIED])
         try:
             return _start_relations(options, limited, asked, recovery, reporting)
         except NothingRanError as error:
