@@ -244,13 +244,12 @@ class SessionHooks:
         self.report = record.finish(complete=not stopped)
         judged = self._judgment()
         wrong = self._out_of_time or (judged is not None and judged.problems)
-        good = session.exitstatus == pytest.ExitCode.OK
-        if wrong and good:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        cases = self.report.cases
-        idle = {case.outcome for case in cases} <= {Outcome.UNSUPPORTED, Outcome.NOT_RUN}
-        if idle and good and not wrong and session.testscollected <= len(cases):
-            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+        outcomes = [case.outcome for case in self.report.cases]
+        ran = set(outcomes) - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}
+        idle = not ran and session.testscollected <= len(outcomes)
+        if session.exitstatus == pytest.ExitCode.OK and (wrong or idle):
+            codes = pytest.ExitCode
+            session.exitstatus = codes.TESTS_FAILED if wrong else codes.NO_TESTS_COLLECTED
         if self._report_dir:
             write_formats(record.directory, self.report)
         for plugin in self._config.pluginmanager.get_plugins():

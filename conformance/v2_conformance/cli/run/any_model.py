@@ -152,7 +152,9 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
         least, most = float(low), float(high)
     except ValueError:
         least = most = math.nan
-    if not (math.isfinite(least) and math.isfinite(most) and least <= most):
+    if least > most:
+        raise UsageError(f"--range {text[:80]!a}: {least:g} is more than {most:g}")
+    if not (math.isfinite(least) and math.isfinite(most)):
         raise UsageError(f"--range {text[:80]!a}: expected MIN:MAX, such as 0:1")
     return name, (least, most)
 
