@@ -120,7 +120,7 @@ def test_models_that_it_finds_are_tested_instead_of_the_contract_s(
     assert f"v2-conformance run {server.url} --model all" in said
     assert "of 3 models, --seed" in said
     assert "for at most 60 s (--max-time)" in said or "1 min" in said
-    assert "requirement shown by relations" in shown
+    assert "requirement shown by comparing answers" in shown
     assert (tmp_path / "report.html").exists()
     expected = tmp_path / "expected.yaml"
     expected.write_text("expected: []\n")  # of the contract's models alone

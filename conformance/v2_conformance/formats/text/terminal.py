@@ -86,7 +86,7 @@ def _notes(report: Report) -> Iterator[str]:
     if report.relations is not None and verdict.implemented:
         more = len(verdict.needs_identity)
         yield (
-            f"{counted(len(verdict.shown), 'requirement')} shown by relations"
+            f"{counted(len(verdict.shown), 'requirement')} shown by comparing answers"
             f"{f'; {more} more need identity models' if more else ''}"
         )
         for role, model in target.models.items():
