@@ -197,7 +197,7 @@ def check_url(url: str) -> None:
     except ValueError:
         good = False
     if not good:
-        place = re.sub("^:?([0-9]{1,5})$", r"localhost:\1", url)
+        place = re.sub("^:?([1-6]?[0-9]{1,4})$", r"localhost:\1", url)
         meant = f": did you mean http://{place}?" if _WITHOUT_SCHEME.fullmatch(place) else ""
         meant = ": remove the white space" if url.split() != [url] else meant
         shown = _without_secrets(url)
