@@ -32,10 +32,10 @@ def read_bounded(path: Path, most: int, error: type[ConformanceError]) -> bytes:
     except IsADirectoryError as problem:
         hint = "; name the report.json in it" if (path / "report.json").is_file() else ""
         raise error(f"cannot read {path}: it is a folder{hint}") from problem
-    except OSError as problem:
-        raise error(f"cannot read {path}: {problem.strerror}") from problem
-    except ValueError as problem:  # a NUL in its name
-        raise error(f"cannot read {path}: {problem}") from problem
+    except (OSError, ValueError) as problem:  # a ValueError for a NUL in its name
+        is_url = path.parts[:1] in (("http:",), ("https:",))
+        why = "it is a URL" if is_url else getattr(problem, "strerror", problem)
+        raise error(f"cannot read {path}: {why}") from problem
     if length > most:
         bound = f"{most >> 20} MiB" if most >= 1 << 20 else f"{most >> 10} KiB"
         raise error(f"cannot read {path}: it has more than {bound}")

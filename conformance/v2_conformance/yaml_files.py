@@ -78,6 +78,8 @@ class YamlFile:
 def read_yaml(path: Path, error: type[ConformanceError], name: str | None = None) -> YamlFile:
     """Read a file (YAML, and so JSON). Raises `error`, with the line, if it cannot be read."""
     name = name or str(path)
+    if path.name == "report.json":
+        raise error(f"{name}: a report is not a target file, and not a file of known failures")
     data = read_bounded(path, _MOST_BYTES, error)
     try:
         text = data.decode("utf-8-sig")

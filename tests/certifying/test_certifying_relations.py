@@ -19,6 +19,7 @@ from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.cli import exit_codes
 from v2_conformance.errors import UsageError
+from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
@@ -214,6 +215,9 @@ def test_a_rare_change_is_the_models(
     assert outcomes <= {Outcome.PASS, Outcome.INCONCLUSIVE, Outcome.UNSUPPORTED, Outcome.NOT_RUN}
     assert differing(report)
     assert any("gave different answers" in reason for reason in report.verdict.reasons)
+    lines = summary_lines(report, None)
+    reason = next(number for number, line in enumerate(lines) if line.startswith("reason: "))
+    assert not any(" first: " in line for line in lines[:reason])
     assert report.verdict.consistent is False
     assert not failed_musts(report)
 

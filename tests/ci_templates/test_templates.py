@@ -113,9 +113,14 @@ def test_what_is_not_there_yet_is_no_error_and_then_only_what_gets_worse_is(tmp_
 
 @pytest.mark.long
 def test_a_server_that_is_not_there_fails_the_job_and_is_no_verdict(tmp_path: Path) -> None:
+    folder = tmp_path / "v2-conformance-report"
+    folder.mkdir()
+    for name in ("report.json", "badge.json"):  # of an earlier use, of another server
+        (folder / name).write_text('{"message": "conformant"}')
     done = action(tmp_path, V2_URL="http://127.0.0.1:9", V2_WAIT_READY="0", V2_BASELINE="b")
     assert done.returncode == 3
     assert outputs(tmp_path)["verdict"] == ""
+    assert not (folder / "badge.json").exists()
 
 
 def test_the_suite_has_its_own_environment_and_one_command_on_the_path(tmp_path: Path) -> None:

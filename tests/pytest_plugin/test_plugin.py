@@ -202,8 +202,12 @@ def test_a_secret_that_is_repeated_in_base64_is_in_no_report_of_pytest(
     assert ("X-Region", "north-by-n") in report.target.headers
 
 
-@pytest.mark.parametrize("selection", [["-k", "no_such_case"], ["-m", "M55"]], ids=" ".join)
-def test_a_selection_that_matches_nothing_is_no_success(
+@pytest.mark.parametrize(
+    "selection",
+    [["-k", "no_such_case"], ["-m", "M55"], ["-m", "family_Z"], ["-m", "family_Z", "-n", "2"]],
+    ids=" ".join,
+)
+def test_a_selection_of_which_nothing_can_run_is_no_success(
     pytester: pytest.Pytester, url: str, selection: list[str]
 ) -> None:
     result = run(pytester, "--v2-url", url, "--v2-report-dir", "reports", *selection)
@@ -221,6 +225,8 @@ def test_a_selection_that_matches_nothing_is_no_success(
         ("--v2-url http://h --v2-header no-colon", "a header must look like"),
         ("--v2-url http://h --v2-expect wrong.yaml", "cannot read wrong.yaml"),
         ("--v2-url GOOD v2-conformance::P2/x", "did you mean"),
+        ("--v2-profile raw", "--v2-profile needs a server"),
+        ("--v2-url=", "--v2-url needs a server"),
         ("--v2-url NOBODY", "connection refused"),
         ("--v2-url NOBODY -n 2", "connection refused"),
         ("--v2-url EMPTY", "none of the contract's models"),

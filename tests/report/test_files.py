@@ -110,6 +110,7 @@ def test_cut_record_is_still_read(tmp_path: Path, footer: bool) -> None:
 
 def test_a_report_cut_anywhere_is_refused_with_a_hint_at_the_record(tmp_path: Path) -> None:
     path = write_report(tmp_path, WHOLE)
+    (tmp_path / RECORD).touch()
     whole = path.read_bytes()
     for end in range(0, len(whole) - 2, 61):
         path.write_bytes(whole[:end])

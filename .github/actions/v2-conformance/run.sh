@@ -24,6 +24,8 @@ while IFS= read -r word; do
 done <<<"${V2_ARGS:-}"
 [ -z "${V2_URL:-}" ] || words+=(-- "$V2_URL")
 
+# What an earlier run left there is not what this one finds, should it end without a report.
+rm -f "$directory"/{report.jsonl,report.json,report.html,badge.json,badge.svg,junit.xml,diff.md,server.log}
 v2-conformance run "${words[@]}"
 code=$?
 verdict=""

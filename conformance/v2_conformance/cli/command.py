@@ -122,7 +122,8 @@ class CommandGroup(Command, click.Group):
         """Return the command that is called. Raises UsageError for the name of none."""
         name = args[0]
         if not (name in self._places or name.startswith("-") or ctx.resilient_parsing):
-            raise unknown("command", name, self._places, f"see `{PROGRAM} --help`")
+            known = [*self._places, *(each for one in self.get_params(ctx) for each in one.opts)]
+            raise unknown("command", name, known, f"see `{PROGRAM} --help`")
         return super().resolve_command(ctx, args)
 
 

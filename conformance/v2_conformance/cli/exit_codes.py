@@ -24,7 +24,6 @@ OF_A_RUN = {
 
 def of_report(report: Report, gate: Gate) -> int:
     """Return the exit code for the verdict of a report."""
-    # Imported here because it is slow to import.
     from v2_conformance.report.verdict.standing import has_no_model, is_decided
 
     outcomes = {case.outcome for case in report.cases}

@@ -74,7 +74,6 @@ class SendingOptions(AccessOptions):
 
 def target_of(options: AccessOptions) -> Target:
     """Return the target that the options, which make_target has as parameters, describe."""
-    # Imported here because it is slow to import.
     from v2_conformance.runs.targets.making import make_target
 
     names = inspect.signature(make_target).parameters
@@ -85,7 +84,6 @@ def server_under_test(
     options: SendingOptions, target: Target, directory: Path
 ) -> AbstractContextManager[None]:
     """Run the server of --start, if there is one, while the block lasts."""
-    # Imported here because it is slow to import.
     from v2_conformance.runs.targets.started import OUTPUT, started_server
 
     command = options.start_command

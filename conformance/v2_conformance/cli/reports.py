@@ -9,7 +9,7 @@ import click
 
 from v2_conformance.cli.command import FILE, FOLDER, command, console
 from v2_conformance.cli.options import REPORT_HELP
-from v2_conformance.errors import ReportFormatError, UnreachableError
+from v2_conformance.errors import ReportFormatError, UnreachableError, UsageError
 from v2_conformance.terminal_safe_text import plain
 
 
@@ -30,6 +30,8 @@ def show(report: Path, case: str, full: bool) -> int:
     from v2_conformance.formats.text.case import find, lines, others
     from v2_conformance.report.files import load_report
 
+    if Path(case).is_file() and not report.exists():
+        raise UsageError(f"the report comes first: v2-conformance show {case} '{report}'")
     document, terminal = load_report(report), console()
     chosen, *rest = find(document, case)
     for line in (*lines(document, chosen, path=str(report), full=full), *others(rest)):

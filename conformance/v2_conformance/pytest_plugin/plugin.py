@@ -37,6 +37,10 @@ def pytest_configure(config: pytest.Config) -> None:
     ):
         config.addinivalue_line("markers", line)
     if not config.getoption("--v2-url") and not config.getoption("--v2-target"):
+        typed = [one for one in map(str, config.invocation_params.args) if one.startswith("--v2-")]
+        if typed:
+            name = typed[0].partition("=")[0]
+            raise pytest.UsageError(f"{name} needs a server: give --v2-url or --v2-target, too")
         return
     sys.meta_path.insert(0, _AsTheyAre)
     config.add_cleanup(partial(sys.meta_path.remove, _AsTheyAre))

@@ -57,7 +57,7 @@ from v2_conformance.runs.scheduling.running import ExtensionWatch, in_order
 from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.kinds import OutOfTime
-from v2_conformance.suite.outcomes import FAILED
+from v2_conformance.suite.outcomes import FAILED, Outcome
 
 _CHOSEN = "v2_conformance_chosen"
 """The key in `workeroutput` under which a worker of xdist names the cases that it would run."""
@@ -244,8 +244,12 @@ class SessionHooks:
         self.report = record.finish(complete=not stopped)
         judged = self._judgment()
         wrong = self._out_of_time or (judged is not None and judged.problems)
-        if wrong and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        outcomes = [case.outcome for case in self.report.cases]
+        ran = set(outcomes) - {Outcome.UNSUPPORTED, Outcome.NOT_RUN}
+        idle = not ran and session.testscollected <= len(outcomes)
+        if session.exitstatus == pytest.ExitCode.OK and (wrong or idle):
+            codes = pytest.ExitCode
+            session.exitstatus = codes.TESTS_FAILED if wrong else codes.NO_TESTS_COLLECTED
         if self._report_dir:
             write_formats(record.directory, self.report)
         for plugin in self._config.pluginmanager.get_plugins():

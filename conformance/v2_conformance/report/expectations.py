@@ -148,6 +148,8 @@ class Expectations:
 
 def load_expectations(path: Path) -> Expectations:
     """Read an expectation file. Raises UsageError, with the line, for any mistake."""
+    if not path.exists():
+        raise UsageError(f"cannot read {path}: `expect --write REPORT {path}` makes such a file")
     file = read_yaml(path, UsageError)
     check_yaml(file, "expect", UsageError)
     entries = file.document["expected"] or ()

@@ -241,7 +241,8 @@ def _whole(path: Path, data: bytes) -> Report:
     except msgspec.ValidationError as error:
         raise ReportFileError(f"{path} is not a report: {_words(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        hint = f"; its record {RECORD} in the same folder may be whole" if data[:1] == b"{" else ""
+        other = path.with_name(RECORD if data[:1] == b"{" else REPORT)
+        hint = f"; try {other}" if other != path and other.is_file() else ""
         raise ReportFileError(
             f"{path} is not JSON or was cut off ({_words(error)}){hint}"
         ) from error

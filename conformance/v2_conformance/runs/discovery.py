@@ -80,8 +80,8 @@ def no_models(target: Target, server: Server) -> str:
         (absent[role] for role in target.models if role in absent), next(iter(absent.values()))
     )
     return (
-        f"{target.public_url} has none of the contract's models ({why}); see `v2-conformance list "
-        "models`, `--target` and `--model`"
+        f"{target.public_url} has none of the contract's models ({why}): see `v2-conformance list "
+        "models`, use a target file, or test others with `v2-conformance run URL --model NAME`"
     )
 
 

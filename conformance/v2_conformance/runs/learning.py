@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +28,7 @@ from v2_conformance.runs.discovery import MetadataClient, Server, server_name_of
 from v2_conformance.runs.patience import Budget, Patience, default_limit_s
 from v2_conformance.runs.targets.reaching import WITHOUT_ACCESS, of_status
 from v2_conformance.runs.targets.target import Target
-from v2_conformance.suite.causes.base import printable
+from v2_conformance.suite.causes.base import printable, printable_words
 from v2_conformance.suite.models import ROLE, ModelContract, TensorSpec
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.suite.values.samples import SIZES, Choice, fits, make_samples
@@ -105,7 +105,7 @@ def learn_models(
             raise UsageError(f"no model has an input {unused[0][:60]!a}: {hint}")
         if not learned.models:
             why = [*(f"{name}: {why}" for name, why in learner.failed.items()), *unsteady]
-            said = "; ".join([*why[:_NAMED], *_others(session, learner.failed)])
+            said = "; ".join([*why[:_NAMED], *_others(session, learner)])
             raise NothingRanError(target.mask.text(said))
     for one in learned.models:
         too_wide = beyond_tolerance(one.learned)
@@ -172,7 +172,7 @@ class _Learner:
             try:
                 return self._taught(connection, asked, stated)
             except UntestableError as error:
-                problem = problem or printable(str(error), 500)
+                problem = problem or printable_words(str(error), 500)
         words = re.findall(r"[\w.-]+", problem)  # it says once what was sent, then the answer
         blamed = [name for name in inputs if words.count(name) > 1]
         name = blamed[0] if len(blamed) == 1 else "INPUT"
@@ -264,9 +264,11 @@ def listed_models(target: Target) -> list[str] | None:
         return index(session)
 
 
-def _others(session: MetadataClient, failed: Collection[str]) -> list[str]:
+def _others(session: MetadataClient, learner: _Learner) -> list[str]:
     """Return the models that the server has in place of untestable ones, or how to find them."""
-    listed = index(session)
+    failed, listed = learner.failed, index(session)
+    if listed is None and learner.inputs:
+        return []  # it is not the name that is wrong
     if listed is None:
         return [f"{_NO_LIST}: take NAME from the URLs of its clients (/v2/models/NAME/infer)"]
     others = [printable(name) for name in listed if quote(name, safe="") not in failed]

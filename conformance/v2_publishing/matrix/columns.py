@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from v2_conformance.report.document import OUTDATED, Report, RequirementResult
+from v2_conformance.report.document import NOT_IMPLEMENTED, OUTDATED, Report, RequirementResult
 from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import Standing, claim, missing, server_name, standing
 from v2_conformance.report.words import ShownCause, lost, shown_causes
@@ -14,7 +14,7 @@ from v2_conformance.suite.outcomes import FAILED, Outcome
 from v2_conformance.terminal_safe_text import short
 from v2_publishing.trend import Findings, findings
 
-_SHORT, _SAYS, _LONG = 60, 130, 600
+_SHORT, _SAYS, _LONG = 60, 200, 600
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Column:
         failed = len(self.failing("MUST"))
         left = total - passed - failed
         words = f"{passed} of {total} pass, {failed} {'fails' if failed == 1 else 'fail'}"
-        return words + (f", {left} not shown" if left else "")
+        untested = self.standing.words == NOT_IMPLEMENTED
+        return words + (f", {left} not {'tested' if untested else 'shown'}" if left else "")
 
     def passing(self, level: str) -> tuple[int, int]:
         """Return how many requirements of a level hold with all their cases, out of how many."""

@@ -40,7 +40,7 @@
       button.setAttribute("aria-expanded", String(!body.hidden));
       button.firstElementChild.textContent = body.hidden ? "▸" : "▾";
     }
-    count.textContent = `${shown} of ${rows.length} requirements` + (folded ? `, ${folded} folded` : "");
+    count.textContent = `${shown} of ${rows.length} requirements` + (folded ? `, ${folded} in closed groups` : "");
   };
   const keep = () => {
     const query = new URLSearchParams();

@@ -101,7 +101,7 @@ def flooded(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_fold_hides_its_rows_until_it_is_opened(browser: Browser, flooded: str) -> None:
     opened(browser, flooded)
     assert shown(browser, f"#fold-0 {ROWS}") == set()
-    assert "folded" in browser.evaluate("document.getElementById('count').value")
+    assert "in closed groups" in browser.evaluate("document.getElementById('count').value")
     browser.evaluate("document.querySelector('.fold button').click()")
     assert "req-P2" in shown(browser, f"#fold-0 {ROWS}")
     assert browser.evaluate("document.querySelector('.fold button').ariaExpanded") == "true"

@@ -36,7 +36,7 @@ from v2_conformance.wire.encode.deployment import Tolerance
 _MOST = 256 << 20
 _INSTEAD = 3
 _INSTEAD_S = 60.0
-_TRIED = 10
+TRIED = 10
 """How many models of a server are tried until three of them can be tested."""
 
 _Value = TypeVar("_Value")
@@ -79,7 +79,7 @@ def asked_instead(
     if not names:
         return None
     limited = replace(target, max_time_s=target.max_time_s or _INSTEAD_S)
-    return Asked(names[:_TRIED], tolerance=_tolerance(options, target), most=_INSTEAD), limited
+    return Asked(names, tolerance=_tolerance(options, target), most=_INSTEAD), limited
 
 
 def _tolerance(options: RunOptions, target: Target) -> Tolerance | None:
@@ -152,7 +152,9 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
         least, most = float(low), float(high)
     except ValueError:
         least = most = math.nan
-    if not (math.isfinite(least) and math.isfinite(most) and least <= most):
+    if least > most:
+        raise UsageError(f"--range {text[:80]!a}: {least:g} is more than {most:g}")
+    if not (math.isfinite(least) and math.isfinite(most)):
         raise UsageError(f"--range {text[:80]!a}: expected MIN:MAX, such as 0:1")
     return name, (least, most)
 

@@ -39,6 +39,8 @@ def run_server(options: RunOptions) -> int:
     with ExitStack() as stack:
         recovery = Recovery(options.restart_command, options.wait_ready or 0.0)
         if not options.names_server:
+            if options.models:
+                print("no URL was given: these are models of the embedded server", file=sys.stderr)
             server = stack.enter_context(elsewhere("server")(options.faults))
             options = replace(
                 options,
@@ -95,6 +97,7 @@ def _start(
         asked, limited = instead
         for line in any_model.announced(asked, server, limited):
             print(target.mask.text(defused(line)), file=sys.stderr)
+        asked = replace(asked, names=asked.names[: any_model.TRIED])
         try:
             return _start_relations(options, limited, asked, recovery, reporting)
         except NothingRanError as error:

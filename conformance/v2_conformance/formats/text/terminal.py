@@ -53,12 +53,12 @@ def summary_lines(report: Report, directory: Path | None) -> list[str]:
     counts = Counter(case.outcome for case in report.cases)
     total = ", ".join(f"{counts[one]} {one.words}" for one in TO_LOOK_AT if counts[one])
     lines += wrapped(f"{counted(len(report.cases), 'case')}: {total}", "  ")
+    at = len(lines)
     lines += wrapped(headline(causes) or must_words(report, causes), "  ")
     doubts = [wrapped(one.words, "    ", limit=4, first="  - ") for one in cautions(report)]
     lines += ["", *_failures(causes)]
-    lines += [f"{TITLE.lower()}:", *_first(doubts, "of these, all in the report"), ""] * bool(
-        doubts
-    )
+    if doubts:
+        lines += [f"{TITLE.lower()}:", *_first(doubts, "of these, all in the report"), ""]
     titles = {row.id: f"{row.id} {row.title}:" for row in report.requirements}
     for what, problems in (
         ("reason", report.verdict.reasons),
@@ -66,7 +66,10 @@ def summary_lines(report: Report, directory: Path | None) -> list[str]:
     ):
         untold = (one.split() for one in beside(causes, problems))
         rows = (" ".join(titles.get(word, word) for word in words) for words in untold)
-        lines += _first([wrapped(f"{what}: {row}", "        ") for row in rows], f"{what}s")
+        shown = [wrapped(f"{what}: {row}", "        ") for row in rows]
+        # Models that do not repeat their answers come before what those answers show.
+        place = at if what == "reason" and report.relations is not None else len(lines)
+        lines[place:place] = _first(shown, f"{what}s")
     for note in _notes(report):
         lines += wrapped(note, "  ")
     return [*lines, *last]
@@ -83,7 +86,7 @@ def _notes(report: Report) -> Iterator[str]:
     if report.relations is not None and verdict.implemented:
         more = len(verdict.needs_identity)
         yield (
-            f"{counted(len(verdict.shown), 'requirement')} shown by relations"
+            f"{counted(len(verdict.shown), 'requirement')} shown by comparing answers"
             f"{f'; {more} more need identity models' if more else ''}"
         )
         for role, model in target.models.items():

@@ -109,7 +109,7 @@ def no_answer(url: str, exchange: Exchange, target: Target) -> str:
             "busy or the URL wrong? (--timeout changes the limit)"
         )
     if not exchange.sent:
-        return f"{url} cannot be reached: {detail}"
+        return f"{url} cannot be reached: {detail}; is the URL right, and does the server run?"
     hint = ""
     if not exchange.received and exchange.ending in (Ending.CLOSED, Ending.RESET):
         if target.url.lower().startswith("http:"):

@@ -196,11 +196,13 @@ def check_url(url: str) -> None:
     except ValueError:
         good = False
     if not good:
-        meant = f": did you mean http://{url}?" if _WITHOUT_SCHEME.fullmatch(url) else ""
+        place = re.sub("^:?([1-6]?[0-9]{1,4})$", r"localhost:\1", url)
+        meant = f": did you mean http://{place}?" if _WITHOUT_SCHEME.fullmatch(place) else ""
+        meant = ": remove the white space" if url.split() != [url] else meant
         shown = _without_secrets(url)
         raise UsageError(f"{shown!r} is not a URL like http://localhost:8000{meant}")
     if parts.query or parts.fragment:
-        raise UsageError("the URL must be a base URL without `?`; use --header for a token")
+        raise UsageError("the URL must be a base URL without `?` and `#`; use --header for a token")
 
 
 def _without_secrets(url: str) -> str:
