@@ -184,7 +184,7 @@ def _of_the_run(expected: Expectation, report: Report) -> Iterator[str]:
             yield f"{what}: expected {wanted}, got {got}"
     verdict, wanted = priced(report), expected.verdict
     if any(expected.outcome_of(case.id) == SOMETIMES for case in report.of(Outcome.FAIL)):
-        verdict, wanted = verdict_words(report), wanted.partition("; ")[0]
+        verdict, wanted = verdict_words(report), wanted.partition(":")[0]
     if is_whole(report) and verdict != wanted:
         yield f"verdict: expected {wanted}, got {verdict}"
 
