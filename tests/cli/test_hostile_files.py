@@ -150,6 +150,7 @@ def with_member(member: str, value: bytes) -> bytes:
 
 REPORTS: Mapping[str, Content] = {
     "empty": b"",
+    "cut-off": TEXT[:-9].encode(),
     "nested-list": NESTED,
     "duration-nan": with_member("duration_s", b"NaN"),
     "duration-of-digits": with_member("duration_s", b"9" * 1_000_000),

@@ -176,6 +176,7 @@ Place = tuple[str | int, ...]
         (("cases", 1, "outcome"), "fine"),
         (("cases", 1, "exchanges", 0, "sent"), -1),
         (("target", "host"), "a\r\nb"),
+        (("target",), {}),
         (("target", "headers"), [["A", "\x1b[31m"]]),
         (("requirements", 0, "cases"), {"pass": 0}),
         (("planned", "D1"), -1),
