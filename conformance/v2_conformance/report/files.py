@@ -84,9 +84,12 @@ class ReportFile:
         return self.is_record or (stated is not None and stated.digest == self.digest)
 
 
-def load_report(path: Path) -> Report:
-    """Return a report as read_report does."""
-    return read_report(path).report
+def load_report(path: Path | str) -> Report:
+    """Read a report.json, or the record of a run (report.jsonl), finished or not.
+
+    Raises ReportFileError, a ConformanceError, for whatever is neither.
+    """
+    return read_report(Path(path)).report
 
 
 def read_report(path: Path) -> ReportFile:
