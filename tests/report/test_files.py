@@ -11,15 +11,13 @@ from typing import Any
 
 import pytest
 
-from support.reports import case, document, exchange, report_of
+from support.reports import as_json, case, document, exchange, from_json, report_of
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.document import RecordFooter, RecordHeader, RecordLine, Report
 from v2_conformance.report.files import (
     PACKED_REPORT,
     RECORD,
     REPORT,
-    as_json,
-    from_json,
     load_report,
     read_report,
     sealed,

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from support.long_tests import sample
-from support.reports import Document, case_of, read_document, report_of
+from support.reports import Document, as_json, case_of, from_json, read_document, report_of
 from support.runs import (
     cases_that_differ,
     changed,
@@ -27,7 +27,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.files import as_json, from_json, load_report
+from v2_conformance.report.files import load_report
 from v2_conformance.report.recorder import recorded_exchange
 from v2_conformance.runs.targets.making import load_target, make_target
 from v2_conformance.suite.library import every_case, generated_case

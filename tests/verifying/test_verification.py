@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from support.commands import Cli
-from support.reports import LENGTH, Document, case_of, flipped, reconcluded
+from support.reports import LENGTH, Document, as_json, case_of, flipped, reconcluded
 from support.runs import (
     BAD,
     FEW,
@@ -29,7 +29,7 @@ from v2_conformance.errors import ReportFileError
 from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.files import as_json, load_report
+from v2_conformance.report.files import load_report
 from v2_conformance.runs.targets.making import make_target
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import describe
