@@ -88,7 +88,7 @@ class StartedRun:
     @property
     def usual_workers(self) -> int:
         """How many cases to run at a time by default: more for a server that is farther away."""
-        return usual_workers(round_trip_s(self.engine.server.asked))
+        return usual_workers(self.engine.server.asked)
 
     def finish(
         self,
@@ -165,18 +165,15 @@ def today() -> date:
 MOST_WORKERS = 8
 """How many cases run at most at the same time, unless the user says otherwise."""
 
-_WORTH_A_WORKER_S = 0.010
+_WORTH_A_WORKER_MS = 10.0
 
 
-def round_trip_s(asked: Sequence[Exchange]) -> float:
-    """Return how long discovery waited for the fastest response, on a kept connection if any."""
+def usual_workers(asked: Sequence[Exchange]) -> int:
+    """Return how many cases to run at once: one for each 10 ms that discovery waited for the
+    fastest response, on a kept connection if any."""
     kept = [e.duration_ms for e in asked if e.reused]
-    return min(kept or [e.duration_ms for e in asked], default=0.0) / 1000
-
-
-def usual_workers(round_trip_s: float) -> int:
-    """Return how many cases to run at once against a server that far away: one for each 10 ms."""
-    return max(1, min(MOST_WORKERS, int(round_trip_s / _WORTH_A_WORKER_S)))
+    round_trip_ms = min(kept or [e.duration_ms for e in asked], default=0.0)
+    return max(1, min(MOST_WORKERS, int(round_trip_ms / _WORTH_A_WORKER_MS)))
 
 
 def certify(
