@@ -17,7 +17,6 @@ from delayed import delayed
 from embedded import embedded_server
 from sizes import size
 
-from v2_conformance.certifying.servers import round_trip_s as measured_s
 from v2_conformance.certifying.servers import usual_workers
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.report.recorder import Record
@@ -38,7 +37,7 @@ def main() -> None:
         started = time.perf_counter()
         server = discover(target)
         engine = Engine(target, server)
-        usual = usual_workers(measured_s(server.asked))
+        usual = usual_workers(server.asked)
         workers = asked or usual
         recorded = 0
         with tempfile.TemporaryDirectory() as folder:

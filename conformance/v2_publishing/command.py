@@ -195,6 +195,7 @@ def _one_for_each(entries: Sequence[Entry], *, newest: bool) -> tuple[list[Entry
     """Return one report for each version with the same claims, and whether somebody
     has to choose.
     """
+    from v2_conformance.terminal_safe_text import plain
     from v2_publishing.site.entries import same_subjects
 
     kept, undecided = [], False
@@ -213,7 +214,7 @@ def _one_for_each(entries: Sequence[Entry], *, newest: bool) -> tuple[list[Entry
         kept.append(replace(first, home=home))
         if newest:
             for other in others:
-                _say(f"left out {other.source}: {first.source} is newer")
+                print(plain(f"left out {other.source}: {first.source} is newer"), flush=True)
     return kept, undecided
 
 
@@ -225,12 +226,6 @@ def _refuse(path: Path, reason: str) -> None:
     from v2_conformance.terminal_safe_text import plain
 
     print(plain(f"{PROGRAM}: refused {path}: {reason}"), file=sys.stderr, flush=True)
-
-
-def _say(line: str) -> None:
-    from v2_conformance.terminal_safe_text import plain
-
-    print(plain(line), flush=True)
 
 
 def _derived(directory: Path, paths: Sequence[Path]) -> set[str]:

@@ -41,13 +41,11 @@ def test_only_a_failure_that_decides_the_verdict_counts(
     assert of_report(stopped(requirement, outcome), Gate()) == code
 
 
-def test_selection_that_was_stopped_has_no_verdict() -> None:
-    selected = msgspec.structs.replace(stopped("P2", "fail"), selection=Selection(patterns=("P*",)))
+def test_a_stopped_run_of_a_selection_or_with_expected_failures_has_no_verdict() -> None:
+    report = stopped("P2", "fail")
+    selected = msgspec.structs.replace(report, selection=Selection(patterns=("P*",)))
     assert of_report(selected, Gate()) == 3
-
-
-def test_expected_failures_of_a_stopped_run_say_nothing_of_what_did_not_run() -> None:
-    assert with_expectations(stopped("P2", "fail"), Gate(), as_expected=True) == 3
+    assert with_expectations(report, Gate(), as_expected=True) == 3
 
 
 @pytest.mark.parametrize(

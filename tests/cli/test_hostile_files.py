@@ -15,14 +15,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from support.commands import Cli
-from support.reports import case, exchange, report_of, saved
+from support.reports import as_json, case, document, exchange, report_of, saved
 from v2_conformance import bounded_files
-from v2_conformance.report.bodies import inline
-from v2_conformance.report.files import as_json, document_digest
+from v2_conformance.report.files import document_digest
 
 _MOST_S = 15.0
 _MOST_KB = 400 << 10  # of memory, beyond what the process had
@@ -127,7 +125,7 @@ def in_a_stream(count: int, size: int) -> bytes:
     """A report with one stream of so many bytes, and in it the messages of so many exchanges, each
     nearly as long and at another place."""
     stream = base64.b64encode(zlib.compress(bytes(size))).decode()
-    one = msgspec.to_builtins(case("P2/x", "pass", None, *[exchange(b"")] * count), enc_hook=inline)
+    (one,) = document(report_of([case("P2/x", "pass", None, *[exchange(b"")] * count)]))["cases"]
     for number, placed in enumerate(one["exchanges"]):
         placed["request"] = [0, 2 * number, size - 2 * number]
         placed["response"] = [0, 2 * number + 1, size - 2 * number - 1]
@@ -136,10 +134,10 @@ def in_a_stream(count: int, size: int) -> bytes:
 
 def sealed(**members: object) -> bytes:
     """A report with other members, and a digest that fits."""
-    document: dict[str, Any] = {**WHOLE, **members}
-    document.pop("integrity", None)
-    document["integrity"] = {"algorithm": "sha256", "digest": document_digest(document)}
-    return json.dumps(document).encode()
+    found: dict[str, Any] = {**WHOLE, **members}
+    found.pop("integrity", None)
+    found["integrity"] = {"algorithm": "sha256", "digest": document_digest(found)}
+    return json.dumps(found).encode()
 
 
 def with_member(member: str, value: bytes) -> bytes:
@@ -150,6 +148,7 @@ def with_member(member: str, value: bytes) -> bytes:
 
 REPORTS: Mapping[str, Content] = {
     "empty": b"",
+    "cut-off": TEXT[:-9].encode(),
     "nested-list": NESTED,
     "duration-nan": with_member("duration_s", b"NaN"),
     "duration-of-digits": with_member("duration_s", b"9" * 1_000_000),

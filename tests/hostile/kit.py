@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import Any
 
 from support.servers import Peer, served, serving
-from v2_mutants.servers import MutantServer
 
 VICTIM = "H1/honoured[short,INT32]"
 """Its request is the only one whose JSON has lines."""
@@ -26,8 +25,8 @@ NO_ANSWER = ("R2", "R7", "C5", *(f"C{number}" for number in range(9, 19)))
 UNREADABLE = {"H1": "fail", "P2": "fail", "R3": "fail"}
 
 
-Start = Callable[[], AbstractContextManager[str]]
-"""Starts a server, whose URL it gives; the server ends with the block."""
+Start = Callable[[], AbstractContextManager[Any]]
+"""Starts a server, which has a `url`; it ends with the block."""
 Answer = Callable[[Peer, bytes], object]
 """Answers one request on a connection. The connection ends if the result is False."""
 Change = Callable[[bytes], bytes]
@@ -80,28 +79,12 @@ def answering(answer: Answer, *marks: bytes) -> Start:
             elif answer(peer, request) is False:
                 return
 
-    @contextlib.contextmanager
-    def start() -> Iterator[str]:
-        with serving(talk) as server:
-            yield server.url
-
-    return start
+    return lambda: serving(talk)
 
 
 def changing(change: Change, *marks: bytes) -> Start:
     """A server that changes its right responses (to requests with one of `marks`)."""
     return answering(lambda peer, request: peer.send(change(served(request))), *marks)
-
-
-def faulty(*faults: str) -> Start:
-    """The reference server with faults."""
-
-    @contextlib.contextmanager
-    def start() -> Iterator[str]:
-        with MutantServer(faults) as server:
-            yield server.url
-
-    return start
 
 
 def always(data: bytes) -> Change:

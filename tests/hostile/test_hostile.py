@@ -68,8 +68,8 @@ def test_a_run_against_it_ends_as_it_must_and_its_report_holds(kind: str, tmp_pa
     wanted = KINDS[kind]
     chosen = [argument for case in wanted.cases for argument in ("--case", case)]
     peak, out = tmp_path / "peak", tmp_path / "run"
-    with wanted.start() as url:
-        arguments = ["run", url, *chosen, "--timeout", str(wanted.timeout), *wanted.options]
+    with wanted.start() as server:
+        arguments = ["run", server.url, *chosen, "--timeout", str(wanted.timeout), *wanted.options]
         started = time.monotonic()
         ended = subprocess.run(
             [sys.executable, "-c", PROGRAM, str(peak), *arguments, "--report-dir", str(out)],

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
-from support.servers import Peer, Scripted, served, serving
+from support.servers import Peer, served, serving
 from v2_conformance.report.files import load_report
 from v2_conformance.suite.causes.causes import FailedAtFirst
 from v2_conformance.suite.causes.kinds import ConnectionClosed
@@ -32,12 +29,11 @@ def pytest_runtest_protocol(item, nextitem):
 """
 
 
-@contextmanager
-def failing_once() -> Iterator[Scripted]:
-    """A good server that gives no answer to the first two requests with the mark."""
+def test_case_that_passes_again_is_flaky(pytester: pytest.Pytester) -> None:
     met: list[bytes] = []
 
     def talk(peer: Peer) -> None:
+        """A good server that gives no answer to the first two requests with the mark."""
         while True:
             request = peer.request()
             if MARK in request and len(met) < 2:  # on the kept connection, and once more
@@ -45,13 +41,8 @@ def failing_once() -> Iterator[Scripted]:
                 return
             peer.send(served(request))
 
-    with serving(talk) as server:
-        yield server
-
-
-def test_case_that_passes_again_is_flaky(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(RERUNS)
-    with failing_once() as server:
+    with serving(talk) as server:
         result = pytester.runpytest(
             *("-p", "no:hypothesispytest", "-m", "H1", "--v2-url", server.url),
             *("--v2-report-dir", "out", "--junitxml", "junit.xml"),

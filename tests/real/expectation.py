@@ -140,6 +140,11 @@ def client_expectation_files() -> list[Path]:
     return sorted(CLIENTS.glob("*.yaml"))
 
 
+def every_expectation() -> list[Expectation]:
+    """What is expected of each server and client."""
+    return [load_expectation(path) for path in (*expectation_files(), *client_expectation_files())]
+
+
 def newest_of_each(expectations: Iterable[Expectation]) -> list[Expectation]:
     """Return one of each server and client: that of the newest version."""
     found: dict[str, Expectation] = {}

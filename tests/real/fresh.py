@@ -24,13 +24,7 @@ from io import StringIO
 from pathlib import Path
 
 import publish
-from expectation import (
-    Expectation,
-    client_expectation_files,
-    expectation_files,
-    load_expectation,
-    newest_of_each,
-)
+from expectation import Expectation, every_expectation, newest_of_each
 from servers import ServerFailedError
 from v2_conformance.cli.main import main as conformance
 from v2_conformance.report.files import PACKED_REPORT, load_report
@@ -89,8 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, required=True, metavar="DIR")
     parser.add_argument("--words", type=Path, required=True, metavar="FILE")
     options = parser.parse_args(arguments)
-    files = (*expectation_files(), *client_expectation_files())
-    expectations = [load_expectation(path) for path in files]
+    expectations = every_expectation()
     known = {one.package for one in expectations}
     words, failed = [], []
     for before in newest_of_each(expectations):

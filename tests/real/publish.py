@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import base64
-import gzip
 import json
 import shutil
 import struct
@@ -27,14 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from expectation import (
-    Expectation,
-    client_expectation_files,
-    differences,
-    expectation_files,
-    load_expectation,
-    newest_of_each,
-)
+from expectation import Expectation, differences, every_expectation, newest_of_each
 from servers import SERVERS, ServerFailedError, inside, usable_port
 from support.browser import browsing
 from support.tools import find
@@ -42,7 +34,7 @@ from v2_conformance.cli.main import main as conformance
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.kits.registry import write_kit
 from v2_conformance.report.document import Report, RequirementResult
-from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report
+from v2_conformance.report.files import PACKED_REPORT, RECORD, REPORT, load_report, packed_bytes
 from v2_conformance.report.verdict.judged import failed_musts, judged
 from v2_conformance.report.verdict.standing import standing
 from v2_conformance.report.words import priced
@@ -76,7 +68,8 @@ _SINGLE_RUN_ERRORS = (ServerFailedError, subprocess.CalledProcessError)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Publish what is named, by default everything; the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    known = {path.stem: path for path in (*expectation_files(), *client_expectation_files())}
+    expectations = every_expectation()
+    known = [one.name for one in expectations]
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(known))
     parser.add_argument("--work", type=Path, metavar="DIR", help="environments and servers' logs")
     parser.add_argument("--readme", action="store_true", help="write the two README.md alone")
@@ -84,7 +77,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if unknown := sorted(set(options.names) - set(known)):
         parser.error(f"no expectation for {', '.join(unknown)}; there are: {', '.join(known)}")
-    expectations = [load_expectation(path) for path in known.values()]
     if options.readme:
         write_readmes(expectations)
         return 0
@@ -129,8 +121,7 @@ def publish(expected: Expectation, work: Path, folder: Path | None = None) -> li
             conformance(expected.run_arguments(url, folder.absolute()))
     (folder / RECORD).unlink()
     plain = folder / REPORT
-    # Without a time in it, so that the same report is the same file.
-    (folder / PACKED_REPORT).write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+    (folder / PACKED_REPORT).write_bytes(packed_bytes(plain))
     plain.unlink()
     packages = _pip(python, "freeze", "--disable-pip-version-check")
     (folder / "packages.txt").write_text(packages, "utf-8", newline="\n")

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from expectation import Expectation, differences, expectation_files, load_expectation
-from support.reports import case, report_of
-from v2_conformance.report.bodies import Streams, inline
+from support.reports import case, document, report_of
+from v2_conformance.report.bodies import Streams
 from v2_conformance.report.document import Report
 from v2_conformance.suite.library import every_case, suite_cases
 from v2_conformance.suite.outcomes import Outcome
@@ -51,17 +51,17 @@ def report() -> dict[str, Any]:
             case("W6/several-variable-dimensions[INT32]", "unsupported"),
         ]
     )
-    document: dict[str, Any] = msgspec.to_builtins(whole, enc_hook=inline)
-    document["target"]["server"].update(name="some", version="1.0")
+    found = document(whole)
+    found["target"]["server"].update(name="some", version="1.0")
     trio = {"model": "trio", "inputs": [], "outputs": []}
-    document["target"].update(profiles=["binary"], absent={}, models={"trio": trio})
-    document["verdict"]["conformant"] = False
-    rows = {row["id"]: row for row in document["requirements"]}
-    document["requirements"] = [
+    found["target"].update(profiles=["binary"], absent={}, models={"trio": trio})
+    found["verdict"]["conformant"] = False
+    rows = {row["id"]: row for row in found["requirements"]}
+    found["requirements"] = [
         {**rows["H7"], "id": name, "outcome": outcome}
         for name, outcome in (("H6", "fail"), ("H7", "pass"), ("W6", "unsupported"))
     ]
-    return document
+    return found
 
 
 def compared(expected: Expectation, report: dict[str, Any]) -> list[str]:

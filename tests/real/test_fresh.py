@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import subprocess
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import publish
 from expectation import Expectation, load_expectation
 from support.sites import report_on
 from v2_conformance.cli.main import main as conformance
-from v2_conformance.report.files import PACKED_REPORT
+from v2_conformance.report.files import PACKED_REPORT, packed_bytes
 
 TRITON = Path(__file__).parent / "expectations" / "triton-2.51.0.yaml"
 
@@ -26,8 +25,7 @@ def proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     text = TRITON.read_text("utf-8").replace("server: triton", "server: some")
     expected.write_text(fresh.drafted(text, "1.0", "some==1.0"), "utf-8")
     monkeypatch.setattr(publish, "REPORTS", reports)
-    monkeypatch.setattr(fresh, "expectation_files", lambda: [expected])
-    monkeypatch.setattr(fresh, "client_expectation_files", list)
+    monkeypatch.setattr(fresh, "every_expectation", lambda: [load_expectation(expected)])
     monkeypatch.setattr(fresh, "newest_package", lambda package: "some==2.0")
     packed(tmp_path / "first", "1.0")
     assert conformance(["publish", str(reports), str(tmp_path / "first")]) == 0
@@ -43,7 +41,7 @@ def proposed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def packed(folder: Path, version: str) -> None:
     plain = report_on(folder, "some", version)
-    (folder / PACKED_REPORT).write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+    (folder / PACKED_REPORT).write_bytes(packed_bytes(plain))
     plain.unlink()
 
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import publish
-from expectation import client_expectation_files, expectation_files, load_expectation
-
-EXPECTATIONS = [
-    load_expectation(path) for path in (*expectation_files(), *client_expectation_files())
-]
+from expectation import every_expectation
 
 
 def test_the_front_page_and_the_readme_say_what_the_reports_say() -> None:
-    published = publish.published_reports(EXPECTATIONS)
+    published = publish.published_reports(every_expectation())
     # `tests/real/publish.py --readme` writes both, `--site` takes the picture.
     for path, made in ((publish.README, publish.readme), (publish.FRONT_PAGE, publish.front_page)):
         text = path.read_text(encoding="utf-8")

@@ -11,15 +11,13 @@ from typing import Any
 
 import pytest
 
-from support.reports import case, document, exchange, report_of
+from support.reports import as_json, case, document, exchange, from_json, report_of
 from v2_conformance.errors import ReportFileError
 from v2_conformance.report.document import RecordFooter, RecordHeader, RecordLine, Report
 from v2_conformance.report.files import (
     PACKED_REPORT,
     RECORD,
     REPORT,
-    as_json,
-    from_json,
     load_report,
     read_report,
     sealed,
@@ -176,6 +174,7 @@ Place = tuple[str | int, ...]
         (("cases", 1, "outcome"), "fine"),
         (("cases", 1, "exchanges", 0, "sent"), -1),
         (("target", "host"), "a\r\nb"),
+        (("target",), {}),
         (("target", "headers"), [["A", "\x1b[31m"]]),
         (("requirements", 0, "cases"), {"pass": 0}),
         (("planned", "D1"), -1),

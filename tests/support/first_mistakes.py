@@ -30,9 +30,7 @@ class Small(Behavior):
 
     def __init__(self, profiles: Collection[str] = ("binary",)) -> None:
         super().__init__(profiles)
-        self.models = {
-            name: ORDINARY_MODELS[name] for name in ("matrix_product", "reverser", "widener")
-        }
+        self.models = dict(ORDINARY_MODELS)
 
 
 class NewlineNotCounted(Small):

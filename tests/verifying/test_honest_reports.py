@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from support.long_tests import sample
-from support.reports import Document, case_of, read_document, report_of
+from support.reports import Document, as_json, case_of, from_json, read_document, report_of
 from support.runs import (
     cases_that_differ,
     changed,
@@ -27,7 +27,7 @@ from v2_conformance.redaction import Mask
 from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.report.files import as_json, from_json, load_report
+from v2_conformance.report.files import load_report
 from v2_conformance.report.recorder import recorded_exchange
 from v2_conformance.runs.targets.making import load_target, make_target
 from v2_conformance.suite.library import every_case, generated_case
@@ -179,19 +179,14 @@ LONG = bytes(1 << 20)
 LEFT = [Parting.LEAVES, Parting.RESETS]
 
 
-def read_back(came: Exchange) -> Exchange:
-    """A exchange as `verify` reads it from a report. Raises RecordedError."""
+def is_read_back(came: Exchange) -> bool:
+    """Whether an exchange is the same once `verify` has read it from a report."""
     written = as_json(recorded_exchange(came, Mask()))
     kept = from_json(written, Exchange)
     assert (kept.first_byte_ms is None) == (not len(kept.received))
     asked = Prepared(request_of(bytes(came.request)))
     record = RecordedExchanges([kept], setting_of(report_of([])))
-    return record.take("it", (Purpose.CASE,), asked)
-
-
-def is_read_back(came: Exchange) -> bool:
-    """Whether an exchange is the same once it is read from a report."""
-    again = read_back(came)
+    again = record.take("it", (Purpose.CASE,), asked)
     return came == again and came.partial == again.partial
 
 

@@ -88,7 +88,7 @@ class StartedRun:
     @property
     def usual_workers(self) -> int:
         """How many cases to run at a time by default: more for a server that is farther away."""
-        return usual_workers(round_trip_s(self.engine.server.asked))
+        return usual_workers(self.engine.server.asked)
 
     def finish(
         self,
@@ -165,37 +165,48 @@ def today() -> date:
 MOST_WORKERS = 8
 """How many cases run at most at the same time, unless the user says otherwise."""
 
-_WORTH_A_WORKER_S = 0.010
+_WORTH_A_WORKER_MS = 10.0
 
 
-def round_trip_s(asked: Sequence[Exchange]) -> float:
-    """Return how long discovery waited for the fastest response, on a kept connection if any."""
+def usual_workers(asked: Sequence[Exchange]) -> int:
+    """Return how many cases to run at once: one for each 10 ms that discovery waited for the
+    fastest response, on a kept connection if any."""
     kept = [e.duration_ms for e in asked if e.reused]
-    return min(kept or [e.duration_ms for e in asked], default=0.0) / 1000
+    round_trip_ms = min(kept or [e.duration_ms for e in asked], default=0.0)
+    return max(1, min(MOST_WORKERS, int(round_trip_ms / _WORTH_A_WORKER_MS)))
 
 
-def usual_workers(round_trip_s: float) -> int:
-    """Return how many cases to run at once against a server that far away: one for each 10 ms."""
-    return max(1, min(MOST_WORKERS, int(round_trip_s / _WORTH_A_WORKER_S)))
-
-
-def certify_into(
+def certify(
     target: Target | str,
-    plan: Plan,
     *,
-    workers: int | None,
-    directory: Path | None,
-    on_case: Callable[[CaseFinished], object] | None,
+    cases: Sequence[str] = (),
+    large: bool = False,
+    workers: int | None = None,
+    report_dir: Path | str | None = None,
+    on_case: Callable[[CaseFinished], object] | None = None,
 ) -> Report:
-    """See v2_conformance.certify. Without a `directory`, the record is in a temporary one."""
+    """Run the suite against a server and return the report, which includes the verdict.
+
+    `target` is a base URL, or a Target that says more: profiles, header fields, model names. With
+    `cases`, ids or patterns such as "H6/*" or requirements, only those run; then the verdict says
+    that the run is incomplete. `large` adds tensors of 64 MiB. `workers` is how many cases run at
+    the same time; by default more the farther away the server is. `report_dir` gets the files that
+    the command `run` writes; by default no file is left. `on_case` is called after each case.
+
+    Raises UsageError for a wrong target, UnreachableError if no V2 server answers there, and
+    NothingRanError if no case matches: all are ConformanceErrors.
+    """
+    plan = plan_of(cases, large=large)
     tested = seeded(make_target(target) if isinstance(target, str) else checked_target(target))
     with ExitStack() as stack:
-        folder = directory or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        stack.enter_context(sole_run(folder))
-        started = start(tested, plan, folder)
+        folder = report_dir
+        if folder is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+        stack.enter_context(sole_run(Path(folder)))
+        started = start(tested, plan, Path(folder))
         report = started.finish(workers=workers, on_case=on_case or (lambda event: None))
-        if directory is not None:
-            write_formats(directory, report)
+        if report_dir is not None:
+            write_formats(Path(folder), report)
     return report
 
 

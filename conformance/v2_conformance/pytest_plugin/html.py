@@ -11,13 +11,13 @@ from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from v2_conformance.formats.shown import BRIEF, FULL, shown
 from v2_conformance.formats.templates import base
 from v2_conformance.formats.text.case import exchange_lines
 from v2_conformance.pytest_plugin.items import NODE
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.files import from_json
 from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.report.words import priced
 from v2_conformance.suite.outcomes import Outcome
@@ -36,6 +36,7 @@ class Page:
 
     def __init__(self, verdict: Callable[[], Report | None]) -> None:
         self._verdict = verdict
+        self.cases = WeakKeyDictionary[Any, CaseResult]()  # by pytest's report of the test
 
     def pytest_html_results_table_header(self, cells: list[str]) -> None:
         """Two more columns."""
@@ -52,10 +53,9 @@ class Page:
 
     def pytest_html_results_table_html(self, report: Any, data: list[str]) -> None:
         """The wire log of a case, after what pytest-html shows itself."""
-        encoded = getattr(report, "v2_case", None)
-        if encoded is None:
+        case = self.cases.get(report)
+        if case is None:
             return
-        case = from_json(encoded, CaseResult)
         if not report.longreprtext and not report.sections:
             # Instead of a line that no log was captured; a failure has said all this already.
             data[:] = [escape(visible(line)) for line in (case.why, case.message) if line]

@@ -49,7 +49,6 @@ from v2_conformance.report.expectations import (
     judge_expectations,
     load_expectations,
 )
-from v2_conformance.report.files import as_json
 from v2_conformance.report.recorder import case_result, sole_run
 from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.runs.discovery import discover
@@ -222,8 +221,9 @@ class SessionHooks:
         report = yield
         if isinstance(item, CaseItem) and item.result is not None and call.when == "call":
             case = item.result
-            if self._config.pluginmanager.hasplugin("v2-conformance-html"):
-                report.v2_case = as_json(case)  # text, for plugins that write reports of pytest
+            page = self._config.pluginmanager.getplugin("v2-conformance-html")
+            if page is not None:
+                page.cases[report] = case
             self._out_of_time |= isinstance(case.cause, OutOfTime)
             self.started.record.calibrated(self.started.engine.calibrations())
             self.started.record.add_case(case)

@@ -51,7 +51,7 @@ class ReferenceServer:
         self._make = behavior
         self.profiles = tuple(profiles)
         self._requested_port = port
-        self._port = port
+        self.port = port  # any free one for 0, once the server is started
         self._behavior = self._make(self.profiles)
         self._turn = threading.Lock()
         self._lock = threading.Lock()
@@ -62,12 +62,7 @@ class ReferenceServer:
     @property
     def url(self) -> str:
         """The server's base URL without a trailing slash. Valid once the server is started."""
-        return f"http://{_HOST}:{self._port}"
-
-    @property
-    def port(self) -> int:
-        """The port. Valid once the server is started."""
-        return self._port
+        return f"http://{_HOST}:{self.port}"
 
     def __enter__(self) -> ReferenceServer:
         self.start()
@@ -82,7 +77,7 @@ class ReferenceServer:
             raise RuntimeError("the reference server is already running")
         self._behavior = self._make(self.profiles)
         listener = socket.create_server((_HOST, self._requested_port), backlog=128)
-        self._port = listener.getsockname()[1]
+        self.port = listener.getsockname()[1]
         waiting, self._waker = socket.socketpair()
         self._acceptor = threading.Thread(
             target=self._accept, args=(listener, waiting), daemon=True

@@ -245,13 +245,6 @@ class Streams:
         return unpacked[place.start : end]
 
 
-def inline(body: object) -> str:
-    """Encode a message by itself: the hook for JSON that has no streams."""
-    if not isinstance(body, Body):
-        raise NotImplementedError
-    return base64.b64encode(bytes(body)).decode()
-
-
 def _unpack(packed: Buffer, length: int) -> bytes:
     """Return the first `length` bytes of a stream. Never makes more. Raises ReportFileError."""
     try:

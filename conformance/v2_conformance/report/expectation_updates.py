@@ -92,14 +92,10 @@ def _entry(case: CaseResult, old: Expectations) -> Expectation:
         return replace(before, line=0, requirements=(), case=case.id)
     was = f" (before, for another failure: {before.reason})" if before else ""
     return Expectation(
-        line=0,
-        requirements=(),
         case=case.id,
         outcome=case.outcome,
         cause=None if case.cause is None else pattern_of(case.cause),
         reason=f"{UNWRITTEN}: {plain(lasting(describe(case.cause)))[:_LONGEST]}{was}",
-        link="",
-        expires=None,
     )
 
 

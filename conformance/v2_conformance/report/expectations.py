@@ -40,14 +40,14 @@ class Expectation:
     entry may pass as well.
     """
 
-    line: int
-    requirements: tuple[str, ...]
-    case: str
-    outcome: Outcome
-    cause: CausePattern | None
-    reason: str
-    link: str
-    expires: date | None
+    line: int = 0
+    requirements: tuple[str, ...] = ()
+    case: str = ""
+    outcome: Outcome = Outcome.FAIL
+    cause: CausePattern | None = None
+    reason: str = ""
+    link: str = ""
+    expires: date | None = None
     flaky: bool = False
 
     @property

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 from v2_conformance.bounded_files import read_bounded, write_whole
 from v2_conformance.errors import ReportFileError, ReportFormatError, unwritable
-from v2_conformance.report.bodies import SHORT, Streams, inline, streams_of
+from v2_conformance.report.bodies import SHORT, Streams, streams_of
 from v2_conformance.report.document import (
     NO_VERDICT,
     CaseResult,
@@ -58,7 +58,6 @@ _HEADER = b'{"header":'  # start of a record
 # Deeper than any generated request, and far from the interpreter's recursion limit.
 _DEEPEST = 64
 _LONG = ("cases", "bodies")
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -84,9 +83,12 @@ class ReportFile:
         return self.is_record or (stated is not None and stated.digest == self.digest)
 
 
-def load_report(path: Path) -> Report:
-    """Return a report as read_report does."""
-    return read_report(path).report
+def load_report(path: Path | str) -> Report:
+    """Read a report.json, or the record of a run (report.jsonl), finished or not.
+
+    Raises ReportFileError, a ConformanceError, for whatever is neither.
+    """
+    return read_report(Path(path)).report
 
 
 def read_report(path: Path) -> ReportFile:
@@ -173,16 +175,6 @@ def document_digest(document: Mapping[str, Any]) -> str:
 
 def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-def as_json(value: Any) -> str:
-    """Return a part of a report, or several, as ASCII JSON, with its messages in base64."""
-    return as_json_bytes(value, inline).decode()
-
-
-def from_json(text: str | bytes, kind: type[_T]) -> _T:
-    """Return a part of a report that as_json wrote. Raises msgspec.ValidationError."""
-    return msgspec.json.decode(text, type=kind, dec_hook=Streams().body)
 
 
 def as_json_bytes(value: Any, hook: Callable[[object], object] | None = None) -> bytes:

@@ -65,24 +65,18 @@ def discover(target: Target, *, without_models: bool = False) -> Server:
             named.name, named.version, named.extensions, result.present, result.absent, asked
         )
         if not server.present and not without_models:
-            raise NothingRanError(no_models(target, server))
+            # The reason for one of them: one that the target maps, if it maps any.
+            mapped = [role for role in target.models if role in server.absent]
+            why = server.absent[next(iter(mapped or server.absent))]
+            raise NothingRanError(
+                f"{target.public_url} has none of the contract's models ({why}): see "
+                "`v2-conformance list models`, use a target file, or test others with "
+                "`v2-conformance run URL --model NAME`"
+            )
         return server
     except ConformanceError as error:
         # A server may echo what it was sent, and an error message may quote that.
         raise type(error)(target.mask.text(str(error))) from None
-
-
-def no_models(target: Target, server: Server) -> str:
-    """Return an error that the server has none of the contract's models, with the reason for one of
-    them: one that the target maps, if it maps any."""
-    absent = server.absent
-    why = next(
-        (absent[role] for role in target.models if role in absent), next(iter(absent.values()))
-    )
-    return (
-        f"{target.public_url} has none of the contract's models ({why}): see `v2-conformance list "
-        "models`, use a target file, or test others with `v2-conformance run URL --model NAME`"
-    )
 
 
 def server_name_of(target: Target, response: Response) -> ServerName:
@@ -101,12 +95,6 @@ def server_name_of(target: Target, response: Response) -> ServerName:
         raise UnreachableError(
             f"{where} answered with {kind}, not with V2 server metadata: {error}"
         ) from error
-
-
-def _unclear(exchange: Exchange) -> bool:
-    """Return True if an answer may be about an earlier request, or lost on the path."""
-    stalled = exchange.ending is Ending.TIMEOUT and exchange.sent > 0
-    return stalled or stale(exchange) or (exchange.reused and exchange.ending is Ending.MALFORMED)
 
 
 class MetadataClient:
@@ -134,7 +122,9 @@ class MetadataClient:
     def exchange(self, request: Request) -> Response:
         """Exchange any request as `get` does."""
         exchange = answered(lambda: self._connection.exchange(request))
-        if _unclear(exchange) or unavailable(exchange):
+        stalled = exchange.ending is Ending.TIMEOUT and exchange.sent > 0
+        garbled = exchange.reused and exchange.ending is Ending.MALFORMED
+        if stalled or garbled or stale(exchange) or unavailable(exchange):
             ask = partial(self._patience.exchange, self._connection, request)
             exchange = answered(lambda: ask(fresh=True, unasked=True)[0])
         if exchange.response is None:

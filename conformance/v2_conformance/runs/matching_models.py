@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from v2_conformance.conversations.discovery import SERVER
-from v2_conformance.errors import ConformanceError, UsageError
+from v2_conformance.errors import UsageError
 from v2_conformance.judging.judge import canary_problem
 from v2_conformance.judging.known_good import plain_case
 from v2_conformance.judging.metadata import entries_of
@@ -45,10 +45,7 @@ def match_models(target: Target, names: Sequence[str] = ()) -> Matched:
     UnreachableError if it is not a V2 server, UsageError if it does not describe one of `names`.
     """
     with closing(MetadataClient(target)) as client:
-        try:
-            server = server_name_of(target, client.get(SERVER))
-        except ConformanceError as error:
-            raise type(error)(target.mask.text(str(error))) from None
+        server = server_name_of(target, client.get(SERVER))
         listed = index(client) or []
         wanted = dict.fromkeys((*names, *listed, *(m.model for m in contract().values())))
         asked = {name: _metadata(client, name) for name in wanted}

@@ -11,7 +11,7 @@ import msgspec
 from v2_conformance.formats import badge
 from v2_conformance.formats.html import page as report_page
 from v2_conformance.formats.registry import BADGES, PAGE
-from v2_conformance.report.files import as_json, write_atomically
+from v2_conformance.report.files import as_json_bytes, write_atomically
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.library import digest
 from v2_conformance.suite.requirements import catalogue_version
@@ -89,7 +89,7 @@ def build(entries: Sequence[Entry], built: Path, base_url: str | None) -> list[s
         tuple(product for product, _ in products),
         tuple(sorted(files)),
     )
-    write_atomically(built / INDEX, msgspec.json.format(as_json(index), indent=1) + "\n")
+    write_atomically(built / INDEX, msgspec.json.format(as_json_bytes(index), indent=1) + b"\n")
     return files
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
 from support.commands import Cli
+from support.first_mistakes import OtherNames
 from support.reports import case, report_of, saved
 from support.servers import Start
 from v2_conformance.cli.main import main
-from v2_conformance.protocol.message import Tensor
 from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.report.document import Report
@@ -116,10 +115,6 @@ def test_what_cannot_be_sent_is_said(tmp_path: Path, cli: Cli) -> None:
 def test_model_whose_answers_were_malformed_is_fixed(
     tmp_path: Path, start: Start, url: str, cli: Cli
 ) -> None:
-    class OtherNames(Behavior):
-        def response_output(self, tensor: Tensor, binary: bool) -> dict[str, Any]:
-            return {**super().response_output(tensor, binary), "name": tensor.name.lower()}
-
     chosen = ("--model", "widener", "--case", "P5/*", "--case", "P2")
     report = reported(tmp_path, start(OtherNames).url, *chosen)
     failed = sum(1 for _ in load_report(report).of(Outcome.FAIL))

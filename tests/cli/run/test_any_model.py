@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from support.first_mistakes import Small
 from support.servers import Start
 from v2_conformance.cli.main import main
 from v2_conformance.cli.run.any_model import read_asked
@@ -17,7 +18,6 @@ from v2_conformance.cli.run.options import RunOptions
 from v2_conformance.errors import UsageError
 from v2_conformance.protocol.datatypes import decode_bytes
 from v2_conformance.protocol.message import Tensor
-from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Rejected, Request, Response
 from v2_conformance.reference.ordinary_models import ORDINARY_MODELS, compute
 from v2_conformance.report.files import load_report
@@ -25,14 +25,6 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import ModelContract
 from v2_conformance.suite.values.samples import Given
 from v2_conformance.wire.encode.deployment import Tolerance
-
-
-class WithoutTheContract(Behavior):
-    """A server with models of its own only."""
-
-    def __init__(self, profiles: Collection[str]) -> None:
-        super().__init__(profiles)
-        self.models = dict(ORDINARY_MODELS)
 
 
 def call(*arguments: str, directory: Path) -> int:
@@ -81,7 +73,7 @@ def test_any_other_file_is_one_element_in_the_shape_that_the_user_says(tmp_path:
         read_asked(replace(options, shapes=("A=2",)), Target(""))
 
 
-class WithoutAnyList(WithoutTheContract):
+class WithoutAnyList(Small):
     """A server with models of its own only, which it does not list."""
 
     def repository_index(self, request: Request) -> Response:
@@ -110,7 +102,7 @@ class OfMany(WithoutAnyList):
 def test_models_that_it_finds_are_tested_instead_of_the_contract_s(
     start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server = start(WithoutTheContract)
+    server = start(Small)
     assert call(server.url, "--case", "P2", directory=tmp_path) == 0
     shown, said = (" ".join(text.split()) for text in capsys.readouterr())
     assert (

@@ -11,7 +11,7 @@ import pytest
 
 from support.cases import make_case
 from support.long_tests import sample
-from support.responses import http
+from support.responses import exchange_of, http
 from support.runs import chosen, made, outcomes, restarting_on_request, results, said, target_of
 from support.servers import Peer, Start, free_port, served, serving
 from v2_conformance.certifying.servers import usual_workers
@@ -154,12 +154,14 @@ def test_a_report_of_eight_workers_verifies(fault: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("round_trip_s", "workers"), [(0.0005, 1), (0.015, 1), (0.024, 2), (0.05, 5), (3.0, 8)]
+    ("round_trip_ms", "workers"), [(0.5, 1), (15, 1), (24, 2), (50, 5), (3000, 8)]
 )
 def test_the_usual_number_of_workers_is_as_many_as_the_distance_makes_useful(
-    round_trip_s: float, workers: int
+    round_trip_ms: float, workers: int
 ) -> None:
-    assert usual_workers(round_trip_s) == workers
+    slower = exchange_of(duration_ms=round_trip_ms + 100, reused=True)
+    kept = exchange_of(duration_ms=round_trip_ms, reused=True)
+    assert usual_workers([exchange_of(duration_ms=0.1), slower, kept]) == workers
 
 
 BUSY = http(b"", 503, ("Retry-After", "0"), ("Connection", "close"))

@@ -291,21 +291,6 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     assert of_file(tmp_path, text, None).url == "http://file"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("profiles: [raw]\nunsupported: [raw]", "profile raw is both claimed and declared"),
-        ("profiles: [compression]\nunsupported: [gzip, deflate]", "every content coding"),
-        ("profiles: [bf16]\nunsupported: [BF16]", "the datatype BF16 declared unsupported"),
-    ],
-)
-def test_what_is_claimed_cannot_be_declared_unsupported_too(
-    tmp_path: Path, text: str, words: str
-) -> None:
-    with pytest.raises(UsageError, match=words):
-        of_file(tmp_path, text)
-
-
 @pytest.mark.parametrize("version", ["'1'", "1"])
 def test_a_version_in_a_target_file_is_in_every_url_of_the_model(
     version: str, tmp_path: Path, server: ReferenceServer

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.snapshots import Snapshot
-from v2_conformance.report.files import as_json
+from v2_conformance.report.files import as_json_bytes
 from v2_conformance.suite.causes import causes, kinds
 from v2_conformance.suite.causes.base import FirstDifference, describe, excerpt, printable
 from v2_conformance.suite.causes.causes import Cause
@@ -124,7 +124,7 @@ def test_every_cause_has_its_sentence_and_survives_json(snapshot: Snapshot) -> N
     examples = [msgspec.convert(row["cause"], Cause) for row in rows]
     assert {type(cause) for cause in examples} == set(causes.CAUSES), "a cause has no example there"
     for cause in examples:
-        for text in (msgspec.json.encode(cause), as_json(cause)):
+        for text in (msgspec.json.encode(cause), as_json_bytes(cause)):
             again = msgspec.json.decode(text, type=Cause)
             assert (type(again), again, again.kind) == (type(cause), cause, cause.kind)
 

@@ -37,7 +37,6 @@ def run_server(options: RunOptions) -> int:
     """Test the server that the options name, or the embedded one, and return the exit code."""
     check_options(options)
     with ExitStack() as stack:
-        recovery = Recovery(options.restart_command, options.wait_ready or 0.0)
         if not options.names_server:
             if options.models:
                 print("no URL was given: these are models of the embedded server", file=sys.stderr)
@@ -54,10 +53,10 @@ def run_server(options: RunOptions) -> int:
         if options.inputs:
             note = "the report will have the tensors of --input, as it has every byte that is sent"
             print(note, file=sys.stderr)
-        return _certify(options, target, recovery, stack)
+        return _certify(options, target, stack)
 
 
-def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: ExitStack) -> int:
+def _certify(options: RunOptions, target: Target, stack: ExitStack) -> int:
     reporting = Reporting(options)
     target = seeded(target, options.seed, generated=options.generated, expected=reporting.expected)
     tested = any_model.read_asked(options, target) or plan_of(
@@ -65,10 +64,7 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
     )
     stack.enter_context(sole_run(options.report_dir))
     stack.enter_context(server_under_test(options, target, options.report_dir))
-    if isinstance(tested, Plan):
-        started = _start(options, target, tested, recovery, reporting)
-    else:
-        started = _start_relations(options, target, tested, recovery, reporting)
+    started = _start(options, target, tested, reporting)
     stack.enter_context(naming_the_record(options.report_dir))
     report = _finish(options, started)
     mask = started.record.mask
@@ -88,41 +84,38 @@ def _certify(options: RunOptions, target: Target, recovery: Recovery, stack: Exi
 
 
 def _start(
-    options: RunOptions, target: Target, plan: Plan, recovery: Recovery, reporting: Reporting
+    options: RunOptions, target: Target, tested: Plan | Asked, reporting: Reporting
 ) -> StartedRun:
     """Begin a run with the contract's models or, if the server has none of them, with others."""
-    server = find(target, plan, options.wait_ready)
-    instead = any_model.asked_instead(options, target, server) if plan.own else None
+    recovery = Recovery(options.restart_command, options.wait_ready or 0.0)
+    if isinstance(tested, Asked):
+        return start_relations(
+            target,
+            tested,
+            options.report_dir,
+            patterns=options.patterns,
+            recovery=recovery,
+            expectations=reporting.expected,
+            ready_within_s=options.wait_ready,
+        )
+    server = find(target, tested, options.wait_ready)
+    instead = any_model.asked_instead(options, target, server) if tested.own else None
     if instead is not None:
         asked, limited = instead
         for line in any_model.announced(asked, server, limited):
             print(target.mask.text(defused(line)), file=sys.stderr)
         asked = replace(asked, names=asked.names[: any_model.TRIED])
         try:
-            return _start_relations(options, limited, asked, recovery, reporting)
+            return _start(options, limited, asked, reporting)
         except NothingRanError as error:
             print(target.mask.text(defused(str(error))), file=sys.stderr)
     return start(
         target,
-        plan,
+        tested,
         options.report_dir,
         server=server,
         recovery=recovery,
         expectations=reporting.expected,
-    )
-
-
-def _start_relations(
-    options: RunOptions, target: Target, asked: Asked, recovery: Recovery, reporting: Reporting
-) -> StartedRun:
-    return start_relations(
-        target,
-        asked,
-        options.report_dir,
-        patterns=options.patterns,
-        recovery=recovery,
-        expectations=reporting.expected,
-        ready_within_s=options.wait_ready,
     )
 
 

@@ -199,16 +199,12 @@ def check_url(url: str) -> None:
         place = re.sub("^:?([1-6]?[0-9]{1,4})$", r"localhost:\1", url)
         meant = f": did you mean http://{place}?" if _WITHOUT_SCHEME.fullmatch(place) else ""
         meant = ": remove the white space" if url.split() != [url] else meant
-        shown = _without_secrets(url)
+        # Without what may be user, password or token in it.
+        shown = re.split("[?#]", url.rpartition("@")[2])[0]
+        shown = re.sub(r"(:)(?!//)(?![0-9]{1,5}(?:/|$)).*", r"\1…", shown)
         raise UsageError(f"{shown!r} is not a URL like http://localhost:8000{meant}")
     if parts.query or parts.fragment:
         raise UsageError("the URL must be a base URL without `?` and `#`; use --header for a token")
-
-
-def _without_secrets(url: str) -> str:
-    """Return a wrong URL without what may be user, password or token in it."""
-    shown = re.split("[?#]", url.rpartition("@")[2])[0]
-    return re.sub(r"(:)(?!//)(?![0-9]{1,5}(?:/|$)).*", r"\1…", shown)
 
 
 def _check_secrets(target: Target) -> None:
