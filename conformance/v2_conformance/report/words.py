@@ -202,11 +202,16 @@ def lost_by(report: Report, requirement: str) -> str:
 
 def priced(report: Report) -> str:
     """Return the verdict and what it costs: "conformant, not robust: the server dies (1)"."""
-    words, costs = verdict_words(report), lost(report)
-    kind = costs.partition(":")[0]
-    if costs and words.endswith(kind):
-        return words.removesuffix(kind) + costs
-    return "; ".join(filter(None, (words, costs)))
+    words, parts = verdict_words(report), lost(report)
+    kind, _, rest = parts.partition(": ")
+    if rest and words.endswith(kind):
+        return f"{words}: {rest}"
+    return "; ".join(filter(None, (words, parts)))
+
+
+def costs(report: Report) -> str:
+    """Return what the verdict costs, to stand below it: "the server dies (1)"; "" for nothing."""
+    return priced(report).removeprefix(verdict_words(report)).lstrip(":; ")
 
 
 def must_words(report: Report, causes: Sequence[ShownCause]) -> str:

@@ -22,9 +22,9 @@ from v2_conformance.report.verdict.standing import (
 from v2_conformance.report.words import (
     ShownCause,
     beside,
+    costs,
     headline,
     library_words,
-    lost,
     must_words,
     shown_causes,
 )
@@ -48,8 +48,8 @@ def summary_lines(report: Report, directory: Path | None) -> list[str]:
             "models. Name one of its own: --model NAME."
         )
         return [*wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), *last]
-    words, costs = verdict_words(report), lost(report)
-    lines = [*wrapped(f"{words.upper()}: {claimed(report)}", "  "), *wrapped(costs, "  ")]
+    words = verdict_words(report)
+    lines = [*wrapped(f"{words.upper()}: {claimed(report)}", "  "), *wrapped(costs(report), "  ")]
     counts = Counter(case.outcome for case in report.cases)
     total = ", ".join(f"{counts[one]} {one.words}" for one in TO_LOOK_AT if counts[one])
     lines += wrapped(f"{counted(len(report.cases), 'case')}: {total}", "  ")
