@@ -118,7 +118,7 @@ def test_what_a_task_of_one_process_printed_is_kept_with_it(tmp_path: Path) -> N
     printed = [
         (case.reported.stderr, case.id) for case in report.cases if case.reported is not None
     ]
-    assert [(stderr, id_) for stderr, id_ in printed if stderr != f"of {id_}\\n"] == []
+    assert [(stderr, id_) for stderr, id_ in printed if stderr != f"of {id_}"] == []
     assert len(printed) == len(report.cases) > 0
 
 
