@@ -136,6 +136,25 @@ def test_generated_requests_are_judged_again_from_their_entries(
     assert cases_that_differ(changed(path, tmp_path, change)[0]) == [GENERATED]
 
 
+class _Waits(Behavior):
+    """A server that asks to wait, every time, before it serves a coded request."""
+
+    def handle(self, request: Request) -> Response:
+        response = super().handle(request)
+        coded = any(name.lower() == "content-encoding" for name, _ in request.headers)
+        busy = Response(503, headers=(("Retry-After", "9"),))
+        return busy if coded and response.status == 200 else response
+
+
+def test_a_server_that_asks_to_wait_for_a_form_is_not_said_to_hide_it(
+    start: Start, tmp_path: Path
+) -> None:
+    target = make_target(start(_Waits).url, profiles=("compression",), timeout=1)
+    cases = chosen("Z6/wrong-checksum")
+    found = verify(made(tmp_path, target, cases), every_case())
+    assert found.exit_code == 0, words_of(found)
+
+
 class _Silent(Behavior):
     """It answers no inference request."""
 
