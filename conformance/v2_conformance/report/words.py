@@ -7,14 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from v2_conformance.report.document import (
-    NOT_CONFORMANT,
-    NOT_CONSISTENT,
-    OUTDATED,
-    CaseResult,
-    Report,
-    once,
-)
+from v2_conformance.report import document as doc
+from v2_conformance.report.document import CaseResult, Report, once
 from v2_conformance.report.properties import Right
 from v2_conformance.report.root_causes import CauseGroup, root_causes, unhandled_error
 from v2_conformance.report.verdict.judged import failed_musts
@@ -169,19 +163,24 @@ def headline(causes: Sequence[ShownCause]) -> str:
     return f"{words}. {'Fix' if failures else 'Look at'} first: {causes[0].name}"
 
 
-def lost(report: Report) -> str:
+def lost(report: Report, *, below: str = "") -> str:
     """Return what a user loses by the MUST requirements that failed, and by how many each, in two
-    parts: "not conformant: breaks clients (2); not robust: …". "" for nothing, and for a report
-    without a verdict."""
+    parts: "not conformant: breaks clients (2); not robust: …". A part does not repeat the verdict
+    `below` which it stands. "" for nothing, and for a report without a verdict.
+    """
     if not is_decided(report):
         return ""
-    first = NOT_CONFORMANT if report.relations is None else NOT_CONSISTENT
+    first = doc.NOT_CONFORMANT if report.relations is None else doc.NOT_CONSISTENT
     parts = []
-    for blocks, kind in (("conformant", first), ("robust", "not robust")):
+    for blocks, kind, verdicts in (
+        ("conformant", first, (first,)),
+        ("robust", "not robust", (doc.NOT_ROBUST, doc.CONSISTENT_NOT_ROBUST)),
+    ):
         counts = Counter(must.harm for must in failed_musts(report) if must.blocks == blocks)
         words = [f"{harm_words(report, harm)} ({counts[harm]})" for harm in HARMS if counts[harm]]
         if words:
-            parts.append(f"{kind}: {', '.join(words)}")
+            said = "" if below in verdicts else f"{kind}: "
+            parts.append(f"{said}{', '.join(words)}")
     return "; ".join(parts)
 
 
@@ -202,22 +201,17 @@ def lost_by(report: Report, requirement: str) -> str:
 
 def priced(report: Report) -> str:
     """Return the verdict and what it costs: "conformant, not robust: the server dies (1)"."""
-    words, parts = verdict_words(report), lost(report)
-    kind, _, rest = parts.partition(": ")
-    if rest and words.endswith(kind):
-        return f"{words}: {rest}"
-    return "; ".join(filter(None, (words, parts)))
-
-
-def costs(report: Report) -> str:
-    """Return what the verdict costs, to stand below it: "the server dies (1)"; "" for nothing."""
-    return priced(report).removeprefix(verdict_words(report)).lstrip(":; ")
+    words = verdict_words(report)
+    costs = lost(report, below=words)
+    if not costs:
+        return words
+    return f"{words}: {costs}" if costs != lost(report) else f"{words}; {costs}"
 
 
 def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
     """Return the MUST requirements that fail, such as "6 of 96 MUST fail: P9, H6 …". If some block
     *conformant* and others *robust*, they are told apart."""
-    if report.verdict.words == OUTDATED:
+    if report.verdict.words == doc.OUTDATED:
         return "nothing that it says was confirmed"
     if not report.verdict.implemented:
         left_out = sum(isinstance(case.cause, ExtensionLeftOut) for case in report.cases)

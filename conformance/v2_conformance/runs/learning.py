@@ -48,6 +48,7 @@ _NO_LIST = f"the server does not list its models (POST {INDEX}, GET {LIST})"
 _MOST_MODELS = 200
 _LONGEST_NAME = 100
 _NAMED, _LISTED = 5, 40
+_REFUSAL = 16 << 10  # bytes of it in which the names of inputs are looked for
 _ROOM = 256 << 20  # bytes of all messages, which the report has
 _LONG = 16 << 10  # bytes of a sample; with variable dimensions, shorter ones are tried first
 
@@ -142,6 +143,7 @@ class _Learner:
         limit_s = target.max_time_s or default_limit_s(models, target.limits.exchange_s)
         self._budget = Budget(limit_s)
         self._room = _ROOM
+        self._last: Exchange | None = None
 
     def learn(self, name: str, to_try: Callable[[Described], Iterable[ModelContract]]) -> None:
         """Learn the model `name` by the samples that it takes, the first of those `to_try`."""
@@ -166,16 +168,17 @@ class _Learner:
     def _first_taught(
         self, connection: Connection, to_try: Iterable[ModelContract], stated: DeployedModel
     ) -> LearnedModel:
-        problem, inputs = "", set[str]()
+        problem, inputs, self._last = "", set[str](), None
         for asked in to_try:
             inputs.update(spec.name for spec in asked.inputs)
             try:
                 return self._taught(connection, asked, stated)
             except UntestableError as error:
                 problem = problem or printable_words(str(error), 500)
-        words = re.findall(r"[\w.-]+", problem)  # it says once what was sent, then the answer
-        blamed = [name for name in inputs if words.count(name) > 1]
-        name = blamed[0] if len(blamed) == 1 else "INPUT"
+        response = None if self._last is None else self._last.response
+        refusal = b"" if response is None else bytes(response.body[:_REFUSAL])
+        blamed = inputs & set(re.findall(r"[\w.-]+", refusal.decode(errors="replace")))
+        name = blamed.pop() if len(blamed) == 1 else "INPUT"
         raise UntestableError(
             f"{problem}; give other values with --range {name}=0:1, --shape {name}=1,3,8,8 or "
             f"--input {name}=FILE; a target file can leave out inputs and outputs, and add "
@@ -193,6 +196,7 @@ class _Learner:
             nonlocal room
             exchange, _ = patience.exchange(connection, prepared.request, fresh=True, unasked=True)
             sent.append(exchange.for_purpose(Purpose.CALIBRATION))
+            self._last = exchange
             room -= len(exchange.request) + len(exchange.received)
             if room < 0:
                 raise UntestableError(

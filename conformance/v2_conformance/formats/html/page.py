@@ -37,8 +37,8 @@ from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.report.words import (
     ShownCause,
     beside,
-    costs,
     headline,
+    lost,
     lost_by,
     must_words,
     shown_causes,
@@ -190,7 +190,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "duration": _duration(report.duration_s),
         "trust": TITLE,
         "cautions": cautions(report),
-        "lost": costs(report),
+        "lost": lost(report, below=stands.words),
         "must": must_words(report, causes),
         "headline": headline(causes),
         "causes": causes[:_CAUSES],

@@ -22,9 +22,9 @@ from v2_conformance.report.verdict.standing import (
 from v2_conformance.report.words import (
     ShownCause,
     beside,
-    costs,
     headline,
     library_words,
+    lost,
     must_words,
     shown_causes,
 )
@@ -49,7 +49,8 @@ def summary_lines(report: Report, directory: Path | None) -> list[str]:
         )
         return [*wrapped(words, "  "), *(["", *_failures(causes)] if causes else []), *last]
     words = verdict_words(report)
-    lines = [*wrapped(f"{words.upper()}: {claimed(report)}", "  "), *wrapped(costs(report), "  ")]
+    lines = wrapped(f"{words.upper()}: {claimed(report)}", "  ")
+    lines += wrapped(lost(report, below=words), "  ")
     counts = Counter(case.outcome for case in report.cases)
     total = ", ".join(f"{counts[one]} {one.words}" for one in TO_LOOK_AT if counts[one])
     lines += wrapped(f"{counted(len(report.cases), 'case')}: {total}", "  ")
