@@ -50,6 +50,7 @@ _LONGEST_NAME = 100
 _NAMED, _LISTED = 5, 40
 _REFUSAL = 16 << 10  # bytes of it in which the names of inputs are looked for
 _ROOM = 256 << 20  # bytes of all messages, which the report has
+_QUICK_MS = 2_000.0  # in which requests teach models, if others are to be tested with them
 _LONG = 16 << 10  # bytes of a sample; with variable dimensions, shorter ones are tried first
 
 
@@ -79,7 +80,8 @@ def learn_models(
     *,
     most: int | None = None,
 ) -> LearnedServer:
-    """Learn the models called `names` (see ALL). After `most` of them, the others are not tried.
+    """Learn the models called `names` (see ALL). With `most`, others are not tried after so many
+    of them, or after fewer that answer slowly: a run takes about a hundred times as long.
 
     Raises UsageError for a name that the server does not have and for a choice that fits no model,
     UnreachableError if nothing answers, NothingRanError if no model answers its plain request.
@@ -95,7 +97,8 @@ def learn_models(
             if most is not None and facts is not None and facts.differing is not None:
                 unsteady.append(f"{name}: it does not repeat its answers")  # nobody named it
                 learner.made.pop()
-            if len(learner.made) == most:
+            taught_ms = sum(e.duration_ms for one in learner.made for e in one.exchanges)
+            if most is not None and (len(learner.made) == most or taught_ms > _QUICK_MS):
                 break
         learned = learner.server(named)
         used = learner.inputs.union(one.name for m in learned.models for one in m.asked.inputs)

@@ -35,7 +35,6 @@ from v2_conformance.wire.encode.deployment import Tolerance
 
 _MOST = 256 << 20
 _INSTEAD = 3
-_INSTEAD_S = 60.0
 TRIED = 10
 """How many models of a server are tried until three of them can be tested."""
 
@@ -62,12 +61,9 @@ def read_asked(options: RunOptions, target: Target) -> Asked | None:
     return Asked(list(options.models), choice, _tolerance(options, target))
 
 
-def asked_instead(
-    options: RunOptions, target: Target, server: Server
-) -> tuple[Asked, Target] | None:
-    """Return what to ask a `server` that has none of the contract's models, and for how long: some
-    of its own models, for a minute. None if it has one, lists none, or was to be tested otherwise.
-    """
+def asked_instead(options: RunOptions, target: Target, server: Server) -> Asked | None:
+    """Return what to ask a `server` that has none of the contract's models: some of its own models.
+    None if it has one, lists none, or was to be tested otherwise."""
     if server.present or target.models or options.expectation_file:
         return None
     try:
@@ -78,8 +74,7 @@ def asked_instead(
         return None
     if not names:
         return None
-    limited = replace(target, max_time_s=target.max_time_s or _INSTEAD_S)
-    return Asked(names, tolerance=_tolerance(options, target), most=_INSTEAD), limited
+    return Asked(names, tolerance=_tolerance(options, target), most=_INSTEAD)
 
 
 def _tolerance(options: RunOptions, target: Target) -> Tolerance | None:
@@ -92,8 +87,7 @@ def announced(asked: Asked, server: Server, target: Target) -> list[str]:
     more = f" and {len(asked.names) - _INSTEAD} more" if len(asked.names) > _INSTEAD else ""
     return wrapped(
         f"{_name(server)} has none of the contract's models; it lists {listed}{more}. Testing up "
-        f"to {_INSTEAD} of them with each other's answers, for at most "
-        f"{target.max_time_s:.0f} s. For all of them, without that limit: v2-conformance run "
+        f"to {_INSTEAD} of them with each other's answers. For all of them: v2-conformance run "
         f"{target.public_url} --model all",
         "  ",
     )

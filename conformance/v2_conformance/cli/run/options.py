@@ -71,7 +71,7 @@ class RunOptions(SendingOptions, ReportOptions):
         "Test with this model of yours, which may compute anything, instead of the models of "
         "the contract: its answers are compared with each other, and the verdict is *consistent*. "
         "`all` stands for every model that the server lists. Without it, a server that has none of "
-        "the contract's models is tested with up to three of its own, for a minute. Repeatable.",
+        "the contract's models is tested with up to three of its own. Repeatable.",
     )
     shapes: tuple[str, ...] = option(
         "--shape INPUT=1,3,8,8...",

@@ -99,14 +99,13 @@ def _start(
             ready_within_s=options.wait_ready,
         )
     server = find(target, tested, options.wait_ready)
-    instead = any_model.asked_instead(options, target, server) if tested.own else None
-    if instead is not None:
-        asked, limited = instead
-        for line in any_model.announced(asked, server, limited):
+    asked = any_model.asked_instead(options, target, server) if tested.own else None
+    if asked is not None:
+        for line in any_model.announced(asked, server, target):
             print(target.mask.text(defused(line)), file=sys.stderr)
         asked = replace(asked, names=asked.names[: any_model.TRIED])
         try:
-            return _start(options, limited, asked, reporting)
+            return _start(options, target, asked, reporting)
         except NothingRanError as error:
             print(target.mask.text(defused(str(error))), file=sys.stderr)
     return start(
