@@ -25,7 +25,8 @@ def kserve() -> Files:
 
 def python() -> Files:
     """Yield a server on Python's standard library, and the models of the profile binary."""
-    yield "server.py", _copied("python/files/server.py")
+    for name in ("server.py", "identity.py"):
+        yield name, _copied(f"python/files/{name}")
     models = (model for model in contract().values() if model.profile == "binary")
     yield "models.json", json_file({model.model: model.metadata() for model in models})
 
