@@ -32,7 +32,7 @@ from v2_conformance.suite.models import TensorSpec, contract
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.values.draws import Draw, draw_for
 from v2_conformance.suite.values.patterns import VALUE_PATTERNS, value_pattern
-from v2_conformance.suite.values.samples import Choice, Given, make_samples
+from v2_conformance.suite.values.samples import Choice, Given, make_samples, repeated
 
 
 @pytest.mark.parametrize("role", [role for role in contract() if role.startswith("identity/")])
@@ -156,9 +156,10 @@ def test_variable_dimensions_are_small_and_fixed_ones_kept() -> None:
 @pytest.mark.parametrize("datatype", ["BOOL", "UINT8", "FP32", "BYTES"])
 def test_no_row_is_like_another_so_that_a_wrong_one_shows(datatype: str, width: int) -> None:
     for (sample,) in make_samples([TensorSpec("A", datatype, (-1, width))], Choice(), 3):
-        values = to_values(datatype, sample.blob)
-        rows = [tuple(values[at : at + width]) for at in range(0, len(values), width)]
-        assert len(set(rows)) == 3
+        more = to_values(datatype, repeated(sample, datatype, 40 * width))
+        rows = [tuple(more[at : at + width]) for at in range(0, len(more), width)]
+        assert rows[:3] == [*dict.fromkeys(rows)]
+        assert all(rows[behind:] != rows[:-behind] for behind in range(1, 37))
 
 
 @pytest.mark.parametrize("datatype", ["BOOL", "INT64", "FP16", "BYTES"])

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
+from itertools import count as counted
 from math import ceil, floor, isfinite, prod
 
 from v2_conformance.errors import CaseFileError
@@ -173,11 +175,16 @@ def _sample(spec: TensorSpec, choice: Choice, variable: int, turn: int) -> Sampl
 def _places(count: int, of: int) -> Iterator[int]:
     """Yield `count` numbers below `of`: in order, but each block of so many begins anywhere. With a
     period, the rows of a model's tensor may all be alike, and then nothing tells them apart."""
-    for begin in range(0, count, of):
-        mixed = begin // of * 0x9E3779B1 & 0xFFFFFFFF
-        mixed = (mixed ^ mixed >> 15) * 0x85EBCA77 & 0xFFFFFFFF
-        first = (mixed ^ mixed >> 13) * of >> 32
-        yield from ((first + place) % of for place in range(min(of, count - begin)))
+    for block in range(ceil(count / of)):
+        first, size = _first(block, of), min(of, count - block * of)
+        yield from ((first + place) % of for place in range(size))
+
+
+def _first(block: int, of: int) -> int:
+    """Return a number below `of`, 0 for the first block, and any for the others."""
+    mixed = block * 0x9E3779B1 & 0xFFFFFFFF
+    mixed = (mixed ^ mixed >> 15) * 0x85EBCA77 & 0xFFFFFFFF
+    return (mixed ^ mixed >> 13) * of >> 32
 
 
 def _between(low: float, high: float, part: float) -> float:
@@ -185,14 +192,19 @@ def _between(low: float, high: float, part: float) -> float:
     return min(max(number, low), high)
 
 
-def repeated(blob: bytes, datatype: str, count: int) -> bytes:
-    """Return so many elements of a tensor, over and over. Raises CaseFileError if it has none."""
+def repeated(sample: Sample, datatype: str, count: int) -> bytes:
+    """Return so many elements: the rows of a tensor, over and over, each time beginning with any of
+    them, so that no row is always like the one so many before. Raises CaseFileError without any."""
     if not count:
         return b""
-    if not blob:
+    if not sample.blob:
         raise CaseFileError("there are no elements to repeat")
     size = DATATYPES[datatype].size
     if size is None:
-        elements = decode_bytes(blob)
-        return encode_bytes([elements[i % len(elements)] for i in range(count)])
-    return (blob * (count * size // len(blob) + 1))[: count * size]
+        elements = [encode_bytes([text]) for text in decode_bytes(sample.blob)]
+    else:
+        elements = [sample.blob[at : at + size] for at in range(0, len(sample.blob), size)]
+    row = prod(sample.shape[1:])
+    starts = (row * _first(block, len(elements) // row) for block in counted())
+    turned = chain.from_iterable(elements[start:] + elements[:start] for start in starts)
+    return b"".join(islice(turned, count))

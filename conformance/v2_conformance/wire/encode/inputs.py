@@ -198,10 +198,10 @@ def _sampled(given: Mapping[str, Any], model: ModelContract, index: int, skip: i
     sets, number = model.samples, skip % len(model.samples)
     if "special" in given:
         sets, number = model.special, given["special"]
-    blob = sets[number][index].blob
+    sample = sets[number][index]
     if "elements" not in given:
-        return blob
-    return repeated(blob, model.inputs[index].datatype, given["elements"])
+        return sample.blob
+    return repeated(sample, model.inputs[index].datatype, given["elements"])
 
 
 def _is_shape(shape: Sequence[Any]) -> bool:

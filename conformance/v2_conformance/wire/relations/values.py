@@ -125,7 +125,7 @@ def _with_rows(shape: Sequence[int], spec: TensorSpec, rows: int) -> tuple[int, 
 def _of_shape(sample: Sample, spec: TensorSpec, shape: tuple[int, ...]) -> Sample:
     count = prod(shape)
     need(count * _size(spec) <= _MOST_BYTES)
-    return Sample(shape, repeated(sample.blob, spec.datatype, count))
+    return Sample(shape, repeated(sample, spec.datatype, count))
 
 
 _FACT = re.compile(r"\$\(([a-z]+)\.([a-z0-9_]+)\)")
