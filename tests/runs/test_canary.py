@@ -207,6 +207,25 @@ def test_an_unavailable_server_is_asked_again(
     assert server.pauses == pauses
 
 
+@pytest.mark.parametrize(
+    ("status", "bytes_a_second", "rate"),
+    [
+        (200, 800_000, 100_000),
+        (200, 1 << 30, 1 << 20),
+        (200, 1000, 1 << 13),
+        (413, 1 << 30, 1 << 18),
+    ],
+)
+def test_long_messages_get_the_time_that_their_path_needs(
+    status: int, bytes_a_second: int, rate: int
+) -> None:
+    answer = http(bytes(1_000_000), status)
+    server = Busy(exchange_of(answer, duration_ms=1000 * len(answer) / bytes_a_second))
+    server.ask()
+    server.ask()
+    assert [one.rate for one in server.requests] == [1 << 18, pytest.approx(rate)]
+
+
 @pytest.mark.parametrize(("answer", "limit_s"), [(GATEWAY, 1.0), (busy("0"), 2.0)])
 def test_waiting_for_one_answer_takes_no_longer_than_the_limit(
     answer: Exchange, limit_s: float

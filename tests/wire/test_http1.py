@@ -115,6 +115,15 @@ def test_the_time_of_a_request_bounds_its_connection_too() -> None:
     assert 200 <= came.duration_ms < 5000
 
 
+def test_bytes_that_come_are_given_their_time() -> None:
+    answer = http(b"1")
+    script = steps(Peer.request, answer[:-1], lambda peer: peer.left(within_s=0.4), answer[-1:])
+    slow = msgspec.structs.replace(request_of(REQUEST), limit_s=0.2, rate=1.0)
+    with serving(script) as server, connected(server) as connection:
+        came = connection.exchange(slow)
+    assert (came.ending, came.shortened_ms) == (Ending.COMPLETE, 200)
+
+
 def test_a_kept_connection_that_closes_under_the_request_is_closed_and_reused() -> None:
     script = steps(Peer.request, http(b"1"), Peer.request)
     with serving(script) as server, connected(server) as connection:

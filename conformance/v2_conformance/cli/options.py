@@ -32,7 +32,8 @@ class AccessOptions:
         "secret, like all credentials.",
     )
     timeout: float | None = option(
-        "--timeout SECONDS", "Time limit for one exchange.  [default: 30]"
+        "--timeout SECONDS",
+        "Time limit for one exchange; long messages on a slow path get more.  [default: 30]",
     )
     cacert: Path | None = option(
         "--cacert FILE",

@@ -29,6 +29,7 @@ from v2_conformance.suite.causes.causes import Cause, DidNotSurvive
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending, tensors_as_json
+from v2_conformance.wire.transport import BYTES_A_SECOND
 
 _MOST_WORDS = 64 * 1024  # more than any error message needs, even with a stack trace
 _IDLE_TOO_LONG = 408
@@ -38,7 +39,6 @@ _WITHOUT_END = MOST_SURPLUS // 16  # what an answer counts that was cut off as t
 
 # A server may take this much longer for a case than for a known-good request, or for its bytes.
 _SLOWER = 20
-_BYTES_A_SECOND = 1024 * 1024
 
 # What a case whose level is DISPUTED comes to.
 _RIGHT = (kinds.Accepted, kinds.AnsweredInForm, kinds.AnsweredWith, kinds.Rejected)
@@ -50,7 +50,7 @@ def time_needed_s(size: int, pauses_s: float, known_good_s: float) -> float:
     """Return how long a request of `size` bytes may take on a server, given the time of its
     known-good ones.
     """
-    return _SLOWER * known_good_s + size / _BYTES_A_SECOND + pauses_s
+    return _SLOWER * known_good_s + size / BYTES_A_SECOND + pauses_s
 
 
 def hang_of(case: RequestCase, own: Exchange, canary: Exchange) -> kinds.Hung | None:

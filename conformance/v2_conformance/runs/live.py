@@ -65,9 +65,9 @@ class Live:
         one = _One(self, case, self.connection(), alone=alone, again=again)
         return play(conversation(case, self._known), one.answer)
 
-    def confirming_s(self, size: int = 0) -> float:
+    def confirming_s(self) -> float:
         """Return the time limit of a request of a case that is sent again."""
-        return self.hangs.confirming_s(size, self.canary.slowest_s)
+        return self.hangs.confirming_s(self.canary.slowest_s)
 
     def paced(self, request: Request) -> Request:
         """Return `request` with pauses that wake this server for each piece: two answers long."""
@@ -208,7 +208,7 @@ class _One:
         request = self._live.paced(request)
         if self._again:
             pauses_s = request.pause_s * len(request.http1)
-            return replace(request, limit_s=self._live.confirming_s(request.size) + pauses_s)
+            return replace(request, limit_s=self._live.confirming_s() + pauses_s)
         if isinstance(self._case, GetCase):
             return request
         return self._live.hangs.hurried(negative, request, self._live.canary.slowest_s)

@@ -11,7 +11,7 @@
 # the request is sent again, at once and then as Retry-After says, for no longer than one answer
 # may take. After three vain attempts the run no longer waits. A server that asks one request to
 # wait while it serves n others gets at most n at a time from then on, until a request that is alone
-# has to wait.
+# has to wait. It also sees how much a slow path carries, and gives long messages the time for that.
 #
 # `Hangs`: a server that leaves one malformed request without an answer often leaves hundreds. After
 # two, the next of their kind get less time. What is then not answered is no failure, because the
@@ -44,7 +44,7 @@ from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import LIVE, get_request
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending, Limits
-from v2_conformance.wire.transport import Connection, Request
+from v2_conformance.wire.transport import BYTES_A_SECOND, Connection, Request
 
 # A gateway may hold several connections that the server has closed, each good for one 502.
 _AT_ONCE = 3
@@ -53,6 +53,10 @@ _LOST = (Ending.CLOSED, Ending.RESET, Ending.REFUSED)
 _SHORTEST_S = 0.05
 _INSTANT_S = 0.001  # a clock need not notice less
 _LONGEST_UNASKED_S = 1.0
+# Bytes a second: what the path is taken to carry until long messages tell, and what it is given
+# at least. That many requests may share it.
+_CARRIED, _LEAST_CARRIED, _SHARES = 2048.0 * 1024, 8.0 * 1024, 8
+_LONG = 1 << 15
 # After this many failures in a row, the run no longer waits for the server.
 _MOST_FRUITLESS = 3
 
@@ -75,6 +79,7 @@ class Patience:
         self._pause = pause
         self._clock = clock
         self._fruitless = 0
+        self._carried = 0.0
         self._running = 0
         self._most_at_once = math.inf
         self._turns = threading.Condition()
@@ -119,8 +124,13 @@ class Patience:
         with self._turns:
             self._turns.wait_for(lambda: self._running < self._most_at_once, self._limit_s)
             self._running += 1
-        exchange = connection.exchange(request, fresh=fresh)
+            carried = max((self._carried or _CARRIED) / _SHARES, _LEAST_CARRIED)
+            rate = min(BYTES_A_SECOND, carried)
+        exchange = connection.exchange(replace(request, rate=rate), fresh=fresh)
+        size = len(exchange.request) + len(exchange.received)
         with self._turns:
+            if size > _LONG and exchange.duration_ms and _served(exchange):
+                self._carried = max(self._carried, size / exchange.duration_ms * 1000)
             self._running -= 1
             if _asks(exchange):
                 self._most_at_once = self._running or math.inf
@@ -145,6 +155,12 @@ class Patience:
         if wanted is None:
             wanted = _SHORTEST_S * 2 ** min(tries if asked else tries - _AT_ONCE, 4)
         return min(max(wanted, _SHORTEST_S), left)
+
+
+def _served(exchange: Exchange) -> bool:
+    """Return True if a server has read the whole request: an error may come before that."""
+    response = exchange.response
+    return exchange.ending is Ending.COMPLETE and response is not None and response.status == 200
 
 
 def _asks(exchange: Exchange) -> bool:
@@ -195,15 +211,14 @@ class Hangs:
         if self._recent[negative] <= _ONE:
             return request
         pauses_s = request.pause_s * len(request.http1)
-        needed = time_needed_s(request.size, pauses_s, known_good_s / _HASTE)
-        limit = max(_FLOOR_S, needed)
+        limit = max(_FLOOR_S, time_needed_s(0, pauses_s, known_good_s / _HASTE))
         if limit >= self._limits.exchange_s:
             return request
         return replace(request, limit_s=limit)
 
-    def confirming_s(self, size: int, known_good_s: float) -> float:
-        """Return the time limit for `size` bytes sent again, after no answer in all of it."""
-        needed = max(_CONFIRMING_S, time_needed_s(size, 0.0, known_good_s))
+    def confirming_s(self, known_good_s: float) -> float:
+        """Return the time limit for what is sent again, after no answer in all of it."""
+        needed = max(_CONFIRMING_S, time_needed_s(0, 0.0, known_good_s))
         return min(needed, self._limits.exchange_s)
 
     def note(self, case: RequestCase, verdict: Verdict, exchanges: Iterable[Exchange]) -> None:

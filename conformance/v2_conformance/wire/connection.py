@@ -101,7 +101,7 @@ class Http1Connection:
         stray, self._stray = self._stray, 0
         deadline = started + (limit if request.parting is None else min(limit, _MOMENT_S))
         data = request.data
-        current = _SocketExchange(sock, self._limits, deadline, data, request.answers)
+        current = _SocketExchange(sock, self._limits, deadline, data, request)
         ending, detail = current.run(request)
         ended = time.perf_counter()
         reader, first = current.reader, current.first_byte
@@ -186,13 +186,14 @@ class _SocketExchange:
     """The state of one exchange on one socket."""
 
     def __init__(
-        self, sock: socket.socket, limits: Limits, deadline: float, request: Buffer, answers: int
+        self, sock: socket.socket, limits: Limits, deadline: float, data: Buffer, request: Request
     ) -> None:
         self._sock = sock
         self._limits = limits
-        self.reader = ResponseReader(limits, answers, bodiless=asks_for_no_body(request))
+        self.reader = ResponseReader(limits, request.answers, bodiless=asks_for_no_body(data))
         self._deadline = deadline
-        self._limit = limits.response_to(len(request)) * answers
+        self._rate = request.rate
+        self._limit = limits.response_to(len(data)) * request.answers
         self.sent = 0
         self.first_byte: float | None = None
         self._failed: OSError | None = None
@@ -283,6 +284,7 @@ class _SocketExchange:
                         return False
                 continue
             self.sent += count
+            self._deadline += count / self._rate
             data = data[count:]
         return True
 
@@ -293,6 +295,7 @@ class _SocketExchange:
             return
         if data and self.first_byte is None:
             self.first_byte = time.perf_counter()
+        self._deadline += len(data) / self._rate
         self.reader.feed(data)
 
     def _wait(self, *, write: bool, at_most: float | None = None) -> tuple[bool, bool]:

@@ -46,6 +46,10 @@ class Parting(str, Enum):
     HALF_CLOSES = "half_closes"  # say that nothing more comes, and wait for a moment
 
 
+BYTES_A_SECOND = 1024.0 * 1024
+"""What a server and the path to it carry at least, unless the path was seen to be slower."""
+
+
 class Request(msgspec.Struct, frozen=True):
     """One request: in parts, and as the bytes of HTTP/1.1.
 
@@ -57,8 +61,9 @@ class Request(msgspec.Struct, frozen=True):
     `answers` is how many requests `http1` has: if a second one is pipelined after the first,
     `head` and `body` are those of the first.
 
-    With `limit_s` an exchange may take only this many seconds, if that is less than usual. The
-    client reads nothing for `unread_s` seconds after it has sent everything, which do not count.
+    With `limit_s` an exchange may take only this many seconds, if that is less than usual; more
+    than that is what its bytes take at `rate` a second, however slow the path. The client reads
+    nothing for `unread_s` seconds after it has sent everything, which do not count.
 
     A large body is held once: `body` and `http1` share its memory unless it is chunked.
     """
@@ -70,6 +75,7 @@ class Request(msgspec.Struct, frozen=True):
     answers: int = 1
     parting: Parting | None = None
     limit_s: float | None = None
+    rate: float = BYTES_A_SECOND
     unread_s: float = 0.0
 
     @property
