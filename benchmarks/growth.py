@@ -70,7 +70,7 @@ def _of(target: Target, mebibytes: int) -> dict[str, float]:
     assert isinstance(case, RequestCase)
     binding = target.binding(case.model)
     suite, bare = [], []
-    connection = target.transport().connection()
+    connection = target.connection()
     for _ in range(ROUNDS):
         started = time.perf_counter()
         prepared = prepare(case, target.address, binding)

@@ -43,7 +43,7 @@ def main() -> None:
         expect={"outcome": "success", "outputs": {"0": "binary"}},
     )
     prepared = prepare(case, target.address, target.binding(case.model))
-    connection = target.transport().connection()
+    connection = target.connection()
     verdict = judge(case, prepared, connection.exchange(prepared.request))
     connection.close()
     assert verdict.outcome is Outcome.PASS, verdict

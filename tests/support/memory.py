@@ -52,7 +52,7 @@ class _Idle(BaseException):
 
 
 class Memory:
-    """A server in memory: a Transport to one behavior, with a clock of its own."""
+    """A server in memory: connections to one behavior, with a clock of its own."""
 
     def __init__(self, behavior: Behavior, limits: Limits) -> None:
         self.behavior = behavior
@@ -62,7 +62,7 @@ class Memory:
         self.once: Once | None = None
 
     def connection(self) -> MemoryConnection:
-        """See transport.Transport."""
+        """Return a new connection."""
         return MemoryConnection(self)
 
     def stop_listening(self) -> None:
@@ -374,9 +374,9 @@ class MemoryTarget(Target):
 
     server: Memory = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
 
-    def transport(self) -> Memory:  # type: ignore[override]
+    def connection(self) -> MemoryConnection:
         """See Target."""
-        return self.server
+        return self.server.connection()
 
 
 def memory_target(behavior: Behavior, *, seed: int | None = None) -> MemoryTarget:

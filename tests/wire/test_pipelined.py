@@ -57,7 +57,7 @@ def asked(url: str, case: Case = CASE) -> tuple[Prepared, Exchange]:
     assert isinstance(case, RequestCase)
     target = make_target(url, timeout=1)
     prepared = prepare(case, target.address, binding())
-    connection = target.transport().connection()
+    connection = target.connection()
     try:
         came = connection.exchange(prepared.request)
     finally:

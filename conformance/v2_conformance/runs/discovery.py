@@ -104,7 +104,7 @@ class MetadataClient:
     def __init__(self, target: Target) -> None:
         limits = replace(target.limits, response=MAX_METADATA)
         self._target = replace(target, limits=limits)
-        self._connection = self._target.transport().connection()
+        self._connection = self._target.connection()
         self._patience = Patience(limits.exchange_s)
         self.asked: list[Exchange] = []
 

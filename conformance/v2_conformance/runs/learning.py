@@ -161,7 +161,7 @@ class _Learner:
             metadata = described(response, stated)
             self.inputs.update(spec.name for spec in metadata.inputs)
             exchange = self._session.asked[-1]
-            with closing(self._target.transport().connection()) as connection:
+            with closing(self._target.connection()) as connection:
                 one = self._first_taught(connection, to_try(metadata), metadata.model)
         except UntestableError as error:
             self.failed[name] = str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.requests import get_request
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
-from v2_conformance.wire.transport import WAKING_S, Connection, Request, Transport
+from v2_conformance.wire.transport import WAKING_S, Connection, Request
 
 _SHORTEST_PAUSE_S = 0.001
 _LONG_S = 3.0  # after this, requests that are sent at once are sent only a few times
@@ -43,7 +43,12 @@ class Live:
     all, and what it counts for."""
 
     def __init__(
-        self, known: Known, transport: Transport, patience: Patience, canary: Canary, hangs: Hangs
+        self,
+        known: Known,
+        connect: Callable[[], Connection],
+        patience: Patience,
+        canary: Canary,
+        hangs: Hangs,
     ) -> None:
         self._known = known
         self._patience = patience
@@ -51,7 +56,7 @@ class Live:
         self._local = threading.local()
         self._connections: list[Connection] = []
         self.canary = canary
-        self._transport = transport
+        self._connect = connect
 
     def converse(
         self, case: RequestCase | GetCase, *, alone: bool = True, again: bool = False
@@ -80,7 +85,7 @@ class Live:
         """Return this thread's connection."""
         connection: Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            connection = self._transport.connection()
+            connection = self._connect()
             self._local.connection = connection
             self._connections.append(connection)
         return connection
@@ -119,7 +124,7 @@ class Live:
         beyond its limit."""
         self.hang_up()
         request = get_request(self._known.address, "/v2")
-        connections = [self._transport.connection() for _ in range(number)]
+        connections = [self._connect() for _ in range(number)]
         try:
             with ThreadPoolExecutor(number) as pool:
                 exchanges = list(pool.map(lambda one: one.exchange(request), connections))
@@ -134,7 +139,7 @@ class Live:
         start = threading.Barrier(len(requests))
 
         def talk(request: Request) -> list[Exchange]:
-            connection = self._transport.connection()
+            connection = self._connect()
             connection.connect()  # the time that it takes would spread the requests
             start.wait()
             began, exchanges = time.monotonic(), []

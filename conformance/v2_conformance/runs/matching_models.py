@@ -55,7 +55,7 @@ def match_models(target: Target, names: Sequence[str] = ()) -> Matched:
         raise UsageError(f"the server has no metadata of a model {unknown[:60]!a}: check --model")
     present: dict[str, DeployedModel] = {}
     absent: dict[str, str] = {}
-    with closing(target.transport().connection()) as connection:
+    with closing(target.connection()) as connection:
         for role, model in contract().items():
             taken = {binding.model for binding in present.values()}
             player = _player(role, model, models, taken, connection, target.address)

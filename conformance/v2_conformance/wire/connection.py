@@ -12,7 +12,6 @@ import socket
 import ssl
 import struct
 import time
-from dataclasses import dataclass
 
 import msgspec
 
@@ -22,7 +21,7 @@ from v2_conformance.wire.exchange import Body, Exchange, milliseconds, unsent
 from v2_conformance.wire.response import Ending, Limits
 from v2_conformance.wire.response_reader import ResponseReader, asks_for_no_body
 from v2_conformance.wire.sockets import SocketAddress, connected, hint_in, hint_of, ready, reason_of
-from v2_conformance.wire.transport import Connection, Parting, Request, asks_to_close
+from v2_conformance.wire.transport import Parting, Request, asks_to_close
 
 _RECEIVE = 256 * 1024  # the most bytes that are read at once
 _MOMENT_S = 1.0
@@ -31,18 +30,6 @@ _IDLE_TOO_LONG = re.compile(rb"HTTP/1\.[01] 408 ")
 _NO_LINGER = struct.pack("ii", 1, 0)
 _BLOCKED = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _READS_NOTHING = (Parting.LEAVES, Parting.RESETS)
-
-
-@dataclass(frozen=True)
-class Http1Transport:
-    """See transport.Transport."""
-
-    address: SocketAddress
-    limits: Limits
-
-    def connection(self) -> Connection:
-        """See transport.Transport."""
-        return Http1Connection(self.address, self.limits)
 
 
 class Http1Connection:

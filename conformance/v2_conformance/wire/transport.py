@@ -1,6 +1,6 @@
 """What is known of HTTP outside `connection`: a Connection takes a Request and returns an Exchange.
 
-The tests have another Transport, to a server in memory.
+The tests have another Connection, to a server in memory.
 """
 
 from __future__ import annotations
@@ -136,10 +136,3 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """Close the connection if it is open. The next exchange connects anew."""
-
-
-class Transport(Protocol):
-    """The way to the server under test: one address, one set of limits."""
-
-    def connection(self) -> Connection:
-        """Return a new connection; its first exchange opens it. Any thread may call this."""

@@ -159,7 +159,7 @@ def test_a_target_file_says_how_to_get_in(folder: Path) -> None:
     assert sent(target)["X-Key"] == TOKEN
     for name, value in (("ca", target.verify), ("cert", target.cert), ("key", target.key)):
         assert value == str(folder / f"{name}.pem")  # wherever the command was started
-    assert target.transport().address.tls is not None
+    assert target.place.tls is not None
 
 
 @pytest.mark.parametrize("headers", [(), ("Host: b.example",)])
@@ -188,7 +188,7 @@ def test_a_url_says_where_to_connect_and_what_to_send(
     url: str, host: str, port: int, header: str, prefix: str
 ) -> None:
     target = make_target(url)
-    address = target.transport().address
+    address = target.place
     assert (address.host, address.port) == (host, port)
     assert (address.tls is not None) == url.lower().startswith("https")
     assert (target.address.host, target.address.prefix) == (header, prefix)
@@ -226,7 +226,7 @@ def test_headers_of_the_user_replace_the_suites_own() -> None:
     target = make_target("http://me:pw@gateway:80", headers=headers)
     assert target.address.host == "model.example.com"
     assert target.public_url == "http://gateway:80"
-    assert target.transport().address.host == "gateway"
+    assert target.place.host == "gateway"
     wire = b"".join(prepared(make_case(), target.address).request.http1).lower()
     for name in (b"host", b"user-agent", b"authorization", b"accept", b"x-a"):
         assert wire.count(b"\r\n" + name + b": ") == 1
@@ -271,10 +271,10 @@ def test_a_time_out_bounds_the_connection_too_and_a_run_may_last_longer() -> Non
 def test_tls_checks_the_certificate_unless_told_not_to(tmp_path: Path) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     for insecure, modes in ((False, (True, ssl.CERT_REQUIRED)), (True, (False, ssl.CERT_NONE))):
-        context = make_target("https://h", insecure=insecure).transport().address.tls
+        context = make_target("https://h", insecure=insecure).place.tls
         assert context is not None
         assert (context.check_hostname, context.verify_mode) == modes
-    context = Target("https://h", verify=str(tmp_path / "ca.pem")).transport().address.tls
+    context = Target("https://h", verify=str(tmp_path / "ca.pem")).place.tls
     assert context is not None
     assert context.cert_store_stats()["x509_ca"] >= 1
 

@@ -72,7 +72,7 @@ class Engine:
         self._canary = Canary(target, server, patience)
         self._hangs = Hangs(target.limits)
         known = Known(target.address, self._claims)
-        self.live = Live(known, target.transport(), patience, self._canary, self._hangs)
+        self.live = Live(known, target.connection, patience, self._canary, self._hangs)
         self.repeats = Repeats(self._canary)
         self.deaths = Deaths(target, self._canary, recovery or Recovery(), self._budget)
         self._fatal: dict[str, Result] = {}  # of the cases that killed something, by id

@@ -78,7 +78,7 @@ def answers(target: Target) -> bool:
 
 def _connection(target: Target) -> Connection:
     asked = replace(target.limits, exchange_s=min(target.limits.exchange_s, _ONE_ANSWER_S))
-    return replace(target, limits=asked).transport().connection()
+    return replace(target, limits=asked).connection()
 
 
 def _get(connection: Connection, target: Target, path: str) -> Exchange:

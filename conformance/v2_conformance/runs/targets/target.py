@@ -16,10 +16,11 @@ from v2_conformance.runs.targets.access import basic, tls_context
 from v2_conformance.suite.choosing import claims_problem
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.requirements import check_profile
-from v2_conformance.wire.connection import Http1Transport
+from v2_conformance.wire.connection import Http1Connection
 from v2_conformance.wire.encode.deployment import Address, DeployedModel
 from v2_conformance.wire.response import Limits
 from v2_conformance.wire.sockets import SocketAddress
+from v2_conformance.wire.transport import Connection
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _WITHOUT_SCHEME = re.compile("[A-Za-z0-9.-]+(:[0-9]{1,5})?")
@@ -83,14 +84,18 @@ class Target:
         prefix = parts.path.rstrip("/")
         return Address(host, prefix, tuple(headers), parts.scheme, self.seed)
 
-    def transport(self) -> Http1Transport:
-        """Return how to connect, over TLS for https. Raises UsageError for a bad certificate."""
+    @cached_property
+    def place(self) -> SocketAddress:
+        """Where to connect, over TLS for https. Raises UsageError for a bad certificate."""
         parts = urlsplit(self.url)
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
         tls = tls_context(self.verify, self.cert, self.key) if secure else None
-        place = SocketAddress(parts.hostname or "", port, tls)
-        return Http1Transport(place, self.limits)
+        return SocketAddress(parts.hostname or "", port, tls)
+
+    def connection(self) -> Connection:
+        """Return a new connection; its first exchange opens it. Any thread may call this."""
+        return Http1Connection(self.place, self.limits)
 
     @property
     def public_url(self) -> str:
@@ -168,8 +173,7 @@ def checked_target(target: Target) -> Target:
     if target.authorized and any(map(is_authorization, target.public)):
         raise UsageError("credentials are always secret: Authorization cannot be public")
     _check_secrets(target)
-    if is_https(target.url):
-        target.transport()  # reads the certificate files, which may be missing
+    _ = target.place  # reads the certificate files, which may be missing
     return target
 
 
