@@ -19,9 +19,10 @@ from pathlib import Path
 from replay import timed_replay
 from sizes import size
 
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import Result
 from v2_conformance.report.recorder import Record
-from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.runs.targets.making import make_target

@@ -16,11 +16,11 @@ from v2_clients.bench.turns import CONTINUE, MOST_EXCHANGES, Turns
 from v2_clients.judging.judge import judge_client, skipped_scenario
 from v2_clients.judging.observed import observe_client
 from v2_conformance.errors import CaseFileError, ReportFileError
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.judging.observed.exchanges import Observation
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
 from v2_conformance.report.document import CaseResult, Report, with_client_name
-from v2_conformance.report.tested import ServerInfo
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.kinds import InvalidCase
 from v2_conformance.suite.choosing import CLIENT_PROFILES

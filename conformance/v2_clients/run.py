@@ -16,15 +16,16 @@ from v2_clients.findings import ClientGarbage, ClientKeptHanging, ClientSaidLess
 from v2_clients.judging.judge import skipped_scenario
 from v2_clients.scenarios import run_scenario
 from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, today
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import CaseFinished, Result
 from v2_conformance.errors import UsageError
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report.document import Report
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import Record
 from v2_conformance.report.tested import ClientInfo, Selection
-from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.patience import Budget, default_limit_s
 from v2_conformance.runs.targets.numbers import LONGEST_RUN_S
 from v2_conformance.runs.targets.target import Target
@@ -225,7 +226,7 @@ def start_client_run(
     record = Record(
         directory,
         target,
-        Server("", "", ()),
+        Server(ServerInfo("", "", ())),
         plan.planned,
         own=plan.own,
         selection=plan.selection,

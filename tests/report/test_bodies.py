@@ -18,10 +18,12 @@ from support.responses import exchange_of, http
 from support.scenarios import plain
 from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance import verify
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ReportFileError
 from v2_conformance.formats.shown import client_lines
 from v2_conformance.formats.text.case import lines
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.report import bodies, files
 from v2_conformance.report.bodies import SHORT, Streams
@@ -37,7 +39,6 @@ from v2_conformance.report.files import (
 )
 from v2_conformance.report.recorder import Record, shortened
 from v2_conformance.resources import schema
-from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.client_lines import ClientResult, Line, ReportedTensor
 from v2_conformance.suite.outcomes import Outcome
@@ -46,7 +47,7 @@ from v2_conformance.wire.exchange import Body, Exchange
 ASKED = b"POST /v2/models/m/infer HTTP/1.1\r\n\r\n" + bytes(range(200))
 ANSWERED = b"HTTP/1.1 200 OK\r\n\r\n" + bytes(range(199, -1, -1))
 NOISE = random.Random(1).randbytes(200_000)
-SERVER = Server("srv", "1", (), {}, {})
+SERVER = Server(ServerInfo("srv", "1", ()))
 
 
 def reported(*exchanges: Exchange) -> Report:

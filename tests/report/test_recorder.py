@@ -18,17 +18,17 @@ from msgspec.structs import replace
 from support.cases import make_case, prepared
 from support.leaks import is_shown
 from support.responses import BLOB, exchange_of, http, v2
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import UsageError
 from v2_conformance.judging.judge import judge
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import Masked
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import RECORD, REPORT, load_report, read_report
 from v2_conformance.report.recorder import Record, sole_run
-from v2_conformance.report.tested import ServerInfo
 from v2_conformance.resources import schema
-from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes import kinds
@@ -39,7 +39,8 @@ from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 
 TARGET = Target("http://me:hunter2@h:1/x", headers=(("X-Api-Key", "s3cret-token"),))
-SERVER = Server("srv", "1", ("binary_tensor_data",), {"mixed": TARGET.binding("mixed")}, {"a": "b"})
+INFO = ServerInfo("srv", "1", ("binary_tensor_data",))
+SERVER = Server(INFO, {"mixed": TARGET.binding("mixed")}, {"a": "b"})
 CASES = [make_case(case_id=f"D1/case-{n}") for n in range(3)]
 FAILED = kinds.WrongStatus("200", 500, "no")
 
@@ -77,7 +78,7 @@ def test_a_finished_run_leaves_a_valid_report(tmp_path: Path) -> None:
     assert read_report(tmp_path / REPORT).is_intact
     assert report.complete
     assert report.target.url == "http://h:1/x"
-    assert report.target.server == ServerInfo("srv", "1", ("binary_tensor_data",))
+    assert report.target.server == INFO
     assert report.target.models["mixed"].inputs == ("INPUT0", "INPUT1", "INPUT2")
     assert not list(tmp_path.glob("*.new"))
 
@@ -101,7 +102,9 @@ SHOWN = "\\ud800\x00\u2028 é \\udfff\\ud83d\\ude00 \\ud800"
 
 
 def test_text_of_a_server_of_any_kind_stays_loadable(tmp_path: Path) -> None:
-    server = Server(NASTY, NASTY, (NASTY,), {"mixed": TARGET.binding("mixed")}, {"a": NASTY})
+    server = Server(
+        ServerInfo(NASTY, NASTY, (NASTY,)), {"mixed": TARGET.binding("mixed")}, {"a": NASTY}
+    )
     cases = [make_case(case_id=f"D1/{NASTY}"), *CASES[1:]]
     made = Record(tmp_path, TARGET, server, cases)
     own = exchange_of(b"", Ending.CLOSED, NASTY, entry={NASTY: [NASTY]})

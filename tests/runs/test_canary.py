@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from support.cases import binding
 from support.connections import FakeConnection, instant_patience
 from support.responses import answer, exchange_of, http, sized, v2
+from v2_conformance.conversations.discovery import Server
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.runs.canary import TIMES, Canary
-from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.patience import liveness
 from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.targets.target import Target
@@ -43,7 +44,7 @@ WAITS = "to wait (Retry-After: 1)"
 
 @pytest.fixture
 def canary() -> Canary:
-    server = Server("s", "1", (), {ROLE: binding()})
+    server = Server(ServerInfo("s", "1", ()), {ROLE: binding()})
     return Canary(Target("http://host:1"), server, instant_patience(3.0)[0])
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from support.responses import http
 from support.servers import PATIENT, Peer, Script, always, answering, serving
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.errors import NothingRanError, UnreachableError
-from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import contract, stand_ins
 from v2_conformance.wire.response import Limits
@@ -61,8 +62,8 @@ def unreachable(script: Script, limits: Limits = PATIENT) -> str:
 
 def test_a_server_with_every_model_is_known() -> None:
     server = discovered(v2_server())
-    assert (server.name, server.version) == ("srv", "1.2")
-    assert server.extensions == ("binary_tensor_data",)
+    assert (server.info.name, server.info.version) == ("srv", "1.2")
+    assert server.info.extensions == ("binary_tensor_data",)
     wanted = {role for role, model in contract().items() if model.profile == "binary"}
     assert server.present.keys() == wanted - set(stand_ins().values())
     assert not server.absent
@@ -109,7 +110,7 @@ def test_a_server_that_never_answers_or_has_no_address_is_unreachable() -> None:
 
 
 def test_a_coded_answer_is_read() -> None:
-    assert discovered(always(coded(gzip.compress(BODY), "GZIP"))).name == "srv"
+    assert discovered(always(coded(gzip.compress(BODY), "GZIP"))).info.name == "srv"
 
 
 # Models.

@@ -14,12 +14,14 @@ import pytest
 from support.reports import Document, case_of, read_document
 from support.runs import cases_that_differ, changed, chosen, engine_for, said, target_of
 from v2_conformance.cli.main import main
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import Result
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.generated import Failure, first_failure, usable_roles
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.targets.target import Target
@@ -119,7 +121,7 @@ class Recording:
 def test_models_whose_datatypes_or_profile_are_not_claimed_get_no_request() -> None:
     target = Target("http://host:1", unsupported=frozenset({"BYTES"}))
     present = {role: target.binding(role) for role in contract()}
-    usable = usable_roles(target, Server("s", "1", (), present))
+    usable = usable_roles(target, Server(ServerInfo("s", "1", ()), present))
     assert "identity/INT32" in usable
     assert not {"identity/BYTES", "all_types", "identity/BF16", "raw/fixed"} & set(usable)
 

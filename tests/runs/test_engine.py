@@ -20,12 +20,14 @@ from support.responses import GOOD
 from support.runs import changed, chosen, engine_for, of_faulty, outcomes, results, said, target_of
 from support.servers import Peer, Start, Step, always, served, serving, steps
 from v2_conformance.conversations import case as conversations
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import Result
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Headers, Request, Response
 from v2_conformance.reference.server import ReferenceServer
-from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.causes import DidNotSurvive, SeveralWrong
 from v2_conformance.suite.causes.kinds import RoleAbsent, SuiteError, WrongStatus
@@ -86,7 +88,7 @@ def test_bytes_that_nobody_asked_for_are_not_the_next_cases() -> None:
     # The calibration closes its connection; the first case has the next.
     with serving(answers, more_than_asked, answers) as server:
         present = {ONE_MODEL: Target(server.url).binding(ONE_MODEL)}
-        with engine_for(server.url, server=Server("s", "1", (), present)) as engine:
+        with engine_for(server.url, server=Server(ServerInfo("s", "1", ()), present)) as engine:
             first = engine.run(REQUEST)
             answered.set()
             sent.wait(5)

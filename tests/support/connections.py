@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from v2_conformance.runs.patience import Patience
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.transport import Connection, Request
+from v2_conformance.wire.transport import Request
 
 Reply = Exchange | Callable[[Request], Exchange]
 
 
 class FakeConnection:
-    """A transport, and any connection of it: each exchange ends with the next reply. A reply may be
+    """A connection without a socket: each exchange ends with the next reply. A reply may be
     made from the request. With `repeats` the last one is given again and again."""
 
     def __init__(self, *replies: Reply, repeats: bool = False) -> None:
@@ -20,12 +20,7 @@ class FakeConnection:
         self._repeats = repeats
         self.requests: list[Request] = []
         self.fresh: list[bool] = []
-        self.made = 0
         self.open = False
-
-    def connection(self) -> Connection:
-        self.made += 1
-        return self
 
     def exchange(self, request: Request, *, fresh: bool = False) -> Exchange:
         self.open = True

@@ -13,12 +13,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from support.responses import answer, message_with, sized, v2
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.report.bodies import Streams
 from v2_conformance.report.cause_patterns import read_pattern
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
 from v2_conformance.report.expectations import Expectation
 from v2_conformance.report.files import as_json_bytes, document_digest, load_report
-from v2_conformance.report.tested import REPORT_FORMAT, ServerInfo, SuiteInfo, TargetInfo
+from v2_conformance.report.tested import REPORT_FORMAT, SuiteInfo, TargetInfo
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes.base import FirstDifference, describe
 from v2_conformance.suite.causes.causes import CAUSES, Cause, FailedAtFirst

@@ -15,12 +15,13 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 
 from support.reports import Document, read_document
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import Result
 from v2_conformance.formats.text.verification import verification_lines
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.report.files import document_digest
 from v2_conformance.report.recorder import Record
-from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run

@@ -15,9 +15,9 @@ from v2_clients.plain import PlainClient
 from v2_clients.plain.responses_read import Inference
 from v2_clients.plain.task import Call, ClientError
 from v2_clients.run import client_target, make_client_plan, start_client_run
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import sealed, write_report
-from v2_conformance.report.tested import ServerInfo
 from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.client_lines import Line

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from v2_conformance.conversations.steps import CaseFinished
-from v2_conformance.runs.discovery import Server
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import plain, short, wrapped
@@ -57,7 +57,7 @@ class Reporter:
             print(f"{event.number}/{event.total} cases, {failed} failed", file=sys.stderr)
 
 
-def served(server: Server) -> str:
+def served(server: ServerInfo) -> str:
     """The name and version that a server gives itself, as one short line of printable ASCII."""
     return plain(short(" ".join(f"{server.name} {server.version}".split()), _NAME)) or "unnamed"
 

@@ -20,6 +20,7 @@ from datetime import date, datetime, timezone
 from functools import partial
 from pathlib import Path
 
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import CaseFinished
 from v2_conformance.errors import CaseFileError
 from v2_conformance.formats.registry import file_names, write_formats
@@ -29,7 +30,7 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import Record, sole_run
 from v2_conformance.report.tested import EVERYTHING, Relations, Selection
-from v2_conformance.runs.discovery import Server, discover
+from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.patience import Budget, default_limit_s
 from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.scheduling.engine import Engine
@@ -60,7 +61,7 @@ class Plan:
     def watch(self, server: Server) -> ExtensionWatch:
         """Return what notices that the `server` leaves the extension out."""
         chosen = self.chosen if self.own else ()
-        return ExtensionWatch(self.planned, chosen, server.extensions)
+        return ExtensionWatch(self.planned, chosen, server.info.extensions)
 
 
 def plan_of(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
 from v2_conformance.judging.known_good import answer, problem_with, silence_of
-from v2_conformance.judging.metadata import ServerName, playing, server_name
+from v2_conformance.judging.metadata import ServerInfo, playing, server_name
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, wrong_output
 from v2_conformance.suite.causes.kinds import Unavailable
@@ -22,21 +22,23 @@ SERVER = "/v2"
 
 
 @dataclass(frozen=True)
-class Discovery:
-    """The server, the models in the roles that are present, and why the others are absent."""
+class Server:
+    """Result of discovery: models in the roles that are present, and why others are absent. `asked`
+    are its exchanges: GET /v2, and a GET for each role, in the contract's order."""
 
-    server: ServerName
-    present: Mapping[str, DeployedModel]
-    absent: Mapping[str, str]
+    info: ServerInfo
+    present: Mapping[str, DeployedModel] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+    asked: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
 
 
-def discovery(wanted: Iterable[DeployedModel]) -> Generator[str, Response, Discovery]:
+def discovery(wanted: Iterable[DeployedModel]) -> Generator[str, Response, Server]:
     """Ask for the server's metadata, then for that of each model that is wanted, by what the target
     calls it and its tensors: yield the path of each GET.
 
     Raises Finding and MessageError if the first answer has no server metadata.
     """
-    server = server_name((yield SERVER))
+    info = server_name((yield SERVER))
     present: dict[str, DeployedModel] = {}
     absent: dict[str, str] = {}
     for binding in wanted:
@@ -46,7 +48,7 @@ def discovery(wanted: Iterable[DeployedModel]) -> Generator[str, Response, Disco
             absent[binding.role] = result
         else:
             present[binding.role] = result
-    return Discovery(server, present, absent)
+    return Server(info, present, absent)
 
 
 class FirstAnswer(msgspec.Struct, frozen=True):

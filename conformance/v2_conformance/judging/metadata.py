@@ -24,21 +24,21 @@ _SHOWN = 200
 _VERSION = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
 
-class ServerName(msgspec.Struct, frozen=True):
-    """A server's name for itself, and the extensions that it lists."""
+class ServerInfo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The server's answer to GET /v2."""
 
     name: str
     version: str
     extensions: tuple[str, ...]
 
 
-def server_name(response: Response) -> ServerName:
+def server_name(response: Response) -> ServerInfo:
     """Return the name from the answer to GET /v2. Raises MessageError and Finding."""
     if response.status != 200:
         raise MessageError(status_words(response))
     document = parse_json(plain_body(response))
     validate("server_metadata", document)
-    return ServerName(document["name"], document["version"], tuple(document["extensions"]))
+    return ServerInfo(document["name"], document["version"], tuple(document["extensions"]))
 
 
 def playing(response: Response, binding: DeployedModel) -> DeployedModel | str:

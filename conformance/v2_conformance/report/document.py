@@ -23,6 +23,7 @@ from msgspec import Meta, field
 from msgspec.structs import force_setattr, replace
 
 from v2_conformance.errors import ReportFileError
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.protocol.names import DRAWS, LARGEST_SEED
 from v2_conformance.report.bodies import Added, Base64
 from v2_conformance.report.tested import (
@@ -31,7 +32,6 @@ from v2_conformance.report.tested import (
     Relations,
     ReportPart,
     Selection,
-    ServerInfo,
     SuiteInfo,
     TargetInfo,
 )

@@ -19,6 +19,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from v2_conformance.bounded_files import create_new, write_all
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import Calibrated, Result
 from v2_conformance.errors import LeakError, UsageError, unwritable
 from v2_conformance.judging.verdict import Verdict
@@ -42,11 +43,9 @@ from v2_conformance.report.tested import (
     Model,
     Relations,
     Selection,
-    ServerInfo,
     TargetInfo,
     this_suite,
 )
-from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, ClientCase
 from v2_conformance.suite.causes.base import FirstDifference
@@ -188,7 +187,7 @@ def _tested(target: Target, server: Server, client: ClientInfo | None) -> Target
         headers=()
         if client is not None
         else tuple(target.mask.field(*item) for item in target.address.headers),
-        server=ServerInfo(server.name, server.version, server.extensions),
+        server=server.info,
         profiles=target.profiles,
         unsupported=tuple(sorted(target.unsupported)),
         models={

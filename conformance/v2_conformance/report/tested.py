@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.learning import shapes_unlike_metadata
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.suite.causes.base import Count
 from v2_conformance.suite.library import digest
 from v2_conformance.suite.models import TensorSpec, name_of
@@ -67,14 +68,6 @@ def this_suite() -> SuiteInfo:
         catalogue_version(),
         judging_digest(),
     )
-
-
-class ServerInfo(ReportPart, frozen=True):
-    """The server's answer to GET /v2."""
-
-    name: str
-    version: str
-    extensions: tuple[str, ...]
 
 
 class Model(ReportPart, frozen=True):

@@ -8,14 +8,13 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from v2_conformance.conversations.discovery import FirstAnswer, calibration
+from v2_conformance.conversations.discovery import FirstAnswer, Server, calibration
 from v2_conformance.conversations.learning import learned_again
 from v2_conformance.conversations.steps import Calibrated, CanaryAnswer, play
 from v2_conformance.judging.availability import hung
 from v2_conformance.judging.known_good import Form, known_good, problem_with
 from v2_conformance.judging.observed.cases import observe_first_answer
 from v2_conformance.judging.observed.exchanges import Observation
-from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.patience import Patience, answered, liveness
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.causes.causes import Cause

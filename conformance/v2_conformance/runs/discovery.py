@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from v2_conformance.conversations.discovery import SERVER, discovery
+from v2_conformance.conversations.discovery import SERVER, Server, discovery
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import ConformanceError, NothingRanError, UnreachableError
 from v2_conformance.judging.availability import unavailable
-from v2_conformance.judging.metadata import MAX_METADATA, ServerName, plain_body, server_name
+from v2_conformance.judging.metadata import MAX_METADATA, ServerInfo, plain_body, server_name
 from v2_conformance.judging.survival import stale
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.message import MessageError
@@ -22,24 +21,11 @@ from v2_conformance.runs.targets.reaching import no_answer, of_status
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import models_of_use
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode.deployment import Address, DeployedModel
+from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import get_request
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending, Response
 from v2_conformance.wire.transport import Request
-
-
-@dataclass(frozen=True)
-class Server:
-    """Result of discovery: models in the roles that are present, and why others are absent. `asked`
-    are its exchanges: GET /v2, and a GET for each role, in the contract's order."""
-
-    name: str
-    version: str
-    extensions: tuple[str, ...]
-    present: Mapping[str, DeployedModel] = field(default_factory=dict)
-    absent: Mapping[str, str] = field(default_factory=dict)
-    asked: tuple[Exchange, ...] = field(default=(), repr=False, compare=False)
 
 
 def discover(target: Target, *, without_models: bool = False) -> Server:
@@ -59,11 +45,8 @@ def discover(target: Target, *, without_models: bool = False) -> Server:
 
     try:
         with closing(MetadataClient(target)) as session:
-            result = play(discovery(wanted), answer)
-        named, asked = result.server, tuple(session.asked)
-        server = Server(
-            named.name, named.version, named.extensions, result.present, result.absent, asked
-        )
+            found = play(discovery(wanted), answer)
+        server = replace(found, asked=tuple(session.asked))
         if not server.present and not without_models:
             # The reason for one of them: one that the target maps, if it maps any.
             mapped = [role for role in target.models if role in server.absent]
@@ -79,7 +62,7 @@ def discover(target: Target, *, without_models: bool = False) -> Server:
         raise type(error)(target.mask.text(str(error))) from None
 
 
-def server_name_of(target: Target, response: Response) -> ServerName:
+def server_name_of(target: Target, response: Response) -> ServerInfo:
     """Return the name in the answer to GET /v2. Raises UnreachableError for what is no metadata."""
     where = f"GET {target.public_url}{SERVER}"
     if response.status != 200:

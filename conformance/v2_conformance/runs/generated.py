@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.generated import ANSWERED, generated, sendable
 from v2_conformance.conversations.steps import AskApart, Result, play
 from v2_conformance.judging.claims import Claims
 from v2_conformance.judging.verdict import Verdict
-from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.case_files import make_case
 from v2_conformance.suite.cases import Case, GeneratedCase, RequestCase

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from urllib.parse import quote, unquote
 
-from v2_conformance.conversations.discovery import SERVER
+from v2_conformance.conversations.discovery import SERVER, Server
 from v2_conformance.conversations.learning import learn
 from v2_conformance.conversations.steps import play
 from v2_conformance.errors import NothingRanError, UsageError
@@ -22,9 +22,9 @@ from v2_conformance.judging.learning import (
     described,
     unknown_model,
 )
-from v2_conformance.judging.metadata import ServerName
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.protocol.datatypes import ElementError
-from v2_conformance.runs.discovery import MetadataClient, Server, server_name_of
+from v2_conformance.runs.discovery import MetadataClient, server_name_of
 from v2_conformance.runs.patience import Budget, Patience, default_limit_s
 from v2_conformance.runs.targets.reaching import WITHOUT_ACCESS, of_status
 from v2_conformance.runs.targets.target import Target
@@ -212,12 +212,10 @@ class _Learner:
         self._room = room
         return LearnedModel(learned, asked, tuple(sent))
 
-    def server(self, named: ServerName) -> LearnedServer:
+    def server(self, info: ServerInfo) -> LearnedServer:
         """Return the server with the models that were learned."""
         server = Server(
-            named.name,
-            named.version,
-            named.extensions,
+            info,
             {one.learned.role: one.learned for one in self.made},
             {ROLE + name: why for name, why in self.failed.items()},
             tuple(self._session.asked[:1]),

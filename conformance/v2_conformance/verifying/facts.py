@@ -71,7 +71,7 @@ def discovery_edits(setting: Setting) -> Iterator[str]:
         yield f"the record of discovery: {printable(str(error), 300)}"
         return
     for name in ("name", "version", "extensions"):
-        if getattr(target.server, name) != getattr(discovered.server, name):
+        if getattr(target.server, name) != getattr(discovered.info, name):
             yield f"the server's {name} is not that of its recorded answer to GET /v2"
     stated = {role: setting.claims.present.get(role) for role in target.models}
     other = [

@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 from v2_conformance.bounded_files import read_bounded
 from v2_conformance.certifying.relations import Asked
 from v2_conformance.cli.run.options import RunOptions, check_options
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.errors import ConformanceError, UsageError
+from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.protocol.datatypes import (
     DATATYPES,
     ElementError,
@@ -24,8 +26,6 @@ from v2_conformance.protocol.datatypes import (
     from_json,
 )
 from v2_conformance.report.document import Report
-from v2_conformance.report.tested import ServerInfo
-from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.learning import ALL, listed_models
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import ROLE, name_of
@@ -81,7 +81,7 @@ def _tolerance(options: RunOptions, target: Target) -> Tolerance | None:
     return Tolerance(options.rtol, target.atol) if options.rtol or target.atol else None
 
 
-def announced(asked: Asked, server: Server, target: Target) -> list[str]:
+def announced(asked: Asked, server: ServerInfo, target: Target) -> list[str]:
     """Return the lines to print before a run with models that nobody named."""
     listed = ", ".join(asked.names[:_INSTEAD])
     more = f" and {len(asked.names) - _INSTEAD} more" if len(asked.names) > _INSTEAD else ""
@@ -111,7 +111,7 @@ def what_next(report: Report, target: Target) -> list[str]:
     ]
 
 
-def _name(server: Server | ServerInfo) -> str:
+def _name(server: ServerInfo) -> str:
     return f"{server.name} {server.version}".strip() or "the server"
 
 

@@ -101,7 +101,7 @@ def _start(
     server = find(target, tested, options.wait_ready)
     asked = any_model.asked_instead(options, target, server) if tested.own else None
     if asked is not None:
-        for line in any_model.announced(asked, server, target):
+        for line in any_model.announced(asked, server.info, target):
             print(target.mask.text(defused(line)), file=sys.stderr)
         asked = replace(asked, names=asked.names[: any_model.TRIED])
         try:
@@ -125,7 +125,7 @@ def _finish(options: RunOptions, started: StartedRun) -> Report:
     own = {case.of.model for case in chosen if isinstance(case, RelationCase)}
     cases = counted(len(chosen), "case") + (f" of {counted(len(own), 'model')}" if own else "")
     place = (
-        f"{target.public_url}, {target.mask.text(defused(served(server)))}, {cases}, "
+        f"{target.public_url}, {target.mask.text(defused(served(server.info)))}, {cases}, "
         f"--seed {target.seed}"
     )
     nothing = started.plan.own and not server.present  # nothing is tested, as the summary says

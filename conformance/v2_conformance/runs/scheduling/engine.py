@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import Calibrated, Known, Result
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.claims import Claims, skipped
@@ -24,7 +25,6 @@ from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.survival import FLOODED, MOST_SURPLUS, is_of_path, surplus
 from v2_conformance.judging.verdict import Verdict, passed_again
 from v2_conformance.runs.canary import Canary
-from v2_conformance.runs.discovery import Server
 from v2_conformance.runs.generated import run_generated
 from v2_conformance.runs.live import Live
 from v2_conformance.runs.patience import Budget, Hangs, Patience
