@@ -14,7 +14,7 @@ from support.commands import Cli
 from support.snapshots import Texts
 from v2_conformance.cli.main import program
 from v2_conformance.cli.run.options import FIRST
-from v2_conformance.pytest_plugin.options import add_options
+from v2_conformance.pytest_plugin.plugin import add_options
 
 COMMANDS = [*program.list_commands(click.Context(program)), "target init"]
 

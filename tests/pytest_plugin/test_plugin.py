@@ -42,7 +42,7 @@ def collected(result: pytest.RunResult) -> list[str]:
 
 def test_without_a_url_it_adds_nothing_and_loads_nothing(pytester: pytest.Pytester) -> None:
     parts = "elsewhere version runs runs.targets runs.targets.numbers protocol protocol.names"
-    parts += " pytest_plugin pytest_plugin.plugin pytest_plugin.options"
+    parts += " pytest_plugin pytest_plugin.plugin"
     pytester.makepyfile(
         "import sys\n"
         "def test_alone(request):\n"

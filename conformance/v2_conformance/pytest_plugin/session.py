@@ -11,6 +11,7 @@ only choose cases; their controller runs these.
 from __future__ import annotations
 
 import gc
+import inspect
 import shlex
 import sys
 import tempfile
@@ -41,7 +42,6 @@ from v2_conformance.formats.text.terminal import problem_lines, summary_lines
 from v2_conformance.judging.observed.exchanges import Observations
 from v2_conformance.judging.verdict import Verdict, passed_again
 from v2_conformance.pytest_plugin.items import NODE, CaseItem, Cases
-from v2_conformance.pytest_plugin.options import target_of
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.expectations import (
     Expectation,
@@ -53,7 +53,9 @@ from v2_conformance.report.recorder import case_result, sole_run
 from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.runs.discovery import discover
 from v2_conformance.runs.scheduling.running import ExtensionWatch, in_order
+from v2_conformance.runs.targets.making import make_target
 from v2_conformance.runs.targets.reaching import wait_until_ready
+from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.causes.kinds import OutOfTime
 from v2_conformance.suite.outcomes import FAILED, Outcome
@@ -71,6 +73,14 @@ def named_cases(config: pytest.Config) -> list[str] | None:
     if not own and any("::" in one or Path(one).is_file() for one in arguments if one in typed):
         return None
     return [name for one in own if (name := one.partition("::")[2])]
+
+
+def target_of(config: pytest.Config) -> Target:
+    """Return the target that pytest's options describe. Raises UsageError."""
+    others = {"target_file": "target", "profiles": "profile", "headers": "header"}
+    names = inspect.signature(make_target).parameters
+    options = {name: f"--v2-{others.get(name, name).replace('_', '-')}" for name in names}
+    return make_target(**{name: config.getoption(option) for name, option in options.items()})
 
 
 class WorkerHooks:
