@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from v2_conformance.cli import exit_codes
 from v2_conformance.cli.command import (
     SECONDS_OF_A_RUN,
     Checked,
@@ -19,7 +18,7 @@ from v2_conformance.cli.command import (
     option,
     takes,
 )
-from v2_conformance.cli.options import ReportOptions
+from v2_conformance.cli.options import OF_A_RUN, ReportOptions
 from v2_conformance.runs.targets.numbers import number
 
 _EXAMPLES = {
@@ -29,9 +28,9 @@ _EXAMPLES = {
     ),
 }
 _EXIT_CODES = {
-    **exit_codes.OF_A_RUN,
+    **OF_A_RUN,
     0: "Conformant, or what --require says. With --expect: every result is as expected.",
-    1: f"{exit_codes.OF_A_RUN[1]} With --expect: a result is not as expected.",
+    1: f"{OF_A_RUN[1]} With --expect: a result is not as expected.",
     3: "The suite itself failed, or the run was stopped.",
     4: "No scenario ran, for example because --scenario matches none.",
 }

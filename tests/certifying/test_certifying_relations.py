@@ -17,7 +17,7 @@ from support.first_mistakes import StaticShape
 from support.right_models import SumsInAnyOrder
 from support.servers import Start
 from v2_conformance.certifying.relations import Asked, start_relations
-from v2_conformance.cli import exit_codes
+from v2_conformance.cli.reporting import exit_code_of
 from v2_conformance.errors import UsageError
 from v2_conformance.formats.text.terminal import summary_lines
 from v2_conformance.formats.text.verification import verification_lines
@@ -282,7 +282,7 @@ def test_unlearned_model_blocks_verdict(start: Start, tmp_path: Path, name: str,
     assert reason.startswith(f"the model {name} was not tested: ")
     assert why in reason
     assert report.verdict.consistent is False
-    assert exit_codes.of_report(report, Gate()) == 1
+    assert exit_code_of(report, Gate()) == 1
 
 
 class SometimesCut(Behavior):

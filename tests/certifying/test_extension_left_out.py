@@ -12,7 +12,7 @@ from support.reports import Document
 from support.runs import CASES, cases_that_differ, changed, made, said, target_of
 from v2_conformance.certifying.relations import Asked, start_relations
 from v2_conformance.certifying.servers import Plan, plan_of, start
-from v2_conformance.cli import exit_codes
+from v2_conformance.cli.reporting import exit_code_of
 from v2_conformance.formats.badge import endpoint
 from v2_conformance.formats.github import annotation_lines
 from v2_conformance.formats.text.terminal import summary_lines
@@ -66,7 +66,7 @@ def test_a_server_without_the_extension_is_told_so_once_and_asked_no_more(
     assert len(report.cases) == len(SHORT)
     assert unsent(report) == {"H6", "P3", "V1"}
     assert not any(c.exchanges for c in report.cases if isinstance(c.cause, ExtensionLeftOut))
-    assert exit_codes.of_report(report, Gate()) == 1
+    assert exit_code_of(report, Gate()) == 1
     assert not shown_causes(report)
     assert '"extension not implemented", "color": "59626d"' in endpoint(report)
     printed = "\n".join(summary_lines(report, tmp_path))

@@ -10,10 +10,9 @@ import pytest
 
 from support.commands import Cli
 from support.reports import case, passes, report_of, saved
-from v2_conformance.cli.exit_codes import of_report, with_expectations
 from v2_conformance.cli.main import main
 from v2_conformance.cli.options import ReportOptions
-from v2_conformance.cli.reporting import Reporting
+from v2_conformance.cli.reporting import Reporting, exit_code_of, with_expectations
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report
 from v2_conformance.report.tested import Model, Selection
 from v2_conformance.report.verdict.judged import Gate
@@ -38,13 +37,13 @@ def stopped(requirement: str, outcome: str) -> Report:
 def test_only_a_failure_that_decides_the_verdict_counts(
     requirement: str, outcome: str, code: int
 ) -> None:
-    assert of_report(stopped(requirement, outcome), Gate()) == code
+    assert exit_code_of(stopped(requirement, outcome), Gate()) == code
 
 
 def test_a_stopped_run_of_a_selection_or_with_expected_failures_has_no_verdict() -> None:
     report = stopped("P2", "fail")
     selected = msgspec.structs.replace(report, selection=Selection(patterns=("P*",)))
-    assert of_report(selected, Gate()) == 3
+    assert exit_code_of(selected, Gate()) == 3
     assert with_expectations(report, Gate(), as_expected=True) == 3
 
 

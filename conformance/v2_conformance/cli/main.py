@@ -23,8 +23,8 @@ from typing import Any, TextIO, cast
 import click
 from click.shell_completion import shell_complete
 
-from v2_conformance.cli import exit_codes
 from v2_conformance.cli.command import PROGRAM, CommandGroup
+from v2_conformance.cli.options import OF_A_RUN
 from v2_conformance.errors import FULL, ConformanceError, UnreachableError, UsageError
 from v2_conformance.public_address import of_the_manual
 from v2_conformance.terminal_safe_text import defused, did_you_mean, for_people, visible
@@ -63,7 +63,7 @@ PARTS = {
 
 program = CommandGroup(
     PROGRAM,
-    exit_codes=exit_codes.OF_A_RUN,
+    exit_codes=OF_A_RUN,
     help=f"""Conformance suite for the binary tensor data extension of the V2 protocol.
 
     `v2-conformance COMMAND --help` describes a command. Manual: {of_the_manual()}

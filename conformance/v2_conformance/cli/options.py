@@ -19,6 +19,16 @@ from v2_conformance.cli.command import SECONDS_TO_WAIT, option
 if TYPE_CHECKING:
     from v2_conformance.runs.targets.target import Target
 
+OF_A_RUN = {
+    0: "Conformant, or what --require says; with models of your own, consistent.",
+    1: "The verdict is worse, or the extension is not implemented. In a partial run: a case that "
+    "blocks the verdict failed.",
+    2: "Wrong usage or configuration.",
+    3: "The server cannot be reached, the run was stopped, or the suite itself failed.",
+    4: "Nothing was tested: --case matches no case, or the server has none of the contract's "
+    "models, and none of its own can be tested.",
+}
+"""Exit codes of a run, with what they mean: other programs rely on them."""
 REPORT_HELP = "A report.json, packed with gzip or not, or the report.jsonl of a run."
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from v2_conformance.cli import exit_codes
 from v2_conformance.cli.command import (
     PROGRAM,
     CommandGroup,
@@ -18,7 +17,7 @@ from v2_conformance.cli.command import (
     option,
     takes,
 )
-from v2_conformance.cli.options import AccessOptions, target_of
+from v2_conformance.cli.options import OF_A_RUN, AccessOptions, target_of
 from v2_conformance.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class InitOptions(AccessOptions):
             "Also try this model, for a server that lists none."
         ),
     },
-    exit_codes={0: "The file was written.", 2: "Wrong usage.", 3: exit_codes.OF_A_RUN[3]},
+    exit_codes={0: "The file was written.", 2: "Wrong usage.", 3: OF_A_RUN[3]},
 )
 @takes(InitOptions)
 def init(options: InitOptions) -> int:

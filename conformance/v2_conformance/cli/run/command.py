@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from v2_conformance.cli import exit_codes
 from v2_conformance.cli.command import command, takes
+from v2_conformance.cli.options import OF_A_RUN
 from v2_conformance.cli.run.options import FIRST, RunOptions
 
 _EXAMPLES = {
@@ -21,9 +21,9 @@ _EXAMPLES = {
     ),
 }
 _EXIT_CODES = {
-    **exit_codes.OF_A_RUN,
-    0: f"{exit_codes.OF_A_RUN[0]} With --expect: every result is as expected.",
-    1: f"{exit_codes.OF_A_RUN[1]} With --strict: there are warnings. With --expect: a result is "
+    **OF_A_RUN,
+    0: f"{OF_A_RUN[0]} With --expect: every result is as expected.",
+    1: f"{OF_A_RUN[1]} With --strict: there are warnings. With --expect: a result is "
     "not as expected.",
 }
 
