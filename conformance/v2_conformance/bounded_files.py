@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from v2_conformance.errors import ConformanceError
@@ -76,3 +77,31 @@ def write_all(descriptor: int, content: bytes) -> None:
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
+
+
+@contextmanager
+def sole_use(
+    directory: Path, in_use: ConformanceError, wrong: Callable[[OSError], ConformanceError]
+) -> Iterator[None]:
+    """Lock `directory`, made if need be and removed if it is left empty, if its file system has
+    locks. Raises `in_use` if another process has, and what is `wrong` if it cannot be written to.
+    """
+    made = not os.path.lexists(directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise wrong(error) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise in_use from error
+        except OSError:
+            pass  # this file system has no locks
+        yield
+    finally:
+        os.close(descriptor)
+        if made:
+            with suppress(OSError):  # there is something in it
+                directory.rmdir()

@@ -4,12 +4,12 @@ target are masked, length by length, before anything is written."""
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime, timezone
+from functools import partial
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import asdict, replace
 
-from v2_conformance.bounded_files import create_new, write_all
+from v2_conformance.bounded_files import create_new, sole_use, write_all
 from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import Calibrated, Result
 from v2_conformance.errors import LeakError, UsageError, unwritable
@@ -298,28 +298,13 @@ def unwritable_folder(directory: Path, error: OSError) -> UsageError:
     )
 
 
-@contextlib.contextmanager
-def sole_run(directory: Path) -> Iterator[None]:
+def sole_run(directory: Path) -> AbstractContextManager[None]:
     """Lock `directory`, made if need be, if its file system has locks. Raises UsageError."""
-    made = not directory.exists()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError as error:
-        raise unwritable_folder(directory, error) from error
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise UsageError(
-                f"{directory} is in use: another run is writing its report there; wait for it, or "
-                "choose another folder with --report-dir"
-            ) from error
-        except OSError:
-            pass  # this file system has no locks
-        yield
-    finally:
-        os.close(descriptor)
-        if made:
-            with contextlib.suppress(OSError):  # it has reports in it
-                directory.rmdir()
+    return sole_use(
+        directory,
+        UsageError(
+            f"{directory} is in use: another run is writing its report there; wait for it, or "
+            "choose another folder with --report-dir"
+        ),
+        partial(unwritable_folder, directory),
+    )

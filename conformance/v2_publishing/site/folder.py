@@ -12,11 +12,12 @@ import stat
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from v2_conformance.bounded_files import read_bounded
+from v2_conformance.bounded_files import read_bounded, sole_use
 from v2_conformance.errors import UsageError, unwritable
 from v2_publishing.site.names import is_site_path
 from v2_publishing.site_index import INDEX, SITE_FORMAT, OldSite
@@ -46,31 +47,24 @@ def opened(path: Path) -> Iterator[SiteFolder]:
     Raises UsageError if it has files and no site, another `publish` is at work there, or it cannot
     be written to.
     """
-    made = not os.path.lexists(path)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError as error:
-        raise unwritable(error, f"cannot write into {path}: {error.strerror}") from error
-    try:
-        _lock(descriptor, path)
+    in_use = UsageError(f"another `publish` is writing into {path}: wait for it")
+    with sole_use(path, in_use, partial(_unwritable, path)):
         files = _files_of(path)
         work = path / WORK
         try:
             _remove(work)  # what a build that was killed left
             work.mkdir()
         except OSError as error:
-            raise unwritable(error, f"cannot write into {path}: {error.strerror}") from error
+            raise _unwritable(path, error) from error
         try:
             yield SiteFolder(path, files)
         finally:
             with suppress(OSError):
                 _remove(work)
-    finally:
-        os.close(descriptor)
-        if made:
-            with suppress(OSError):  # it has a site in it
-                path.rmdir()
+
+
+def _unwritable(path: Path, error: OSError) -> UsageError:
+    return unwritable(error, f"cannot write into {path}: {error.strerror}")
 
 
 def replace_site(
@@ -90,19 +84,6 @@ def replace_site(
     for parent in {name.rpartition("/")[0] for name in stale} - {""}:
         with suppress(OSError):  # there is something else in it
             (folder.path / parent).rmdir()
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise UsageError(f"another `publish` is writing into {path}: wait for it") from None
-    except OSError:
-        return  # this file system has no locks
 
 
 def _files_of(path: Path) -> frozenset[str]:
