@@ -12,6 +12,7 @@ import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.messages import read_head
 
 WAKING_S = 0.02
 """A longer pause between two writes has a meaning of its own; any other only has to be long enough
@@ -91,16 +92,10 @@ class Request(msgspec.Struct, frozen=True):
 
 def asks_to_close(request: Buffer) -> bool:
     """Return True if a server must close the connection after it has answered a request."""
-    start = bytes(request[:_LONGEST_HEAD]).lstrip(b"\r\n")  # RFC 9112, section 2.2
-    end = start.find(b"\r\n\r\n")
-    head = start[: end if end >= 0 else None].lower()
-    if b"\r\nconnection:" not in head:
-        return not head.partition(b"\r\n")[0].endswith(b"http/1.1")
-    first, *fields = head.split(b"\r\n")
-    named = (field.partition(b":") for field in fields)
-    values = b",".join(value for name, _, value in named if name == b"connection")
-    options = {option.strip(b" \t") for option in values.split(b",")}
-    return b"close" in options or not (first.endswith(b"http/1.1") or b"keep-alive" in options)
+    head = read_head(bytes(request[:_LONGEST_HEAD]))
+    options = head.listed("connection")
+    kept = head.first.lower().endswith(b"http/1.1") or "keep-alive" in options
+    return "close" in options or not kept
 
 
 class Connection(Protocol):
