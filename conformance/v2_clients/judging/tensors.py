@@ -16,10 +16,10 @@ from v2_conformance.judging.messages.response import (
     read_tensor,
     validate,
 )
-from v2_conformance.judging.messages.response_json import parse_response_json
+from v2_conformance.judging.messages.response_json import parse_noting
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.protocol.message import MessageError, RepeatedMemberError, Tensor, parameters_of
+from v2_conformance.protocol.message import MessageError, Tensor, parameters_of
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.kinds import (
@@ -68,14 +68,15 @@ def strict_end(request: ClientRequest, body: bytes) -> int:
 def strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
     """Return the one JSON object that `data` is. Raises Finding."""
     try:
-        return parse_response_json(data)
-    except RepeatedMemberError as error:
-        raise Finding(RepeatedMember(printable(error.member, 60))) from error
+        document, repeated = parse_noting(data)
     except MessageError as error:
         problem = printable(str(error))
         if header_length is None:
             raise Finding(BodyNotJson(len(data), problem)) from error
         raise Finding(HeaderLengthNotJson(header_length, problem, None)) from error
+    if repeated is not None:
+        raise Finding(RepeatedMember(printable(repeated, 60)))
+    return document
 
 
 def tensor_of(entry: Mapping[str, Any], body: bytes, at: int) -> tuple[Tensor, int]:

@@ -29,8 +29,7 @@ from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target, checked_target
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.causes.causes import NotKept
-from v2_conformance.suite.choosing import asked_for
-from v2_conformance.suite.library import every_case
+from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import matches
 from v2_conformance.verifying.facts import asked_model, tolerance_of
@@ -178,9 +177,8 @@ def resend(
         else:
             learned = _learned_again(target, of.relations)
             server, models = learned.server, [one.learned.contract for one in learned.models]
-            suite = (case for case in every_case() if not case.of_clients)
-            wanted = asked_for(suite, large=of.selection.large)
-            now = {case.id: case for case in relation_plan(models, wanted)}
+            plan = relation_plan(models, suite_cases(large=of.selection.large))
+            now = {case.id: case for case in plan}
             lost = "; ".join(server.absent.values()) or "the model no longer takes what it sends"
             unsent |= dict.fromkeys((i for i in by_id if i in cases and i not in now), lost)
             cases = {case_id: now[case_id] for case_id in cases if case_id in now}

@@ -120,24 +120,22 @@ def compose(
     return b"".join([head, document, *(blob for _, blob in blobs)]), tuple(parts)
 
 
-def parse_json(data: Buffer, *, unique: bool = True) -> dict[str, Any]:
+def parse_json(data: Buffer) -> dict[str, Any]:
     """A JSON object, strictly (P9): UTF-8 without BOM, no NaN or Infinity, no duplicate members.
 
     Numbers keep their value: -0 is a float, and an integer in 64 bits is an int, however it is
-    written. Without `unique`, the last of several members with one name counts (RFC 8259, section
-    4). Raises MessageError, of duplicates RepeatedMemberError. Nesting beyond MAX_JSON_DEPTH is
-    refused before it is parsed: TooDeepError, as is a number of more digits than Python reads.
+    written. Raises MessageError, of duplicates RepeatedMemberError. Nesting beyond MAX_JSON_DEPTH
+    is refused before it is parsed: TooDeepError, as is a number of more digits than Python reads.
     """
     document, repeated = parse_json_noting(data)
-    if unique and repeated is not None:
+    if repeated is not None:
         raise RepeatedMemberError(repeated)
     return document
 
 
 def parse_json_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
-    """See parse_json, without `unique`; and the first member that occurs twice, None if none is.
-
-    Raises MessageError.
+    """See parse_json; and return the first member that occurs twice in an object, None if none is,
+    of which the last one counts (RFC 8259, section 4). Raises MessageError.
     """
     repeated: list[str] = []
 

@@ -253,7 +253,7 @@ class _Grouping:
             tuple(cases),
             tuple(dict.fromkeys(names)),
             tuple(other for case in cases for other in self._waiting.get(case.id, ())),
-            _worst_harm(own[root]) or _worst_harm(cases),
+            worst_harm(own[root]) or worst_harm(cases),
         )
 
     def _is_about(self, key: _Key) -> bool:
@@ -384,7 +384,8 @@ def harm_of(case: CaseResult) -> Harm | None:
     return harm_by(case.cause, usual)
 
 
-def _worst_harm(cases: Sequence[CaseResult]) -> Harm | None:
+def worst_harm(cases: Iterable[CaseResult]) -> Harm | None:
+    """Return the worst that a user loses by some failed cases; None for nothing."""
     shown = [harm for case in cases if (harm := harm_of(case)) is not None]
     return min(shown, key=HARMS.index, default=None)
 

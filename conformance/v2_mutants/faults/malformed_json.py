@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from v2_conformance.protocol.datatypes import Buffer
-from v2_conformance.protocol.message import MessageError, RepeatedMemberError, parse_json
+from v2_conformance.protocol.message import MessageError, RepeatedMemberError, parse_json_noting
 from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Blobs, Rejected, Request, Response
 from v2_conformance.reference.request_reader import InferenceRequest, JsonObject, RequestInput
@@ -100,7 +100,7 @@ def _(right: Right[JsonObject], text: memoryview) -> JsonObject:
     except RepeatedMemberError as error:
         if error.member != "data":
             raise
-    last = parse_json(text, unique=False)
+    last = parse_json_noting(text)[0]
     first = json.loads(bytes(text), object_pairs_hook=lambda pairs: dict(pairs[::-1]))
     for one, other in zip(first["inputs"], last["inputs"], strict=True):
         pairs = zip(one["data"], other["data"], strict=False)

@@ -14,7 +14,6 @@ from v2_conformance.protocol.message import (
     MessageError,
     check_depth,
     occurrences,
-    parse_json,
     parse_json_noting,
 )
 from v2_conformance.resources import fits, schema
@@ -37,18 +36,10 @@ _BYTES_FOR_EACH = 8  # beyond that: for a tensor of 64 MiB, the largest possible
 _STRING_OR_MARK = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[{:,]', re.DOTALL)
 
 
-def parse_response_json(data: Buffer) -> dict[str, Any]:
-    """Parse as parse_json does. Also raises MessageError for more values than any
-    response needs.
-    """
-    raw = bytes(data)
-    _check_number_of_values(raw)
-    return parse_json(raw)
-
-
 def parse_noting(data: Buffer) -> tuple[dict[str, Any], str | None]:
-    """Parse as parse_json_noting and parse_response_json do. The result is shared and must not be
-    changed: an answer is judged, and later observed with all others.
+    """Parse as parse_json_noting does. The result is shared and must not be changed: an answer is
+    judged, and later observed with all others. Also raises MessageError for more values than any
+    response needs.
     """
     raw = bytes(data)
     return _parse_again(raw) if len(raw) <= _SHORT else _parse(raw)

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from v2_conformance.report.document import CaseResult, Report, RequirementResult, once
-from v2_conformance.report.root_causes import harm_of
+from v2_conformance.report.root_causes import worst_harm
 from v2_conformance.report.verdict.standing import is_whole
 from v2_conformance.report.verdict.summary import amount
-from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
+from v2_conformance.suite.outcomes import FAILED, Harm, Outcome
 from v2_conformance.suite.requirements import BLOCKS, LEVELS, Blocks, Level
 
 
@@ -78,8 +78,7 @@ def failed_musts(report: Report) -> list[FailedMust]:
     for row in report.requirements:
         blocks = next((blocks for blocks in BLOCKS if (row.id, blocks) in failed), None)
         if blocks is not None:
-            harms = [harm for case in failed[row.id, blocks] if (harm := harm_of(case)) is not None]
-            musts.append(FailedMust(row.id, blocks, min(harms, key=HARMS.index, default=None)))
+            musts.append(FailedMust(row.id, blocks, worst_harm(failed[row.id, blocks])))
     return musts
 
 
