@@ -16,7 +16,8 @@ from support.behaviors import Floats, Noisy, OtherFloats
 from support.first_mistakes import StaticShape
 from support.right_models import SumsInAnyOrder
 from support.servers import Start
-from v2_conformance.certifying.relations import Asked, start_relations
+from v2_conformance.certifying import servers
+from v2_conformance.certifying.relations import Asked, learned_plan
 from v2_conformance.cli.reporting import exit_code_of
 from v2_conformance.errors import UsageError
 from v2_conformance.formats.text.terminal import summary_lines
@@ -76,7 +77,7 @@ def run(
     """A run's report, which holds when it is judged again, each case for the same reason."""
     asked = Asked(names or ("matrix_product",), tolerance=tolerance)
     target = make_target(server.url)
-    report = start_relations(target, asked, directory, patterns=patterns).finish()
+    report = servers.start(target, learned_plan(target, asked, patterns), directory).finish()
     found = verify(directory / REPORT, every_case())
     assert (found.exit_code, [case.id for case in found.cases if case.other_cause]) == (0, [])
     return report
@@ -174,8 +175,8 @@ models:
 def test_a_target_file_says_what_is_particular_about_a_model(start: Start, tmp_path: Path) -> None:
     (tmp_path / "target.yaml").write_text(STATED)
     target = make_target(start(Particular).url, target_file=tmp_path / "target.yaml")
-    asked = Asked(["matrix_product"])
-    report = start_relations(target, asked, tmp_path, patterns=["P2", "S2", "R3"]).finish()
+    plan = learned_plan(target, Asked(["matrix_product"]), ["P2", "S2", "R3"])
+    report = servers.start(target, plan, tmp_path).finish()
     assert {case.outcome for case in tried(report)} == {Outcome.PASS}
     assert verify(tmp_path / REPORT, every_case()).exit_code == 0
 

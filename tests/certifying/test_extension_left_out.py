@@ -10,7 +10,7 @@ import pytest
 
 from support.reports import Document
 from support.runs import CASES, cases_that_differ, changed, made, said, target_of
-from v2_conformance.certifying.relations import Asked, start_relations
+from v2_conformance.certifying.relations import Asked, learned_plan
 from v2_conformance.certifying.servers import Plan, plan_of, start
 from v2_conformance.cli.reporting import exit_code_of
 from v2_conformance.formats.badge import endpoint
@@ -188,9 +188,10 @@ def test_a_case_left_out_without_need_is_found(faults: tuple[str, ...], tmp_path
 
 
 def test_a_run_about_any_model_says_so_too(tmp_path: Path) -> None:
-    asked = Asked(["identity_fp32"])
     with MutantServer(LEFT_OUT) as server:
-        report = start_relations(target_of(server.url), asked, tmp_path).finish()
+        target = target_of(server.url)
+        plan = learned_plan(target, Asked(["identity_fp32"]))
+        report = start(target, plan, tmp_path).finish()
     assert report.verdict.words == NOT_IMPLEMENTED
     assert report.verdict.consistent is False
     assert "H6" in unsent(report)

@@ -10,7 +10,8 @@ import pytest
 
 from support.right_models import HALVES, RIGHT_MODELS, Arrays, Halves, RightModel, Serving, serving
 from support.servers import Start
-from v2_conformance.certifying.relations import Asked, start_relations
+from v2_conformance.certifying import servers
+from v2_conformance.certifying.relations import Asked, learned_plan
 from v2_conformance.certifying.servers import StartedRun
 from v2_conformance.protocol.datatypes import Buffer
 from v2_conformance.protocol.message import Tensor
@@ -43,8 +44,8 @@ def test_a_right_model_fails_nothing(tmp_path: Path, name: str) -> None:
     asked = Asked([name], model.choice)
     with ReferenceServer(serving(name), profiles=SERVER_PROFILES) as server:
         target = make_target(server.url, profiles=SERVER_PROFILES)
-        started = start_relations(target, asked, tmp_path, patterns=model.patterns)
-        report = started.finish()
+        plan = learned_plan(target, asked, model.patterns)
+        report = servers.start(target, plan, tmp_path).finish()
     good = (Outcome.PASS, Outcome.UNSUPPORTED, Outcome.DISPUTED)
     assert [(case.id, case.message) for case in report.cases if case.outcome not in good] == []
     assert report.verdict.warnings == ()
@@ -77,8 +78,9 @@ class WritesFiveDigits(Halves):
 @pytest.mark.parametrize("server", [RejectsHalvesInJson, WritesFiveDigits])
 def test_halves_in_json_are_exact_or_rejected(tmp_path: Path, server: type[Halves]) -> None:
     with ReferenceServer(server) as running:
-        target, patterns = make_target(running.url), ["D12/*", "O19/*"]
-        report = start_relations(target, Asked([HALVES]), tmp_path, patterns=patterns).finish()
+        target = make_target(running.url)
+        plan = learned_plan(target, Asked([HALVES]), ["D12/*", "O19/*"])
+        report = servers.start(target, plan, tmp_path).finish()
     found = [case.outcome for case in report.cases if case.requirement == "D12"]
     assert found == [Outcome.PASS] * 2
     assert list(report.of(Outcome.FAIL)) == []
@@ -91,7 +93,8 @@ def test_halves_in_json_are_exact_or_rejected(tmp_path: Path, server: type[Halve
 def test_what_json_may_lose_of_a_float_fails_no_blob(tmp_path: Path, variant: str) -> None:
     asked = Asked(["matrix_product", "identity_fp64"])
     with MutantServer(variants=[variant]) as server:
-        report = start_relations(make_target(server.url), asked, tmp_path).finish()
+        target = make_target(server.url)
+        report = servers.start(target, learned_plan(target, asked), tmp_path).finish()
     musts = [case for case in report.of(Outcome.FAIL) if case.level == "MUST"]
     assert [(case.id, case.message) for case in musts] == []
     assert report.verdict.consistent
@@ -118,7 +121,8 @@ class Images(Serving):
 
 def started(url: str, directory: Path, *names: str, choice: Choice | None = None) -> StartedRun:
     asked = Asked(names or ("one",), choice or Choice())
-    return start_relations(make_target(url), asked, directory, patterns=PATTERNS)
+    target = make_target(url)
+    return servers.start(target, learned_plan(target, asked, PATTERNS), directory)
 
 
 def batches(report: Report) -> list[int]:

@@ -102,9 +102,8 @@ SHOWN = "\\ud800\x00\u2028 é \\udfff\\ud83d\\ude00 \\ud800"
 
 
 def test_text_of_a_server_of_any_kind_stays_loadable(tmp_path: Path) -> None:
-    server = Server(
-        ServerInfo(NASTY, NASTY, (NASTY,)), {"mixed": TARGET.binding("mixed")}, {"a": NASTY}
-    )
+    info = ServerInfo(NASTY, NASTY, (NASTY,))
+    server = Server(info, {"mixed": TARGET.binding("mixed")}, {"a": NASTY})
     cases = [make_case(case_id=f"D1/{NASTY}"), *CASES[1:]]
     made = Record(tmp_path, TARGET, server, cases)
     own = exchange_of(b"", Ending.CLOSED, NASTY, entry={NASTY: [NASTY]})

@@ -11,7 +11,8 @@ import pytest
 from support.first_mistakes import FIRST_MISTAKES, FirstMistake, Small
 from support.reports import case, passes, report_of
 from support.servers import Start
-from v2_conformance.certifying.relations import Asked, start_relations
+from v2_conformance.certifying import servers
+from v2_conformance.certifying.relations import Asked, learned_plan
 from v2_conformance.report.document import Report
 from v2_conformance.report.tested import Relations
 from v2_conformance.report.verdict.judged import judged
@@ -169,7 +170,8 @@ BY_NAME = {f"{row.behavior.__name__}-{row.model}": row for row in FIRST_MISTAKES
 
 def report_on(start: Start, row: FirstMistake, directory: Path) -> Report:
     target = make_target(start(row.behavior).url, timeout=5)
-    return start_relations(target, Asked([row.model]), directory).finish(workers=1)
+    plan = learned_plan(target, Asked([row.model]))
+    return servers.start(target, plan, directory).finish(workers=1)
 
 
 @pytest.mark.parametrize("name", BY_NAME)

@@ -39,6 +39,11 @@ class Peer:
         self._left += data
         return bool(data)
 
+    def _at_least(self, count: int) -> None:
+        while len(self._left) < count:
+            if not self._more():
+                raise ConnectionError
+
     def _until(self, seam: bytes, start: int = 0) -> int:
         while seam not in self._left[start:]:
             if not self._more():
@@ -56,35 +61,24 @@ class Peer:
                 line = self._until(b"\r\n", end)
                 size = int(self._left[end : line - 2], 16)
                 end = line + size + 2
-                while len(self._left) < end:
-                    if not self._more():
-                        raise ConnectionError
+                self._at_least(end)
         else:
             end += int(fields.get(b"content-length", b"0"))
-            while len(self._left) < end:
-                if not self._more():
-                    raise ConnectionError
-        request = bytes(self._left[:end])
-        del self._left[:end]
+        request = self.exactly(end)
         self.requests.append(request)
         return request
 
     def exactly(self, count: int) -> bytes:
         """The next `count` bytes, whatever they are."""
-        while len(self._left) < count:
-            if not self._more():
-                raise ConnectionError
+        self._at_least(count)
         data = bytes(self._left[:count])
         del self._left[:count]
         return data
 
     def some(self) -> bytes:
         """What comes next, at least one byte."""
-        if not self._left and not self._more():
-            raise ConnectionError
-        data = bytes(self._left)
-        self._left.clear()
-        return data
+        self._at_least(1)
+        return self.exactly(len(self._left))
 
     def head(self) -> None:
         """Read no further than to the end of the request's head."""

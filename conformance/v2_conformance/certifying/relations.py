@@ -1,24 +1,21 @@
 """Runs about arbitrary models, which are learned first, then compared with themselves.
 
-asked = Asked(["my-model"])
-started = start_relations(make_target("http://localhost:8000"), asked, Path("reports"))
-report = started.finish()
+target = make_target("http://localhost:8000")
+plan = learned_plan(target, Asked(["my-model"]))
+report = start(target, plan, Path("reports")).finish()
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from v2_conformance.certifying.servers import NO_EXPECTATIONS, Plan, StartedRun, start
+from v2_conformance.certifying.servers import Plan
 from v2_conformance.judging.learning import json_rtol
 from v2_conformance.redaction import Mask
-from v2_conformance.report.expectations import Expectations
 from v2_conformance.report.recorder import recorded_exchange
 from v2_conformance.report.tested import AskedInput, AskedModel, Relations, SampleValue, Selection
 from v2_conformance.runs.learning import LearnedModel, learn_models
-from v2_conformance.runs.scheduling.deaths import Recovery
 from v2_conformance.runs.targets.reaching import wait_until_ready
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.choosing import select
@@ -41,18 +38,14 @@ class Asked:
     most: int | None = None
 
 
-def start_relations(
+def learned_plan(
     target: Target,
     asked: Asked,
-    directory: Path,
-    *,
     patterns: Sequence[str] = (),
-    recovery: Recovery | None = None,
-    expectations: Expectations = NO_EXPECTATIONS,
     ready_within_s: float | None = None,
-) -> StartedRun:
-    """Learn the models and begin the record of a run. Raises as `certifying.start` does, and
-    NothingRanError if no model answers its plain request."""
+) -> Plan:
+    """Learn the models, and return the plan of a run about them. Raises as `certifying.start`
+    does, and NothingRanError if no model answers its plain request."""
     cases = suite_cases()
     wait_until_ready(target, ready_within_s)
     learned = learn_models(target, asked.names, asked.choice, asked.tolerance, most=asked.most)
@@ -63,14 +56,12 @@ def start_relations(
         rtol=tolerance.rtol,
         atol=tolerance.atol,
     )
-    return start(
-        target,
-        Plan(planned, select(planned, patterns), selection=Selection(tuple(patterns))),
-        directory,
+    return Plan(
+        planned,
+        select(planned, patterns),
+        selection=Selection(tuple(patterns)),
         server=learned.server,
         relations=relations,
-        recovery=recovery,
-        expectations=expectations,
     )
 
 

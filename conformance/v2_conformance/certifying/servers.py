@@ -51,12 +51,15 @@ NO_EXPECTATIONS = Expectations("")
 @dataclass(frozen=True)
 class Plan:
     """The cases that a verdict is about, `planned`, and those that the run sends, `chosen` by the
-    `selection`. A run whose cases are not the suite's `own` certifies nothing."""
+    `selection`. A run whose cases are not the suite's `own` certifies nothing; one with `relations`
+    compares models with themselves. The `server` is there once it was found."""
 
     planned: Sequence[Case]
     chosen: Sequence[Case]
     own: bool = True
     selection: Selection = EVERYTHING
+    server: Server | None = None
+    relations: Relations | None = None
 
     def watch(self, server: Server) -> ExtensionWatch:
         """Return what notices that the `server` leaves the extension out."""
@@ -121,19 +124,17 @@ def start(
     plan: Plan,
     directory: Path,
     *,
-    server: Server | None = None,
-    relations: Relations | None = None,
     recovery: Recovery | None = None,
     expectations: Expectations = NO_EXPECTATIONS,
 ) -> StartedRun:
     """Begin the record of a run in `directory`, in place of an older one, after finding the server
-    if it is not given.
+    if the plan has none.
 
     Cases that fail as `expectations` say are marked as expected in the report; the verdict is the
     same without them. Raises UsageError, UnreachableError and NothingRanError; no case was sent
     then, and an older report is still there unless its folder is what is wrong.
     """
-    server = server or find(target, plan, None)
+    server = plan.server or find(target, plan, None)
     limit_s = target.max_time_s or default_limit_s(len(plan.chosen), target.limits.exchange_s)
     record = Record(
         directory,
@@ -142,7 +143,7 @@ def start(
         plan.planned,
         own=plan.own,
         selection=plan.selection,
-        relations=relations,
+        relations=plan.relations,
         outdated=file_names(),
         noted=partial(expectations.noted, today=today()),
         restart_command=recovery is not None and recovery.command is not None,

@@ -10,6 +10,7 @@ only choose cases; their controller runs these.
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import inspect
 import shlex
@@ -171,8 +172,8 @@ class SessionHooks:
                 expected=self._expected,
             )
             wait_until_ready(target, given("--v2-wait-ready"))
-            server = discover(target)
-            self._started = start(target, plan, folder, server=server, expectations=self._expected)
+            plan = dataclasses.replace(plan, server=discover(target))
+            self._started = start(target, plan, folder, expectations=self._expected)
             self._watch = plan.watch(self._started.engine.server)
         except ConformanceError as error:
             raise pytest.UsageError(f"v2-conformance: {error}") from None

@@ -11,7 +11,7 @@ from dataclasses import replace
 import click
 
 from v2_conformance.certifying.progress import Reporter, served, warnings_about_secrets
-from v2_conformance.certifying.relations import Asked, start_relations
+from v2_conformance.certifying.relations import Asked, learned_plan
 from v2_conformance.certifying.servers import Plan, StartedRun, find, plan_of, seeded, start
 from v2_conformance.cli.command import PROGRAM, masked_errors, naming_the_record
 from v2_conformance.cli.options import server_under_test, target_of
@@ -64,7 +64,13 @@ def _certify(options: RunOptions, target: Target, stack: ExitStack) -> int:
     )
     stack.enter_context(sole_run(options.report_dir))
     stack.enter_context(server_under_test(options, target, options.report_dir))
-    started = _start(options, target, tested, reporting)
+    started = start(
+        target,
+        _plan(options, target, tested),
+        options.report_dir,
+        recovery=Recovery(options.restart_command, options.wait_ready or 0.0),
+        expectations=reporting.expected,
+    )
     stack.enter_context(naming_the_record(options.report_dir))
     report = _finish(options, started)
     mask = started.record.mask
@@ -83,21 +89,11 @@ def _certify(options: RunOptions, target: Target, stack: ExitStack) -> int:
     return reporting.exit_code(report, started.plan.planned)
 
 
-def _start(
-    options: RunOptions, target: Target, tested: Plan | Asked, reporting: Reporting
-) -> StartedRun:
-    """Begin a run with the contract's models or, if the server has none of them, with others."""
-    recovery = Recovery(options.restart_command, options.wait_ready or 0.0)
+def _plan(options: RunOptions, target: Target, tested: Plan | Asked) -> Plan:
+    """Return the plan of a run with the contract's models or, if the server has none of them, with
+    others."""
     if isinstance(tested, Asked):
-        return start_relations(
-            target,
-            tested,
-            options.report_dir,
-            patterns=options.patterns,
-            recovery=recovery,
-            expectations=reporting.expected,
-            ready_within_s=options.wait_ready,
-        )
+        return learned_plan(target, tested, options.patterns, options.wait_ready)
     server = find(target, tested, options.wait_ready)
     asked = any_model.asked_instead(options, target, server) if tested.own else None
     if asked is not None:
@@ -105,17 +101,10 @@ def _start(
             print(target.mask.text(defused(line)), file=sys.stderr)
         asked = replace(asked, names=asked.names[: any_model.TRIED])
         try:
-            return _start(options, target, asked, reporting)
+            return learned_plan(target, asked, options.patterns, options.wait_ready)
         except NothingRanError as error:
             print(target.mask.text(defused(str(error))), file=sys.stderr)
-    return start(
-        target,
-        tested,
-        options.report_dir,
-        server=server,
-        recovery=recovery,
-        expectations=reporting.expected,
-    )
+    return replace(tested, server=server)
 
 
 def _finish(options: RunOptions, started: StartedRun) -> Report:
