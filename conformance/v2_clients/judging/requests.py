@@ -38,17 +38,11 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.content_codings import known
 from v2_conformance.protocol.message import Tensor, parameters_of
 from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.kinds import (
-    BlobPastBody,
-    HeaderLengthUnexpected,
-    LeftoverBytes,
-    NoDataNoSize,
-    WrongField,
-)
 
 # Findings about where blobs are, not about what is in them.
-_OF_PLACES = (BlobPastBody, LeftoverBytes, NoDataNoSize)
+_OF_PLACES = (kinds.BlobPastBody, kinds.LeftoverBytes, kinds.NoDataNoSize)
 
 
 def check_request(sent: Sent, names: Sequence[str]) -> None:
@@ -123,7 +117,7 @@ def _header_length(sent: Sent) -> None:
 def _no_header_length(sent: Sent) -> None:
     values = sent.request.values(HEADER_LENGTH.lower())
     if values and not sent.has_blobs:
-        raise Finding(HeaderLengthUnexpected(printable(values[0], 60)))
+        raise Finding(kinds.HeaderLengthUnexpected(printable(values[0], 60)))
 
 
 def read_blobs(request: ClientRequest) -> list[Tensor]:
@@ -142,7 +136,7 @@ def read_blobs(request: ClientRequest) -> list[Tensor]:
             tensors.append(tensor)
     # White space may follow JSON, but no blob.
     if at < len(body) and (at > start or body[at:].strip(b" \t\r\n")):
-        raise Finding(LeftoverBytes(start, at - start, len(body)))
+        raise Finding(kinds.LeftoverBytes(start, at - start, len(body)))
     return tensors
 
 
@@ -155,7 +149,7 @@ def _blobs(sent: Sent) -> None:
 def _data_or_size(sent: Sent) -> None:
     for entry in sent.inputs:
         if size_of(entry) is None and "data" not in entry:
-            raise Finding(NoDataNoSize(printable(entry.get("name"), 60)))
+            raise Finding(kinds.NoDataNoSize(printable(entry.get("name"), 60)))
     check_data_or_size(sent.inputs)
 
 
@@ -200,7 +194,7 @@ def _compressed(sent: Sent) -> None:
     got = tuple(known(name) or name for name in sent.request.codings)
     if wanted is not None and got != (wanted,):
         named = printable(", ".join(sent.request.codings), 60) or None
-        raise Finding(WrongField("Content-Encoding", wanted, named))
+        raise Finding(kinds.WrongField("Content-Encoding", wanted, named))
     if got:  # a client may compress on its own
         read_document(sent.request)  # raises if it is not in that coding, or in it twice
 

@@ -21,16 +21,8 @@ from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.message import MessageError, Tensor, parameters_of
 from v2_conformance.protocol.names import BINARY_DATA_SIZE
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import printable
-from v2_conformance.suite.causes.kinds import (
-    BodyNotJson,
-    BrokenCoding,
-    HeaderLengthNotJson,
-    InvalidTensor,
-    LeftoverBytes,
-    NoDataNoSize,
-    RepeatedMember,
-)
 
 MOST_SHOWN = 20
 """The number of names or values that a finding shows."""
@@ -47,7 +39,7 @@ def read_strictly(request: ClientRequest) -> list[Tensor]:
         tensor, at = tensor_of(entry, body, at)
         tensors.append(tensor)
     if at < len(body):
-        raise Finding(LeftoverBytes(end, at - end, len(body)))
+        raise Finding(kinds.LeftoverBytes(end, at - end, len(body)))
     return tensors
 
 
@@ -56,7 +48,7 @@ def decoded_body(request: ClientRequest) -> bytes:
     decoded = request.decoded
     if decoded is None:
         named = printable(", ".join(request.codings), 60)
-        raise Finding(BrokenCoding(named, "it cannot be decoded"))
+        raise Finding(kinds.BrokenCoding(named, "it cannot be decoded"))
     return decoded
 
 
@@ -72,10 +64,10 @@ def strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
     except MessageError as error:
         problem = printable(str(error))
         if header_length is None:
-            raise Finding(BodyNotJson(len(data), problem)) from error
-        raise Finding(HeaderLengthNotJson(header_length, problem, None)) from error
+            raise Finding(kinds.BodyNotJson(len(data), problem)) from error
+        raise Finding(kinds.HeaderLengthNotJson(header_length, problem, None)) from error
     if repeated is not None:
-        raise Finding(RepeatedMember(printable(repeated, 60)))
+        raise Finding(kinds.RepeatedMember(printable(repeated, 60)))
     return document
 
 
@@ -88,9 +80,9 @@ def tensor_of(entry: Mapping[str, Any], body: bytes, at: int) -> tuple[Tensor, i
     name, datatype, size = str(entry["name"]), str(entry["datatype"]), size_of(entry)
     label = printable(name, 60)
     if not is_shape(entry["shape"]) or datatype not in DATATYPES:
-        raise Finding(InvalidTensor(label, printable(datatype, 20), "", "no tensor of V2"))
+        raise Finding(kinds.InvalidTensor(label, printable(datatype, 20), "", "no tensor of V2"))
     if size is None and "data" not in entry:
-        raise Finding(NoDataNoSize(label))
+        raise Finding(kinds.NoDataNoSize(label))
     try:
         tensor = read_tensor({**entry, "name": name, "datatype": datatype}, size, body, at)
     except Finding:

@@ -9,14 +9,8 @@ from typing import NamedTuple
 from v2_conformance.report.document import Report
 from v2_conformance.report.verdict.standing import missing, to_go
 from v2_conformance.report.verdict.summary import path_errors
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import counted
-from v2_conformance.suite.causes.kinds import (
-    CodingsUnsupported,
-    DatatypesUnsupported,
-    NoKnownGoodAnswer,
-    ProfileNotClaimed,
-    RoleAbsent,
-)
 from v2_conformance.suite.models import name_of
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.terminal_safe_text import few_of, plain, short
@@ -64,7 +58,7 @@ def _of_the_run(report: Report) -> Iterator[Caution]:
 
 def _of_models(report: Report) -> Iterator[Caution]:
     causes = [case.cause for case in report.cases]
-    lost = Counter(cause.role for cause in causes if isinstance(cause, RoleAbsent))
+    lost = Counter(cause.role for cause in causes if isinstance(cause, kinds.RoleAbsent))
     roles: dict[str, list[str]] = {}  # by the reason
     for role, why in report.target.absent.items():
         if lost[role]:
@@ -73,7 +67,7 @@ def _of_models(report: Report) -> Iterator[Caution]:
         number = counted(sum(lost[role] for role in names), "case")
         what = f"No model for {short(', '.join(names), _NAME)}"
         yield Caution(what, f"{number} did not run; {short(why, _NAME)}")
-    silent = Counter(cause.role for cause in causes if isinstance(cause, NoKnownGoodAnswer))
+    silent = Counter(cause.role for cause in causes if isinstance(cause, kinds.NoKnownGoodAnswer))
     for role, lost_cases in silent.items():
         what = f"The model for {short(role, _NAME)} answers no known-good request"
         yield Caution(what, f"{counted(lost_cases, 'case')} did not run")
@@ -86,11 +80,11 @@ def _of_models(report: Report) -> Iterator[Caution]:
 def _of_cases(report: Report) -> Iterator[Caution]:
     unclaimed: Counter[str] = Counter()
     for case in report.cases:
-        if isinstance(case.cause, ProfileNotClaimed):
+        if isinstance(case.cause, kinds.ProfileNotClaimed):
             unclaimed[f"profile {case.cause.profile}"] += 1
-        elif isinstance(case.cause, DatatypesUnsupported):
+        elif isinstance(case.cause, kinds.DatatypesUnsupported):
             unclaimed[", ".join(case.cause.datatypes)] += 1
-        elif isinstance(case.cause, CodingsUnsupported):
+        elif isinstance(case.cause, kinds.CodingsUnsupported):
             unclaimed[", ".join(case.cause.codings)] += 1
     if unclaimed:
         details = "; ".join(f"{name} ({counted(n, 'case')})" for name, n in unclaimed.items())

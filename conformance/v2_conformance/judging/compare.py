@@ -23,15 +23,8 @@ from v2_conformance.protocol.datatypes import (
     to_values,
 )
 from v2_conformance.protocol.message import Tensor
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import FirstDifference, printable
-from v2_conformance.suite.causes.kinds import (
-    InvalidTensor,
-    WrongBytesElement,
-    WrongDatatype,
-    WrongElementCount,
-    WrongShape,
-    WrongValue,
-)
 from v2_conformance.wire.encode.deployment import Tolerance
 
 _SHOWN = 16
@@ -69,7 +62,7 @@ def compare_tensors(
         allowed = _ROUNDINGS if compare == "computed" and datatype in FLOATS else ()
         near = (r for r in allowed if _tolerated(datatype, left, right, Tolerance(r)) == left)
         count = element_count(expected.shape)
-        raise Finding(WrongValue(result, count, differing, columns, next(near, None)))
+        raise Finding(kinds.WrongValue(result, count, differing, columns, next(near, None)))
 
 
 def _in_columns(expected: Tensor, blob: Buffer) -> bool:
@@ -86,9 +79,9 @@ def compare_types(expected: Tensor, got: ReadOutput) -> None:
     """Raise Finding unless `got` has the datatype and shape of `expected`."""
     label, tensor = printable(expected.name), got.tensor
     if tensor.datatype != expected.datatype:
-        raise Finding(WrongDatatype(label, expected.datatype, printable(tensor.datatype)))
+        raise Finding(kinds.WrongDatatype(label, expected.datatype, printable(tensor.datatype)))
     if tensor.shape != expected.shape:
-        raise Finding(WrongShape(label, expected.shape, tensor.shape))
+        raise Finding(kinds.WrongShape(label, expected.shape, tensor.shape))
 
 
 def compare_readings(
@@ -150,7 +143,7 @@ def check_no_other_number(expected: Tensor, data: object) -> None:
     blob = bytes(expected.blob[:at]) + _blob(expected, got[wrong[0]])
     read = ReadOutput(replace(expected, blob=blob), "json", 0)
     difference = _difference(printable(expected.name), expected, read, at)
-    raise Finding(WrongValue(difference, len(values), len(wrong)))
+    raise Finding(kinds.WrongValue(difference, len(values), len(wrong)))
 
 
 def _is_finite(value: object) -> bool:
@@ -231,7 +224,7 @@ def _compare_elements(label: str, blob: Buffer, got: ReadOutput) -> None:
     except ElementError as error:
         problem = printable(str(error))
         shape = str(list(got.tensor.shape))
-        raise Finding(InvalidTensor(label, "BYTES", shape, problem)) from error
+        raise Finding(kinds.InvalidTensor(label, "BYTES", shape, problem)) from error
     want = decode_bytes(blob)
     start = 0
     for index, (left, right) in enumerate(zip(want, have, strict=False)):
@@ -248,7 +241,7 @@ def _compare_elements(label: str, blob: Buffer, got: ReadOutput) -> None:
                 expected_value=_value(left),
                 got_value=_value(right),
             )
-            cause = WrongBytesElement(
+            cause = kinds.WrongBytesElement(
                 difference=result,
                 elements=len(want),
                 start=_in_body(got, start),
@@ -260,7 +253,7 @@ def _compare_elements(label: str, blob: Buffer, got: ReadOutput) -> None:
             )
             raise Finding(cause)
         start += 4 + len(right)
-    raise Finding(WrongElementCount(label, len(want), len(have)))
+    raise Finding(kinds.WrongElementCount(label, len(want), len(have)))
 
 
 def _value(data: bytes) -> str:

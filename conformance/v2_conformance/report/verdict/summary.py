@@ -19,6 +19,7 @@ from v2_conformance.report.document import (
 )
 from v2_conformance.report.root_causes import caused_elsewhere
 from v2_conformance.report.verdict.standing import claim, to_go, verdict_words
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import counted, describe
 from v2_conformance.suite.causes.causes import (
     Cause,
@@ -26,16 +27,6 @@ from v2_conformance.suite.causes.causes import (
     FailedAtFirst,
     NotKept,
     SeveralWrong,
-)
-from v2_conformance.suite.causes.kinds import (
-    AnswersDiffer,
-    CodingsUnsupported,
-    ConnectionClosed,
-    DatatypesUnsupported,
-    Hung,
-    RoleAbsent,
-    TimedOut,
-    TimedOutEarly,
 )
 from v2_conformance.suite.models import name_of
 from v2_conformance.suite.outcomes import Outcome
@@ -63,7 +54,7 @@ WORST_FIRST = (
 )
 _SEVERAL = 2
 _LONG = 1 << 16
-_SPOILED = (NotKept, SeveralWrong, ConnectionClosed, Hung, TimedOut)
+_SPOILED = (NotKept, SeveralWrong, kinds.ConnectionClosed, kinds.Hung, kinds.TimedOut)
 _WORDS = {
     Outcome.FAIL: "failed",
     Outcome.FLAKY: "was flaky",
@@ -106,7 +97,7 @@ def concluded(report: Report) -> Report:
         own = [
             case
             for case in of_this
-            if not isinstance(case.cause, AnswersDiffer) and case.id not in elsewhere
+            if not isinstance(case.cause, kinds.AnswersDiffer) and case.id not in elsewhere
         ]
         reasons += _reasons(requirement.id, own)
         reasons += _untested(requirement, of_this, target.unsupported)
@@ -175,8 +166,8 @@ def _excused(cases: Sequence[CaseResult]) -> tuple[CaseResult, ...]:
         )
         if is_of_path(_at_first(case)) or (some and is_of_path(cause)):
             return True
-        stalled = isinstance(cause, Hung | TimedOut) and cause.received > 0
-        if not stalled and not isinstance(cause, ConnectionClosed):
+        stalled = isinstance(cause, kinds.Hung | kinds.TimedOut) and cause.received > 0
+        if not stalled and not isinstance(cause, kinds.ConnectionClosed):
             return False
         return any(
             len(one.request) + len(one.received) > _LONG
@@ -200,7 +191,7 @@ def as_run(report: Report) -> Report:
     def judged(case: CaseResult) -> CaseResult:
         if not (case.outcome.harmless and isinstance(case.cause, _SPOILED)):
             return case
-        unread = isinstance(case.cause.root, TimedOut | TimedOutEarly)
+        unread = isinstance(case.cause.root, kinds.TimedOut | kinds.TimedOutEarly)
         return replace(case, outcome=Outcome.INCONCLUSIVE if unread else Outcome.FAIL)
 
     return replace(report, cases=tuple(map(judged, report.cases)))
@@ -268,7 +259,7 @@ def _of_the_models(report: Report) -> Iterable[str]:
     differing = {
         case.cause.role: case.cause
         for case in report.cases
-        if isinstance(case.cause, AnswersDiffer)
+        if isinstance(case.cause, kinds.AnswersDiffer)
     }
     for cause in differing.values():
         yield describe(cause)
@@ -334,11 +325,11 @@ def amount(cases: Sequence[CaseResult]) -> tuple[Blocks | None, Outcome]:
 
 def _needs(cause: Cause | None) -> Iterable[str]:
     """Return what the server lacks, if a case was not sent for that."""
-    if isinstance(cause, DatatypesUnsupported):
+    if isinstance(cause, kinds.DatatypesUnsupported):
         return cause.datatypes
-    if isinstance(cause, CodingsUnsupported):
+    if isinstance(cause, kinds.CodingsUnsupported):
         return cause.codings
-    return [f"the model {cause.role}"] if isinstance(cause, RoleAbsent) else []
+    return [f"the model {cause.role}"] if isinstance(cause, kinds.RoleAbsent) else []
 
 
 def _row(requirement: Requirement, level: Level, cases: Sequence[CaseResult]) -> RequirementResult:

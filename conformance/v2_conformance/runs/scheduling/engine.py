@@ -32,15 +32,9 @@ from v2_conformance.runs.repeating import Repeats
 from v2_conformance.runs.scheduling.deaths import Deaths, Recovery
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.cases import Case, GeneratedCase, GetCase, ObservedCase, RequestCase
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import printable
 from v2_conformance.suite.causes.causes import DidNotSurvive
-from v2_conformance.suite.causes.kinds import (
-    InvalidCase,
-    KilledBy,
-    OutOfTime,
-    SuiteError,
-    TimedOutEarly,
-)
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.inputs import stood_in
 
@@ -137,11 +131,11 @@ class Engine:
         try:
             result = run(moved)
         except CaseFileError as error:
-            result = Result(moved, Verdict(Outcome.ERROR, InvalidCase(str(error))))
+            result = Result(moved, Verdict(Outcome.ERROR, kinds.InvalidCase(str(error))))
         except Exception as error:  # a bug in the suite must neither end the run nor pass the case
             frame = traceback.extract_tb(error.__traceback__)[-1]
             where = f"{Path(frame.filename).name}:{frame.lineno}"
-            cause = SuiteError(printable(repr(error), 500), where)
+            cause = kinds.SuiteError(printable(repr(error), 500), where)
             result = Result(moved, Verdict(Outcome.ERROR, cause))
         return replace(result, duration_s=time.perf_counter() - started)
 
@@ -159,12 +153,12 @@ class Engine:
         for role in case.roles or (None,):
             killer = self.deaths.killer_of(role)
             if killer is not None:
-                return Verdict(Outcome.NOT_RUN, KilledBy(killer, case.role))
+                return Verdict(Outcome.NOT_RUN, kinds.KilledBy(killer, case.role))
         if self._surplus > MOST_SURPLUS:
             return FLOODED
         if self._budget.spent:
             self.out_of_time = True
-            return Verdict(Outcome.NOT_RUN, OutOfTime(self._budget.limit_s))
+            return Verdict(Outcome.NOT_RUN, kinds.OutOfTime(self._budget.limit_s))
         return None
 
     def _alone(self, case: RequestCase | GetCase) -> Result:
@@ -189,7 +183,7 @@ class Engine:
         at all if it had less time.
         """
         sure = self._stayed >= _SURE
-        if not is_of_path(first.cause) or (sure and isinstance(first.cause, TimedOutEarly)):
+        if not is_of_path(first.cause) or (sure and isinstance(first.cause, kinds.TimedOutEarly)):
             return first
         stays = first
         for _ in range(1 if sure else _TRIES):
