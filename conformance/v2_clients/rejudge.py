@@ -59,7 +59,7 @@ def judge_scenario(
         turns = Turns(asked)
         for exchange in exchanges:
             check_whole(exchange)
-            _check_answer(_expected(case, asked, turns, exchange), exchange, known)
+            _check_answer(case, asked, turns, exchange, known)
         own = [bytes(one.request) for one in exchanges if one.purpose is not Purpose.DISCOVERY]
         verdict = judge_client(case, own, reported)
     except CaseFileError as error:
@@ -67,12 +67,11 @@ def judge_scenario(
     return verdict, observe_client(case, (bytes(one.request) for one in exchanges)), hidden
 
 
-def _expected(
-    case: ClientCase, asked: Sequence[Asked], turns: Turns, exchange: Exchange
-) -> bytes | None:
-    """Return the bytes with which the bench answers a request of the task, None if it is not one.
-
-    Raises RecordedError if the purpose of the exchange is not that of its request.
+def _check_answer(
+    case: ClientCase, asked: Sequence[Asked], turns: Turns, exchange: Exchange, known: Setting
+) -> None:
+    """Raise RecordedError for an answer that the bench would not give to a request of the task, and
+    if the purpose of the exchange is not that of its request.
     """
     try:
         request = read_client_request(bytes(exchange.request))
@@ -85,14 +84,8 @@ def _expected(
     if exchange.purpose not in purposes:
         raise RecordedError("the purpose of an exchange is not that of its request")
     if turn is None or request is None:
-        return None
-    return answer_to(asked[turn[0]], case.answer(*turn), request).data
-
-
-def _check_answer(expected: bytes | None, exchange: Exchange, known: Setting) -> None:
-    """Raise RecordedError for an answer that the bench would not give."""
-    if expected is None:
         return
+    expected = answer_to(asked[turn[0]], case.answer(*turn), request).data
     given = bytes(exchange.received)
     if not expected.startswith(CONTINUE):
         given = given.removeprefix(CONTINUE)

@@ -116,7 +116,9 @@ def make_answer(asked: Asked, script: Mapping[str, Any], wanted: Wishes | None =
     document = _document(asked, outputs, wanted)
     if failed:
         document = {"error": script["error"]}
-    instead = _instead(script)
+    given = script.get("body", {})
+    instead = from_hex(given["hex"]) if "hex" in given else None
+    instead = str(given["text"]).encode() if "text" in given else instead
     written = _json(document, script) if instead is None else instead
     blobs = [(o.tensor.name, o.blob) for o in outputs if o.blob is not None]
     blobs = blobs if instead is None else []
@@ -247,14 +249,6 @@ def _json(document: Mapping[str, Any], script: Mapping[str, Any]) -> bytes:
         body = dump_json(document, indent)
     before, after = (str(given.get(name, "")).encode() for name in ("before", "after"))
     return before + body + after
-
-
-def _instead(script: Mapping[str, Any]) -> bytes | None:
-    """Return what is sent in place of the body, None if nothing is."""
-    body = script.get("body", {})
-    if "text" in body:
-        return str(body["text"]).encode()
-    return from_hex(body["hex"]) if "hex" in body else None
 
 
 def _tampered(body: bytes, script: Mapping[str, Any]) -> bytes:

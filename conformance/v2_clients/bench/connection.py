@@ -62,10 +62,6 @@ class Connection:
                 if request is not None and request.whole:
                     break
                 more = self._receive()
-                if not more:
-                    self._data = bytes(data)
-                    self._broken(number, turn, given, began, request)
-                    return False
                 if not data:
                     began = time.monotonic()  # until then the connection was idle
                 data += more
@@ -80,7 +76,10 @@ class Connection:
         return self._respond(number, turn, request, given, began)
 
     def _receive(self) -> bytes:
+        """Receive some bytes. Raises OSError if the client is gone or idle, or sends too much."""
         data = self._sock.recv(_RECEIVE)
+        if not data:
+            raise ConnectionAbortedError("the client closed the connection")
         self._stage.count(len(data))
         return data
 
@@ -122,10 +121,7 @@ class Connection:
             return request, self._data
         with contextlib.suppress(OSError, UnreadableRequestError):
             while not request.whole:
-                data = self._receive()
-                if not data:
-                    break
-                self._data += data
+                self._data += self._receive()
                 request = read_client_request(self._data) or request
         return request, self._data
 
@@ -133,21 +129,17 @@ class Connection:
         """End the connection as the answer says; return whether it stays open."""
         if then == "resets":
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
-            return False
-        if then == "closes":
+        elif then == "closes":
             self._linger()
-            return False
-        if then == "leaves":
+        elif then == "leaves":
             with contextlib.suppress(OSError):
                 self._sock.shutdown(socket.SHUT_WR)
-            return False
-        if then == "waits":
+        elif then == "waits":
             self._stage.silent()
             with contextlib.suppress(OSError):
                 while self._sock.recv(_RECEIVE):
                     pass
-            return False
-        return True
+        return then == "keeps"
 
     def _cork(self) -> None:
         """Keep the end of what is sent until the connection is closed, so that a client that has
@@ -171,7 +163,7 @@ class Connection:
         given: bytes,
         began: float,
         request: ClientRequest | None,
-        why: str = "the client closed the connection",
+        why: str,
     ) -> None:
         """Keep a partial request, unless no byte of one came."""
         if not self._data.strip(b"\r\n"):

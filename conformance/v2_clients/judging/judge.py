@@ -290,7 +290,11 @@ def _check_reading(step: Step, line: Line) -> None:
         exact = "exact" in expect and _are_exact(answer, outputs)
         raise Finding(ExactForError(names) if exact else NumbersForError(names))
     _check_outputs(answer, outputs, strictly=reading != "any")
-    _check_members(expect.get("members", {}), line)
+    for name, value in expect.get("members", {}).items():
+        got = getattr(line, name)
+        if got != value:
+            member = None if got is None else printable(got, _SHOWN)
+            raise Finding(WrongMemberRead(name, value, member))
 
 
 def _check_error(expect: Mapping[str, Any], line: Line) -> None:
@@ -347,14 +351,6 @@ def _check_tensor(expected: Tensor, got: ReportedTensor, *, strictly: bool) -> N
     truth = datatype == "BOOL" and any(byte > 1 for byte in expected.blob)
     tensor = Tensor(got.name, datatype, got.shape, data)
     compare_tensors(expected, ReadOutput(tensor, "json", 0), compare="truth" if truth else "bits")
-
-
-def _check_members(expect: Mapping[str, str | None], line: Line) -> None:
-    for name, value in expect.items():
-        got = getattr(line, name)
-        if got != value:
-            shown = None if got is None else printable(got, _SHOWN)
-            raise Finding(WrongMemberRead(name, value, shown))
 
 
 def _status(line: Line) -> int | None:
