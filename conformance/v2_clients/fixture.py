@@ -12,7 +12,8 @@ every client has to meet. When it ends, the scenario is judged, and what failed 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +27,7 @@ from v2_clients.bench.tasks import asked_of, task_of
 from v2_clients.scenarios import judged
 from v2_conformance.conversations.steps import Result
 from v2_conformance.errors import ConformanceError, UsageError
+from v2_conformance.pytest_plugin.items import NODE, V2Warning
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing import select
 from v2_conformance.suite.client_lines import ClientResult, Line, ReportedTensor
@@ -113,11 +115,15 @@ def bench_of(case: ClientCase) -> Iterator[Bench]:
         yield Bench(case, task, stage, listener)
 
 
-def judge(result: Result, fail: Callable[[str], Any], skip: Callable[[str], Any]) -> None:
-    """Report what the scenario came to: a failure, or that the client cannot do it."""
+def judge(result: Result, *, strict: bool) -> None:
+    """Report what the scenario came to: a failure, that the client cannot do it, or, of a SHOULD
+    unless `strict`, a warning.
+    """
     facts = result.case.facts(result.case.profiles, result.cause)
     words = f"{facts.grade} {facts.id}: {result.message}"
     if result.outcome is Outcome.UNSUPPORTED:
-        skip(words)
+        pytest.skip(words)
+    if result.outcome is Outcome.FAIL and facts.blocks is None and not strict:
+        warnings.warn_explicit(words, V2Warning, NODE, 0)
     elif result.outcome is not Outcome.PASS:
-        fail(f"{words}\n{result.case.why}")
+        pytest.fail(f"{words}\n{result.case.why}", pytrace=False)

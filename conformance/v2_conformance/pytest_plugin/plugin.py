@@ -146,4 +146,4 @@ def v2_bench(request: pytest.FixtureRequest) -> Iterator[Any]:
     with fixture.bench_of(request.param) as bench:
         yield bench
         result = bench.result()
-    fixture.judge(result, partial(pytest.fail, pytrace=False), pytest.skip)
+    fixture.judge(result, strict=request.config.getoption("--v2-strict"))
