@@ -198,7 +198,7 @@ def digest_with(monkeypatch: pytest.MonkeyPatch, where: str, changed: Mapping[st
 def test_what_is_asked_or_expected_changes_the_digest_and_words_do_not(
     monkeypatch: pytest.MonkeyPatch, where: str, members: Mapping[str, Any], same: bool
 ) -> None:
-    assert (digest_with(monkeypatch, where, members) == digest()) is same
+    assert (digest() == digest_with(monkeypatch, where, members)) is same
 
 
 @pytest.mark.parametrize("member", [*Outcome, *Purpose, *Ending])
