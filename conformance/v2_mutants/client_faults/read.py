@@ -138,6 +138,10 @@ client_fault("empty-shape-not-compared", "K25", PlainClient.binary_output)(
         else shape
     ),
 )
+client_fault("json-exponents-cut-at-38", "K25", PlainClient.parse)(
+    "A JSON number beyond FP32 becomes one that FP32 can hold.",
+    lambda right, text: right(re.sub(rb"e(39|[4-9][0-9])\b", b"e38", text)),
+)
 
 
 @client_fault("unreadable-output-is-empty", "K25", PlainClient.output)
