@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from support.runs import command
-from support.scenarios import READS_TASKS
+from support.scenarios import READS_TASKS, program, run
 from v2_clients import findings
-from v2_clients.bench.clients import Client, CommandClient
 from v2_clients.bench.tasks import MOST_OUTPUT
-from v2_clients.run import MOST_HUNG, client_target, make_client_plan, run_budget, start_client_run
+from v2_clients.run import MOST_HUNG, make_client_plan, run_budget
 from v2_conformance.cli.main import main
 from v2_conformance.errors import UsageError
 from v2_conformance.report.document import Report
@@ -28,14 +27,6 @@ from v2_conformance.suite.outcomes import Outcome, Purpose
 
 PLAIN = (sys.executable, "-m", "v2_clients.plain")
 ONE = "K3/mixed-order[reversed]"
-
-
-def run(
-    folder: Path, client: Client, jobs: int, patterns: tuple[str, ...], timeout_s: float = 10
-) -> Report:
-    plan = make_client_plan(patterns)
-    begun = start_client_run(client_target(), plan, folder, command=("it",), timeout_s=timeout_s)
-    return begun.finish(client, timeout_s=timeout_s, jobs=jobs)
 
 
 def by_id(report: Report) -> dict[str, tuple[Outcome, Cause | None]]:
@@ -55,18 +46,12 @@ def lines(task):
     argument = "task = json.load(open(sys.argv[1])); say(task, lines(task))"
     ways = [(loop,), (once,), (argument, "{task}")]
     found = [
-        by_id(run(tmp_path, CommandClient((sys.executable, "-c", READS_TASKS + code + end, *more)),
-                  jobs, ("K7",)))
+        by_id(run(tmp_path, program(READS_TASKS + code + end, *more), jobs, ("K7",)))
         for end, *more in ways
         for jobs in (1, 3)
-    ]  # fmt: skip
+    ]
     assert all(list(one.items()) == list(found[0].items()) for one in found)
     assert {outcome for outcome, _ in found[0].values()} == {Outcome.UNSUPPORTED, Outcome.FAIL}
-
-
-def once(code: str, startup_s: float = 20.0) -> CommandClient:
-    """A program that is one process for all scenarios."""
-    return CommandClient((sys.executable, "-c", READS_TASKS + code), startup_s=startup_s)
 
 
 TROUBLE = {
@@ -90,7 +75,8 @@ for task in tasks:
     say(task)
 """
     limit = 1 if TROUBLE[code] is findings.ClientTimedOut else 20
-    report = run(tmp_path, once(made, startup_s=2.0), jobs, ("K3/mixed-order*",), timeout_s=limit)
+    client = program(READS_TASKS + made, startup_s=2.0)
+    report = run(tmp_path, client, jobs, ("K3/mixed-order*",), timeout_s=limit)
     causes = {case.id: case.cause for case in report.cases if case.outcome is Outcome.FAIL}
     assert list(causes) == [ONE], causes
     assert isinstance(getattr(causes[ONE], "finding", causes[ONE]), TROUBLE[code])
@@ -105,7 +91,7 @@ for number, task in enumerate(tasks):
         sys.exit(3)
     say(task)
 """
-    report = run(tmp_path, once(made), 1, ("K3/same-sizes*",))
+    report = run(tmp_path, program(READS_TASKS + made), 1, ("K3/same-sizes*",))
     died = [isinstance(case.cause, findings.ClientDied) for case in report.cases]
     assert died == [False, True, False]
 
@@ -114,7 +100,7 @@ def test_what_a_task_of_one_process_printed_is_kept_with_it(tmp_path: Path) -> N
     code = (
         "for task in tasks: print('of', task['scenario'], file=sys.stderr, flush=True); say(task)"
     )
-    report = run(tmp_path, once(code), 1, ("K3/mixed-order*",))
+    report = run(tmp_path, program(READS_TASKS + code), 1, ("K3/mixed-order*",))
     printed = [
         (case.reported.stderr, case.id) for case in report.cases if case.reported is not None
     ]
@@ -122,12 +108,9 @@ def test_what_a_task_of_one_process_printed_is_kept_with_it(tmp_path: Path) -> N
     assert len(printed) == len(report.cases) > 0
 
 
-HANGS = "import time; time.sleep(60)"
-
-
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_a_client_that_hangs_again_and_again_is_not_run_anymore(jobs: int, tmp_path: Path) -> None:
-    client = CommandClient((sys.executable, "-c", HANGS), startup_s=0.1)
+    client = program("import time; time.sleep(60)", startup_s=0.1)
     report = run(tmp_path, client, jobs, ("K3", "K7"), timeout_s=0.1)
     found = list(by_id(report).values())
     hung = [cause for outcome, cause in found if outcome is Outcome.FAIL]
@@ -211,10 +194,8 @@ print(json.dumps({"scenario": task["scenario"], "lines": said}))
 
 
 def test_a_process_may_send_in_any_order(tmp_path: Path) -> None:
-    client = CommandClient((sys.executable, "-c", OTHER_ORDER))
-    plan = make_client_plan(("K9/nothing-stays", "K37/output-missing[first,json]"))
-    begun = start_client_run(client_target(), plan, tmp_path, command=("it",), timeout_s=10)
-    report = begun.finish(client, timeout_s=10, jobs=1)
+    patterns = ("K9/nothing-stays", "K37/output-missing[first,json]")
+    report = run(tmp_path, program(OTHER_ORDER), 1, patterns)
     assert {c.id: c.message for c in report.cases if c.outcome is not Outcome.PASS} == {}
     sent = Counter(exchange.purpose for case in report.cases for exchange in case.exchanges)
     assert sent[Purpose.RETRIED] == 2 * 2

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.scenarios import plain, program, run_once, scenario
+from support.scenarios import program, run_once, scenario
 from v2_clients import findings
 from v2_clients.bench.clients import CommandClient
 from v2_clients.bench.messages import read_answer, unlike
@@ -24,6 +24,7 @@ from v2_conformance.suite.causes.kinds import SuiteError
 from v2_conformance.suite.client_lines import ClientResult, Line
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_mutants.selftest.clients import plain_client
 
 SAYS_WHAT_IT_GOT = """
 import json, sys
@@ -244,10 +245,10 @@ def test_an_error_for_a_right_answer_fails_only_who_asks_for_the_answer(tmp_path
         def read(self, *arguments: object) -> object:  # type: ignore[override]
             raise ValueError("cannot read")
 
-    finding = getattr(run_once(scenario(tmp_path), plain(Refusing)).cause, "finding", None)
+    finding = getattr(run_once(scenario(tmp_path), plain_client(Refusing)).cause, "finding", None)
     assert isinstance(finding, findings.ErrorForAnswer)
     asked = scenario(tmp_path, expect={"request": ["header_length", "blobs"]})
-    assert run_once(asked, plain(Refusing)).outcome is Outcome.PASS
+    assert run_once(asked, plain_client(Refusing)).outcome is Outcome.PASS
 
 
 def test_a_mistake_of_the_suite_is_no_verdict(tmp_path: Path) -> None:

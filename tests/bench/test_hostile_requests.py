@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.scenarios import plain, scenario
+from support.scenarios import scenario
 from v2_clients.bench.connection import Connection
 from v2_clients.bench.listener import Listener
 from v2_clients.bench.requests import MOST_HEAD
@@ -23,6 +23,7 @@ from v2_clients.scenarios import judged, run_scenario
 from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.client_lines import ClientResult, Line
 from v2_conformance.suite.outcomes import Outcome
+from v2_mutants.selftest.clients import plain_client
 
 POST = b"POST /v2/models/identity_int32/infer HTTP/1.1\r\nHost: x\r\n"
 NO = ClientResult(lines=(Line(error="no"),), exit=0)
@@ -88,7 +89,7 @@ def test_what_is_no_request_is_judged_and_holds_nobody_up(data: bytes, made: Cli
     assert result.message.isprintable()
     assert result.seen() is not None
     assert sum(len(e.request) for e in exchanges) < 2 * MOST_HEAD + 1_000_000
-    assert run_scenario(made, plain()).outcome is Outcome.PASS
+    assert run_scenario(made, plain_client()).outcome is Outcome.PASS
 
 
 def test_what_a_client_sent_before_it_left_is_kept_however_late_it_is_read(

@@ -15,8 +15,7 @@ import pytest
 from support.cases import make_case
 from support.reports import Document, case, exchange, report_of
 from support.responses import exchange_of, http
-from support.scenarios import plain
-from v2_clients.run import client_target, make_client_plan, start_client_run
+from support.scenarios import run
 from v2_conformance import verify
 from v2_conformance.conversations.discovery import Server
 from v2_conformance.conversations.steps import Result
@@ -43,6 +42,7 @@ from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.client_lines import ClientResult, Line, ReportedTensor
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.exchange import Body, Exchange
+from v2_mutants.selftest.clients import plain_client
 
 ASKED = b"POST /v2/models/m/infer HTTP/1.1\r\n\r\n" + bytes(range(200))
 ANSWERED = b"HTTP/1.1 200 OK\r\n\r\n" + bytes(range(199, -1, -1))
@@ -222,9 +222,7 @@ def test_what_is_damaged_is_an_error(place: tuple[int, int]) -> None:
 
 
 def test_a_tensor_of_16_mib_takes_little_room_and_is_verified(tmp_path: Path) -> None:
-    plan = make_client_plan(["K40/large*"])
-    run = start_client_run(client_target(), plan, tmp_path, command=["x"], timeout_s=30)
-    run.finish(plain(), timeout_s=30)
+    run(tmp_path, plain_client(), 1, ["K40/large*"], timeout_s=30)
     path = tmp_path / REPORT
     assert path.stat().st_size < 1_000_000
     report = load_report(path)

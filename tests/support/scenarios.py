@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import yaml
 
-from v2_clients.bench.clients import Client, CommandClient, InProcessClient
-from v2_clients.plain import PlainClient, run_task
+from v2_clients.bench.clients import Client, CommandClient
+from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_clients.scenarios import run_scenario
 from v2_conformance.conversations.steps import Result
+from v2_conformance.report.document import Report
 from v2_conformance.suite.case_files import load_scenarios
 from v2_conformance.suite.cases import ClientCase
 
@@ -43,11 +43,6 @@ def scenario(folder: Path, **members: Any) -> ClientCase:
     return made
 
 
-def plain(made: Callable[[str, float], PlainClient] = PlainClient) -> InProcessClient:
-    """The plain client, or another one in its place, in this process."""
-    return InProcessClient(lambda task: run_task(msgspec.to_builtins(task), task.url, made))
-
-
 def program(code: str, *arguments: str, startup_s: float = 20.0) -> CommandClient:
     """A program in Python as a client."""
     return CommandClient((sys.executable, "-c", code, *arguments), startup_s=startup_s)
@@ -59,6 +54,15 @@ def run_once(case: ClientCase, client: Client) -> Result:
         return run_scenario(case, client)
     finally:
         client.close()
+
+
+def run(
+    folder: Path, client: Client, jobs: int, patterns: Sequence[str], timeout_s: float = 10
+) -> Report:
+    """Return the report of a run of the scenarios that match."""
+    plan = make_client_plan(patterns)
+    begun = start_client_run(client_target(), plan, folder, command=("it",), timeout_s=timeout_s)
+    return begun.finish(client, timeout_s=timeout_s, jobs=jobs)
 
 
 READS_TASKS = """

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from support.runs import GOOD, chosen, made
-from support.scenarios import plain
 from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance.reference.behavior import Behavior
 from v2_conformance.reference.http_messages import Request, Response
 from v2_conformance.reference.server import ReferenceServer
 from v2_conformance.runs.targets.making import make_target
+from v2_mutants.selftest.clients import plain_client
 
 SOME = chosen(GOOD, "P1/", "P4/", "H6/not-a-number[letters]")
 
@@ -37,7 +37,7 @@ def report_on_client(folder: Path) -> Path:
     started = start_client_run(
         client_target(), plan, folder, command=("client", "{url}"), timeout_s=2.0
     )
-    started.finish(plain(), timeout_s=2.0)
+    started.finish(plain_client(), timeout_s=2.0)
     return folder / "report.json"
 
 

@@ -9,12 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from support.scenarios import plain
-from v2_clients.bench.clients import InProcessClient
+from support.scenarios import run
 from v2_clients.plain import PlainClient
 from v2_clients.plain.responses_read import Inference
 from v2_clients.plain.task import Call, ClientError
-from v2_clients.run import client_target, make_client_plan, start_client_run
 from v2_conformance.judging.metadata import ServerInfo
 from v2_conformance.report.document import CaseResult, Report
 from v2_conformance.report.files import sealed, write_report
@@ -25,6 +23,7 @@ from v2_conformance.suite.library import every_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.verifying.verification import Verification, verify
 from v2_conformance.wire.exchange import Body, Exchange
+from v2_mutants.selftest.clients import plain_client
 
 CHOSEN = ("K2/blobs-in-order", "K3/mixed-order*", "K5/short-blob*", "K33/one-host", "K35/json")
 
@@ -36,18 +35,10 @@ class Refusing(PlainClient):
         raise ClientError("no")
 
 
-def run_of(folder: Path, client: InProcessClient) -> Report:
-    """A report on `client`."""
-    plan = make_client_plan(CHOSEN)
-    command = ("client", "{url}")
-    started = start_client_run(client_target(), plan, folder, command=command, timeout_s=2.0)
-    return started.finish(client, timeout_s=2.0)
-
-
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """A report on the plain client."""
-    return run_of(tmp_path_factory.mktemp("honest"), plain())
+    return run(tmp_path_factory.mktemp("honest"), plain_client(), 1, CHOSEN)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +62,7 @@ def test_an_honest_report_holds(honest: Report, tmp_path: Path, cases: list[Case
 
 
 def test_an_honest_report_of_failures_holds(tmp_path: Path, cases: list[Case]) -> None:
-    report = run_of(tmp_path, plain(Refusing))
+    report = run(tmp_path, plain_client(Refusing), 1, CHOSEN)
     assert Outcome.FAIL in {case.outcome for case in report.cases}
     assert again(report, tmp_path, cases).exit_code == 0
 
