@@ -97,11 +97,13 @@ def verdict(folder: Path, check: str, *sent: bytes, **members: Any) -> Verdict:
 SIZE_0 = {"binary_data_size": 0}
 AS_TEXT = str(len(json.dumps(DOCUMENT, ensure_ascii=False)))
 SWAPPED = request(blobs=BLOBS[4:8] + BLOBS[:4] + BLOBS[8:])
+PADDED = request(blobs=b"\0" + BLOBS, length=str(int(AS_TEXT) + 3))  # NUL, as C ends a text
 EMPTY_AND_DATA = request(first_input(data=[1, 2], parameters=SIZE_0), BLOBS[8:])
 KINDS_OF_CHECKS: list[tuple[str, str, bytes]] = [
     ("header_length", "no_header_length_sent", request(length=None)),
     ("header_length", "wrong_header_length", request(length="3")),
     ("header_length", "wrong_header_length", request(length=AS_TEXT)),
+    ("header_length", "wrong_header_length", PADDED),
     ("header_length", "header_length_past_body", request(length="99999")),
     ("blobs", "blob_past_body", request(blobs=BLOBS[:-1])),
     ("blobs", "leftover_bytes", request(blobs=BLOBS + b"!")),
@@ -112,12 +114,15 @@ KINDS_OF_CHECKS: list[tuple[str, str, bytes]] = [
     ("data_or_size", "no_data_no_size", request(first_input(parameters={}))),
     ("json", "repeated_member", request().replace(PRIORITY, b'"a": 1, "a": 1'.ljust(29))),
     ("json", "header_length_not_json", request().replace(b'{"id"', b"{'id'")),
+    ("json", "header_length_not_json", PADDED),
+    ("json", "body_not_json", request({"inputs": DOCUMENT["inputs"][1:2]}, b"\0", length=None)),
     ("readable", "wrong_value", SWAPPED),
     ("readable", "data_and_size", EMPTY_AND_DATA),
     ("target", "wrong_target", request(path="/v2/models/two/versions/2/infer")),
     ("target", "wrong_value", SWAPPED),
     ("target", "wrong_inputs", request(changed(inputs=DOCUMENT["inputs"][:2]), BLOBS[:8])),
     ("id", "wrong_id", request(changed(id="x"))),
+    ("id", "header_length_not_json", request().replace("öß".encode(), b"\xf6\xdf??")),
     ("id", "incomplete_request", request()[:-3]),
     ("id", "unreadable_request", b"hello\r\n\r\n"),
     ("id", "wrong_target", request(path="/v2/models/other/infer")),
@@ -157,14 +162,14 @@ def test_a_size_that_is_no_whole_number_is_named(size: object, shown: str, tmp_p
 
 
 def after(
-    folder: Path, check: str, second: bytes, asked: Any = None, **first: Any
+    folder: Path, check: str, second: bytes, asked: Any = None, came: Any = None, **first: Any
 ) -> tuple[int | None, str] | None:
     """Return the number and the finding of the wrong request, if another caller's request comes
     after one for TWO."""
     plain = asked or {key: TWO[key] for key in ("model", "inputs")}
     made = scenario(folder, requests=[{**TWO, **first}, plain], expect={"request": [check]})
     said = ClientResult(lines=(Line(error="no"),) * 2, exit=0)
-    found = judge_client(made, [request(), second], said)
+    found = judge_client(made, [came or request(), second], said)
     if found.outcome is Outcome.PASS:
         return None
     assert isinstance(found.cause, WrongRequest)
@@ -210,6 +215,8 @@ def test_versions_and_headers_of_an_earlier_caller_are_stale(tmp_path: Path) -> 
     assert after(tmp_path, "no_stale_headers", kept) == (2, "stale_field")
     clean = request(left, path=SECOND, fields="Content-Type: a/b\r\n")
     assert after(tmp_path, "no_stale_headers", clean) is None
+    wrong = request(left, path=SECOND, fields="Content-Type: a/b\r\n", length="9")
+    assert after(tmp_path, "no_stale_headers", wrong, came=request(left, length="9")) is None
 
 
 @pytest.mark.parametrize("check", sorted(CHECKS))

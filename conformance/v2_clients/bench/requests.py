@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from v2_conformance.protocol import content_codings
 from v2_conformance.protocol.message import json_object, parameters_of
-from v2_conformance.protocol.names import HEADER_LENGTH
+from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.wire.messages import (
     Head,
     codings_in,
@@ -114,13 +114,17 @@ class ClientRequest:
 
     @cached_property
     def _json(self) -> tuple[dict[str, Any], int]:
-        body = self.decoded or b""
-        length = self.header_length
-        if length is not None and length < len(body):
-            result = json_object(body[: min(length, _MOST_JSON)])
-            if result is not None and not body[result[1] : length].strip(b" \t\r\n"):
-                return result[0], length
-        return json_object(body[:_MOST_JSON]) or ({}, 0)
+        body, length = self.decoded or b"", self.header_length
+        most = min(length or _MOST_JSON, _MOST_JSON)
+        document, end = json_object(body[:most]) or json_object(body[:_MOST_JSON]) or ({}, 0)
+        sizes = sum(size_of(one) or 0 for one in objects(document.get("inputs")))
+        start = len(body) - sizes if length is None else length
+        if end and end < start <= len(body):
+            padding = body[end:start].strip(b" \t\r\n")
+            # NULs end a C string, or align the blobs: the strict reading says what they are.
+            if not padding or (start + sizes == len(body) and not padding.strip(b"\0")):
+                return document, start
+        return document, end
 
 
 def read_client_request(data: bytes) -> ClientRequest | None:
@@ -190,6 +194,12 @@ class Wishes:
 def objects(value: object) -> list[Mapping[str, Any]]:
     """Return the items of a JSON array that are objects; none of anything else."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def size_of(entry: Mapping[str, Any]) -> int | None:
+    """Return the binary_data_size of an input, None if it has none that is a number."""
+    value = parameters_of(entry).get(BINARY_DATA_SIZE)
+    return value if type(value) is int and value >= 0 else None
 
 
 def wishes(request: ClientRequest) -> Wishes:

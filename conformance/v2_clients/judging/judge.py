@@ -263,15 +263,12 @@ def _check_sent(step: Step, arrived: Arrived, line: Line) -> None:
     if len(step.tries) > most:
         raise Finding(TooManyRequests(int(most), len(step.tries)))
     if "unchanged_headers" in step.checks and line.headers is not None:
-        _check_own_headers(step.asked.request.headers, line.headers)
-
-
-def _check_own_headers(before: Mapping[str, str], after: Mapping[str, str]) -> None:
-    for name in sorted({**before, **after}):  # a report has them in this order
-        old, new = before.get(name), after.get(name)
-        if old != new:
-            shown = None if new is None else printable(new, _SHOWN)
-            raise Finding(ChangedHeaders(printable(name, 60), old, shown))
+        before, after = step.asked.request.headers, line.headers
+        for name in sorted({**before, **after}):  # a report has them in this order
+            old, new = before.get(name), after.get(name)
+            if old != new:
+                value = None if new is None else printable(new, _SHOWN)
+                raise Finding(ChangedHeaders(printable(name, 60), old, value))
 
 
 def _check_reading(step: Step, line: Line) -> None:

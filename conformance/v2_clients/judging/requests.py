@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from v2_clients.bench.requests import ClientRequest, objects
+from v2_clients.bench.requests import ClientRequest, objects, size_of
 from v2_clients.findings import (
     NoHeaderLengthSent,
     UnreadableRequest,
@@ -24,9 +24,9 @@ from v2_clients.findings import (
 from v2_clients.judging import callers
 from v2_clients.judging.sent import Sent, by_name
 from v2_clients.judging.tensors import (
+    check_utf_8,
     decoded_body,
     read_strictly,
-    size_of,
     strict_end,
     strict_json,
     tensor_of,
@@ -41,6 +41,8 @@ from v2_conformance.protocol.names import BINARY_DATA_SIZE, HEADER_LENGTH
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import printable
 
+# Checks of the caller's own texts: those of JSON that is not UTF-8 are not what was sent.
+_OF_TEXTS = ("blobs", "caller_parameters", "forms", "id", "no_stale_members", "outputs", "readable")
 # Findings about where blobs are, not about what is in them.
 _OF_PLACES = (kinds.BlobPastBody, kinds.LeftoverBytes, kinds.NoDataNoSize)
 
@@ -48,7 +50,12 @@ _OF_PLACES = (kinds.BlobPastBody, kinds.LeftoverBytes, kinds.NoDataNoSize)
 def check_request(sent: Sent, names: Sequence[str]) -> None:
     """Raise Finding for the first check of `names` that fails, or for wrong tensors."""
     for name in names:
-        CHECKS[name](sent)
+        try:
+            CHECKS[name](sent)
+        except Finding:
+            if name in _OF_TEXTS:
+                check_utf_8(sent.request)
+            raise
     try:
         tensors = read_strictly(sent.request)
     except Finding:
@@ -109,7 +116,7 @@ def _header_length(sent: Sent) -> None:
             raise Finding(NoHeaderLengthSent(len(body) - end))
         return
     strict_end(request, body)
-    true = end if sent.has_blobs else len(body)
+    true = len(body[:end].rstrip(b"\0")) if sent.has_blobs else len(body)
     if len(values) > 1 or request.header_length != true:  # RFC 9110, section 5.3
         raise Finding(WrongHeaderLength(true, printable(", ".join(values), 60)))
 

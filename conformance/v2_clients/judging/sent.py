@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from v2_clients.bench.requests import ClientRequest, objects
+from v2_clients.bench.requests import ClientRequest, objects, size_of
 from v2_clients.bench.tasks import Asked
-from v2_clients.judging.tensors import decoded_body, size_of
+from v2_clients.judging.tensors import decoded_body
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from v2_clients.bench.requests import ClientRequest
+from v2_clients.bench.requests import ClientRequest, size_of
 from v2_conformance.judging.checks import check_data_or_size
 from v2_conformance.judging.messages.response import (
     MAX_DIMENSIONS,
     json_end,
     read_header_length,
     read_tensor,
+    true_length,
     validate,
 )
 from v2_conformance.judging.messages.response_json import parse_noting
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES
-from v2_conformance.protocol.message import MessageError, Tensor, parameters_of
-from v2_conformance.protocol.names import BINARY_DATA_SIZE
+from v2_conformance.protocol.message import MessageError, Tensor
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import printable
 
@@ -57,6 +57,15 @@ def strict_end(request: ClientRequest, body: bytes) -> int:
     return json_end(read_header_length(request), body)
 
 
+def check_utf_8(request: ClientRequest) -> None:
+    """Raise Finding if the JSON of a request is not UTF-8."""
+    written = decoded_body(request)[: request.json_end]
+    try:
+        written.decode()
+    except UnicodeDecodeError:
+        strict_json(written, request.header_length)  # raises
+
+
 def strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
     """Return the one JSON object that `data` is. Raises Finding."""
     try:
@@ -65,7 +74,8 @@ def strict_json(data: bytes, header_length: int | None) -> dict[str, Any]:
         problem = printable(str(error))
         if header_length is None:
             raise Finding(kinds.BodyNotJson(len(data), problem)) from error
-        raise Finding(kinds.HeaderLengthNotJson(header_length, problem, None)) from error
+        object_end = true_length(data[:-1])  # only if more follows it
+        raise Finding(kinds.HeaderLengthNotJson(header_length, problem, object_end)) from error
     if repeated is not None:
         raise Finding(kinds.RepeatedMember(printable(repeated, 60)))
     return document
@@ -79,7 +89,9 @@ def tensor_of(entry: Mapping[str, Any], body: bytes, at: int) -> tuple[Tensor, i
     """
     name, datatype, size = str(entry["name"]), str(entry["datatype"]), size_of(entry)
     label = printable(name, 60)
-    if not is_shape(entry["shape"]) or datatype not in DATATYPES:
+    shape = entry["shape"]
+    sizes = isinstance(shape, list) and len(shape) <= MAX_DIMENSIONS and all(map(_is_size, shape))
+    if not sizes or datatype not in DATATYPES:
         raise Finding(kinds.InvalidTensor(label, printable(datatype, 20), "", "no tensor of V2"))
     if size is None and "data" not in entry:
         raise Finding(kinds.NoDataNoSize(label))
@@ -91,17 +103,8 @@ def tensor_of(entry: Mapping[str, Any], body: bytes, at: int) -> tuple[Tensor, i
     return tensor, at + (size or 0)
 
 
-def is_shape(value: Any) -> bool:
-    """Return True if a value of JSON can be the shape of a tensor."""
-    if not isinstance(value, list) or len(value) > MAX_DIMENSIONS:
-        return False
-    return all(type(n) is int or (type(n) is float and n.is_integer()) for n in value)
-
-
-def size_of(entry: Mapping[str, Any]) -> int | None:
-    """Return the binary_data_size of an input, None if it has none that is a number."""
-    value = parameters_of(entry).get(BINARY_DATA_SIZE)
-    return value if type(value) is int and value >= 0 else None
+def _is_size(value: object) -> bool:
+    return type(value) is int or (type(value) is float and value.is_integer())
 
 
 def narrow(datatype: str, singles: bytes) -> bytes | None:
