@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from v2_clients.bench.messages import Task
 from v2_clients.bench.tasks import asked_of
 from v2_clients.plain import PlainClient, run_task
 from v2_clients.plain.responses_read import Inference
-from v2_clients.plain.task import Call
+from v2_clients.plain.task import Call, CallerInput
 from v2_clients.scenarios import run_scenario
 from v2_conformance.cli.main import main
 from v2_conformance.protocol.datatypes import DATATYPES
@@ -38,6 +39,7 @@ from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.choosing import CLIENT_PROFILES
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_mutants.client_faults import CLIENT_FAULTS
 from v2_mutants.selftest.clients import plain_client
 
 CASES = [
@@ -156,10 +158,6 @@ def causes(client: InProcessClient, needs: Callable[[ClientCase], bool]) -> tupl
     return root_causes([case_result(result, CLIENT_PROFILES, Mask()) for result in results])
 
 
-def requirements(groups: Iterable[CauseGroup]) -> list[tuple[str, str]]:
-    return [(group.requirement, group.finding) for group in groups]
-
-
 @pytest.mark.parametrize("feature", ["id", "headers", "json-inputs", "json-outputs", "BYTES"])
 def test_what_a_client_refuses_to_send_is_one_cause(feature: str) -> None:
     def does(task: Task) -> list[dict[str, Any]]:
@@ -204,4 +202,17 @@ def test_what_is_left_out_is_one_cause(
             return super().infer(change(call))
 
     found = causes(plain_client(Leaves), lambda case: case.id.startswith(FORM_SCENARIOS))
-    assert requirements(found) == [cause]
+    assert [(group.requirement, group.finding) for group in found] == [cause]
+
+
+def test_mistakes_in_blobs_and_json_are_told_as_such_wherever_they_show() -> None:
+    class InElements(PlainClient):
+        def input_object(self, tensor: CallerInput, blob: bytes | None) -> JsonObject:
+            return super().input_object(tensor, blob and bytes(prod(tensor.shape)))
+
+    of_blobs = ("K2/", "K12/", "K14/")
+    found = causes(plain_client(InElements), lambda case: case.id.startswith(of_blobs))
+    assert {group.requirement for group in found} == {"K2"}
+    latin_1 = plain_client(CLIENT_FAULTS["json-in-latin-1"].cls)
+    (group,) = causes(latin_1, lambda case: case.id.startswith(("K12/any-text", "K35/not-ascii")))
+    assert group.requirement == "K35"
