@@ -13,15 +13,16 @@ from v2_conformance.report.properties import Right
 from v2_conformance.report.root_causes import CauseGroup, root_causes, unhandled_error
 from v2_conformance.report.verdict.judged import failed_musts
 from v2_conformance.report.verdict.standing import is_decided, verdict_words
+from v2_conformance.suite.cases import ClientCase
 from v2_conformance.suite.causes.base import body_words, counted, describe
 from v2_conformance.suite.causes.causes import NotKept
 from v2_conformance.suite.causes.kinds import ExtensionLeftOut, Rejected
+from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import FAILED, HARMS, Harm, Outcome
 from v2_conformance.suite.requirements import BLOCKS, GRADES, Blocks, catalogue
 from v2_conformance.terminal_safe_text import few_of, short
 
 _NAME = 120
-_OF_THE_CLIENT = "K33/target-is-encoded["
 _HARMS: Mapping[Harm, str] = {
     "wrong-numbers": "wrong numbers",
     "breaks-clients": "breaks clients",
@@ -237,17 +238,23 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
 
 def library_words(report: Report) -> str:
     """Return what the HTTP library below a client failed; "" if nothing, or for a server. What is
-    the cause of it is no failure of the library if that is no requirement for one, nor is a target
-    that the client has not encoded."""
+    the cause of it is no failure of the library if that is no requirement for one, nor is what a
+    scenario finds in a target, which the client has to encode."""
     usual = {row.id for row in report.requirements if row.layer == "http"}
     unsent = (Outcome.NOT_RUN, Outcome.UNSUPPORTED)
     sent = {case.requirement for case in report.cases if case.outcome not in unsent} & usual
+    targets = usual and {
+        case.id
+        for case in client_cases()
+        if isinstance(case, ClientCase)
+        and any("target" in one["expect"].get("request", ()) for one in case.requests)
+    }
     failed = dict.fromkeys(
         group.requirement
         for group in (cause.group for cause in shown_causes(report))
         for case in group.cases
         if case.outcome in FAILED and {group.requirement, case.requirement} <= usual
-        if not case.id.startswith(_OF_THE_CLIENT)
+        if case.id not in targets
     )
     if not failed:
         return ""

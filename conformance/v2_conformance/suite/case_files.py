@@ -361,9 +361,11 @@ def _scenario(requirement: str, entry: Mapping[str, Any], labels: str) -> Client
         return ObservedCase(**common, expect={"outcome": "success"}, observed=entry["observed"])
     asked = entry.get("requests", [entry.get("request")])
     requests = tuple(_request(entry, number, item) for number, item in enumerate(asked))
+    readings = {_OUTCOMES.get(one["expect"].get("reading", "any"), "either") for one in requests}
     return ClientCase(
         **common,
-        expect={"outcome": _outcome(requests)},
+        # What the user of the client gets of the whole, in the words of all cases.
+        expect={"outcome": readings.pop() if len(readings) == 1 else "either"},
         requests=requests,
         timeout_s=entry.get("timeout_s"),
     )
@@ -390,9 +392,3 @@ def _request(entry: Mapping[str, Any], number: int, asked: Mapping[str, Any]) ->
                     f"{place} needs `name` and `datatype`"
                 )
     return {**asked, "expect": expect, "answer": asked.get("answer", entry.get("answer", {}))}
-
-
-def _outcome(requests: tuple[Mapping[str, Any], ...]) -> Expects:
-    """Return what the user of the client gets of the whole, in the words of all cases."""
-    readings = {_OUTCOMES.get(one["expect"].get("reading", "any"), "either") for one in requests}
-    return readings.pop() if len(readings) == 1 else "either"

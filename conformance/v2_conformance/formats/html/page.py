@@ -172,6 +172,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
     counts = Counter(case.outcome for case in report.cases)
     rows = _rows(report)
     stands, moment = standing(report), report.moment
+    minutes, rest = divmod(round(report.duration_s), 60)
     causes = shown_causes(report)
     levels = by_level(report)
     explained = _EXPLAINED if report.target.client is None else _EXPLAINED_OF_A_CLIENT
@@ -187,7 +188,7 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         "tone": stands.tone,
         "sign": stands.sign,
         "started": f"{moment:%Y-%m-%d %H:%M UTC}" if moment else report.started,
-        "duration": _duration(report.duration_s),
+        "duration": f"{minutes} min {rest} s" if minutes else f"{report.duration_s:.1f} s",
         "trust": TITLE,
         "cautions": cautions(report),
         "lost": lost(report, below=stands.words),
@@ -269,8 +270,3 @@ def _linked(text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield `text` in pieces, each with the requirement that it names, or ""."""
     for piece in _REQUIREMENT_ID.split(text):  # every second one is an id
         yield piece, piece if piece in known else ""
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} s"
