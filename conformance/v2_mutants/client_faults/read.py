@@ -138,6 +138,10 @@ client_fault("empty-shape-not-compared", "K25", PlainClient.binary_output)(
         else shape
     ),
 )
+client_fault("json-not-utf-8-replaced", "K25", PlainClient.parse)(
+    "What is not UTF-8 in a response's JSON is read as the replacement character.",
+    lambda right, text: right(text.decode(errors="replace").encode()),
+)
 client_fault("json-exponents-cut-at-38", "K25", PlainClient.parse)(
     "A JSON number beyond FP32 becomes one that FP32 can hold.",
     lambda right, text: right(re.sub(rb"e(39|[4-9][0-9])\b", b"e38", text)),
