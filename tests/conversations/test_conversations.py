@@ -29,13 +29,8 @@ from v2_conformance.judging.claims import Claims
 from v2_conformance.judging.known_good import known_good
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RequestCase
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.causes import DidNotSurvive, GeneratedFailure
-from v2_conformance.suite.causes.kinds import (
-    GeneratedRequests,
-    NoKnownGoodAnswer,
-    NoResponse,
-    WrongValue,
-)
 from v2_conformance.suite.library import generated_case
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.wire.encode.requests import Prepared
@@ -55,7 +50,7 @@ REFUSED = sent(http(b'{"error":"no"}', 400))
 SILENT = sent(b"", Ending.TIMEOUT)
 AWAY = exchange_of(b"", Ending.REFUSED)
 WELL = CanaryAnswer(RIGHT.for_purpose(Purpose.CANARY_SAME), None)
-ILL = CanaryAnswer(SILENT.for_purpose(Purpose.CANARY_SAME), NoResponse("timeout", ""))
+ILL = CanaryAnswer(SILENT.for_purpose(Purpose.CANARY_SAME), kinds.NoResponse("timeout", ""))
 
 
 def had(case: RequestCase | GetCase, answers: Sequence[Answer]) -> tuple[list[str], Result]:
@@ -136,7 +131,7 @@ def test_a_conversation_tells_all_that_shows_its_verdict_in_order() -> None:
 
 def test_a_model_that_answers_no_known_good_request_says_why() -> None:
     _, came = had(make_case(), ["no answer in time"])
-    assert came.verdict.cause == NoKnownGoodAnswer(ROLE, "no answer in time")
+    assert came.verdict.cause == kinds.NoKnownGoodAnswer(ROLE, "no answer in time")
     assert came.exchanges == ()
 
 
@@ -173,7 +168,7 @@ def test_calibration_finds_the_form_whose_answer_is_exact(
 
     first = play(calibration(ways), answer)
     assert (first.prepared, first.expected) == (ways[chosen], expected)
-    assert isinstance(first.wrong, WrongValue) is wrong
+    assert isinstance(first.wrong, kinds.WrongValue) is wrong
     assert tuple(sent) == asked
 
 
@@ -183,7 +178,7 @@ def _apart(count: int) -> list[AskApart]:
 
 
 FAILS = Result(
-    make_case(), Verdict(Outcome.FAIL, NoResponse("closed", "")), exchanges=(WELL.exchange,)
+    make_case(), Verdict(Outcome.FAIL, kinds.NoResponse("closed", "")), exchanges=(WELL.exchange,)
 )
 PASSES = Result(make_case(), Verdict(Outcome.PASS), exchanges=(WELL.exchange,))
 
@@ -203,7 +198,7 @@ def test_of_generated_requests_the_smallest_failure_counts(
     came = play(generated(generated_case(), requests), lambda asked: left.pop(0))
     assert not left
     if failed is None:
-        assert came.verdict == Verdict(Outcome.PASS, GeneratedRequests(3, None, None))
+        assert came.verdict == Verdict(Outcome.PASS, kinds.GeneratedRequests(3, None, None))
         return
     assert came.verdict.outcome is Outcome.FAIL
     assert isinstance(came.verdict.cause, GeneratedFailure)

@@ -15,16 +15,7 @@ from v2_conformance.protocol.content_codings import CODINGS, encode, encode_piec
 from v2_conformance.protocol.message import dump_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.cases import RequestCase
-from v2_conformance.suite.causes.kinds import (
-    BodyTooLarge,
-    BrokenCoding,
-    HeaderLengthNotJson,
-    LengthRequired,
-    Rejected,
-    UndeclaredCoding,
-    UnrequestedCoding,
-    WrongStatus,
-)
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.outcomes import Outcome
 
 coding = pytest.mark.parametrize("coding", CODINGS)
@@ -53,13 +44,13 @@ def test_an_encoded_response_is_judged_decoded(coding: str) -> None:
 @pytest.mark.parametrize(
     ("name", "body", "length", "expected"),
     [
-        ("coding", "whole", 20, HeaderLengthNotJson(20, ANY, len(PADDED))),
+        ("coding", "whole", 20, kinds.HeaderLengthNotJson(20, ANY, len(PADDED))),
         ("coding", "plain", len(PADDED), ""),
         ("coding", "cut", len(PADDED), "ends early"),
         ("coding", "bomb", len(PADDED), "more than"),
-        (None, "whole", len(PADDED), UndeclaredCoding),
-        ("br", "whole", len(PADDED), UnrequestedCoding(("br",), ANY)),
-        ("gzip, deflate", "whole", len(PADDED), UnrequestedCoding(("gzip", "deflate"), ANY)),
+        (None, "whole", len(PADDED), kinds.UndeclaredCoding),
+        ("br", "whole", len(PADDED), kinds.UnrequestedCoding(("br",), ANY)),
+        ("gzip, deflate", "whole", len(PADDED), kinds.UnrequestedCoding(("gzip", "deflate"), ANY)),
     ],
 )
 def test_a_coding_that_is_not_done_named_or_counted_fails(
@@ -72,17 +63,19 @@ def test_a_coding_that_is_not_done_named_or_counted_fails(
     named = coding if name == "coding" else name
     cause = failure(reply(bodies[body], named, length), make_case(accept_encoding=coding))
     if isinstance(expected, str):
-        assert isinstance(cause, BrokenCoding)
+        assert isinstance(cause, kinds.BrokenCoding)
         assert cause.coding == coding
         assert expected in cause.problem
     else:
-        assert cause == (UndeclaredCoding(coding) if expected is UndeclaredCoding else expected)
+        assert cause == (
+            kinds.UndeclaredCoding(coding) if expected is kinds.UndeclaredCoding else expected
+        )
 
 
 def test_only_codings_that_a_request_accepts_are_accepted() -> None:
     received = reply(encode("gzip", PADDED + BLOB), "gzip")
     refused = failure(received, make_case(accept_encoding="deflate"))
-    assert refused == UnrequestedCoding(("gzip",), ("deflate",))
+    assert refused == kinds.UnrequestedCoding(("gzip",), ("deflate",))
     # Without the field it accepts any.
     assert verdict(received, make_case()).outcome is Outcome.PASS
     assert canary_problem(prepared(make_case()).expected, exchange_of(received)) is None
@@ -104,7 +97,10 @@ def large(count: int, **expect: Any) -> Any:
 def test_any_411_to_chunks_is_unsupported(expect: dict[str, Any] | None) -> None:
     case = make_case(expect, delivery=CHUNKS)
     found = verdict(http(HTML, 411), case)
-    assert (found.outcome, found.cause) == (Outcome.UNSUPPORTED, LengthRequired("<html>no</html>"))
+    assert (found.outcome, found.cause) == (
+        Outcome.UNSUPPORTED,
+        kinds.LengthRequired("<html>no</html>"),
+    )
     assert needs_canary(case, found.outcome)
 
 
@@ -119,8 +115,8 @@ def test_any_411_to_chunks_is_unsupported(expect: dict[str, Any] | None) -> None
     ],
 )
 def test_only_411_declines_chunks_and_413_large_bodies(status: int, case: RequestCase) -> None:
-    assert failure(http(HTML, status), case) == WrongStatus("200", status, "<html>no</html>")
-    assert verdict(http(HTML, status), make_case(REJECT)).cause == Rejected(status)
+    assert failure(http(HTML, status), case) == kinds.WrongStatus("200", status, "<html>no</html>")
+    assert verdict(http(HTML, status), make_case(REJECT)).cause == kinds.Rejected(status)
 
 
 ZIPPED = make_case(inputs=[{"shape": [2**14], "values": "ones"}], encoding="gzip")
@@ -134,6 +130,6 @@ ZIPPED = make_case(inputs=[{"shape": [2**14], "values": "ones"}], encoding="gzip
 def test_a_body_over_a_limit_may_be_declined(status: int, case: RequestCase, limit: int) -> None:
     found = verdict(http(HTML, status), case)
     assert found.outcome is Outcome.UNSUPPORTED
-    assert isinstance(found.cause, BodyTooLarge)
+    assert isinstance(found.cause, kinds.BodyTooLarge)
     assert (found.cause.status, found.cause.limit) == (status, limit)
     assert limit < found.cause.size < limit + 400

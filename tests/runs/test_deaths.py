@@ -27,17 +27,8 @@ from v2_conformance.runs.scheduling.deaths import Recovery, restart
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
 from v2_conformance.suite.cases import Case
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.causes import DidNotSurvive, died
-from v2_conformance.suite.causes.kinds import (
-    ConnectionRefused,
-    KilledBy,
-    NoResponse,
-    Rejected,
-    Unavailable,
-    WasDown,
-    WrongStatus,
-    WrongValue,
-)
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_mutants.servers import MutantServer
 
@@ -64,7 +55,7 @@ def test_a_killed_model_is_the_killing_cases_failure_and_nobody_elses() -> None:
     skipped = [result for result in found.values() if result.outcome is Outcome.NOT_RUN]
     assert "S8/matrix-product-overflows[wraps_to_4]" in {one.case.id for one in skipped}
     for one in skipped:
-        assert one.cause == KilledBy(killers[one.case.role], one.case.role)
+        assert one.cause == kinds.KilledBy(killers[one.case.role], one.case.role)
         assert not one.exchanges
 
 
@@ -86,7 +77,7 @@ class ReadsNoBlobsAfterAnError(Behavior):
 def test_a_model_that_answers_json_right_is_wrong_but_not_dead(start: Start) -> None:
     server = start(ReadsNoBlobsAfterAnError)
     found = results(target_of(server.url), REJECTED)
-    assert {type(death(result).fresh_connection) for result in found.values()} == {WrongValue}
+    assert {type(death(result).fresh_connection) for result in found.values()} == {kinds.WrongValue}
 
 
 def test_a_server_that_stops_listening_fails_one_case() -> None:
@@ -96,13 +87,13 @@ def test_a_server_that_stops_listening_fails_one_case() -> None:
     assert passed == {Outcome.PASS}
     first, *rest = [result for result in found if result.case.negative]
     cause = death(first)
-    assert isinstance(cause.case, Rejected)
+    assert isinstance(cause.case, kinds.Rejected)
     assert cause.case_passed
-    assert isinstance(cause.fresh_connection, NoResponse)
+    assert isinstance(cause.fresh_connection, kinds.NoResponse)
     assert cause.fresh_connection.ending == "refused"
     for result in rest:
         assert result.outcome is Outcome.NOT_RUN
-        assert result.cause == KilledBy(first.case.id, result.case.role)
+        assert result.cause == kinds.KilledBy(first.case.id, result.case.role)
 
 
 def test_a_killer_is_not_sent_again_while_what_it_killed_is_dead() -> None:
@@ -124,7 +115,7 @@ def test_a_server_that_went_away_by_itself_is_no_cases_fault() -> None:
     server.stop()
     away = engine.run(second)
     assert away.outcome is Outcome.INCONCLUSIVE
-    assert isinstance(away.cause, ConnectionRefused)
+    assert isinstance(away.cause, kinds.ConnectionRefused)
     unknown = engine.run(chosen("P2/blob-follows-json[UINT8]")[0])
     assert unknown.outcome is Outcome.INCONCLUSIVE
     server.start()
@@ -223,7 +214,7 @@ def test_what_a_gateway_loses_for_a_while_is_no_death(start: Start, lost: int) -
 def test_a_server_that_was_down_and_came_back_has_not_survived(start: Start) -> None:
     restarts = type("Restarts", (Gateway,), {"lost": 10, "about_all": True})
     (result,) = ran(start(restarts), REJECTED[:1])
-    assert death(result).fresh_connection == WasDown("status 502")
+    assert death(result).fresh_connection == kinds.WasDown("status 502")
     purposes = [exchange.purpose for exchange in result.exchanges]
     assert purposes[-2:] == [Purpose.LIVENESS, Purpose.CANARY_FRESH]
 
@@ -231,9 +222,9 @@ def test_a_server_that_was_down_and_came_back_has_not_survived(start: Start) -> 
 def test_a_server_that_stays_away_is_dead_as_a_whole(start: Start) -> None:
     dies = type("Dies", (Gateway,), {"lost": 10**6, "about_all": True})
     first, *rest = ran(start(dies), [*REJECTED, *chosen("R1/unknown-model")])
-    assert isinstance(death(first).fresh_connection, WrongStatus)
+    assert isinstance(death(first).fresh_connection, kinds.WrongStatus)
     for result in rest:
-        assert result.cause == KilledBy(first.case.id, result.case.role)
+        assert result.cause == kinds.KilledBy(first.case.id, result.case.role)
 
 
 NEVER = "Fri, 31 Dec 2999 23:59:59 GMT"
@@ -262,4 +253,4 @@ def test_a_server_that_asks_to_wait_is_neither_wrong_nor_dead(
         assert Purpose.RETRIED in purposes
     else:
         assert {result.outcome for result in rest} == {Outcome.INCONCLUSIVE}
-        assert {result.cause for result in rest} == {Unavailable(503, NEVER, "busy")}
+        assert {result.cause for result in rest} == {kinds.Unavailable(503, NEVER, "busy")}

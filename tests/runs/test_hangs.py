@@ -19,14 +19,7 @@ from v2_conformance.runs.patience import Budget, Hangs, default_limit_s
 from v2_conformance.runs.scheduling import engine as engine_module
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.runs.scheduling.running import run
-from v2_conformance.suite.causes.kinds import (
-    ConnectionClosed,
-    Flooded,
-    Hung,
-    OutOfTime,
-    TimedOut,
-    TimedOutEarly,
-)
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.library import suite_cases
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.verifying.verification import verify
@@ -34,7 +27,7 @@ from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending, Limits
 
 SHORT_S = 0.3
-FAILED = Verdict(Outcome.FAIL, ConnectionClosed(0, ""))
+FAILED = Verdict(Outcome.FAIL, kinds.ConnectionClosed(0, ""))
 
 
 def hanging(mark: bytes) -> Script:
@@ -74,7 +67,7 @@ def test_a_hang_is_a_failure_and_of_r3_if_the_request_may_be_refused(
     with serving(hangs) as server:
         found = results(target_of(server.url, timeout=SHORT_S), [first, *chosen("R3/observed")])
     result = found[first.id]
-    assert isinstance(result.cause, Hung)
+    assert isinstance(result.cause, kinds.Hung)
     assert (result.outcome, result.cause.received) == (Outcome.FAIL, 0)
     assert result.cause.known_good_ms < 1000 * SHORT_S
     observed = found["R3/observed"]
@@ -82,10 +75,10 @@ def test_a_hang_is_a_failure_and_of_r3_if_the_request_may_be_refused(
     assert ("this request hung" in observed.message) is fails_r3
 
 
-HUNG = Verdict(Outcome.FAIL, Hung(30.0, 0, 5))
-SLOW = Verdict(Outcome.INCONCLUSIVE, TimedOut(30.0, 0, ""))
+HUNG = Verdict(Outcome.FAIL, kinds.Hung(30.0, 0, 5))
+SLOW = Verdict(Outcome.INCONCLUSIVE, kinds.TimedOut(30.0, 0, ""))
 PASSED = Verdict(Outcome.PASS)
-EARLY = Verdict(Outcome.INCONCLUSIVE, TimedOutEarly(1.0, 0))
+EARLY = Verdict(Outcome.INCONCLUSIVE, kinds.TimedOutEarly(1.0, 0))
 
 
 def lasting(seconds: float, received: bytes, ending: Ending = Ending.COMPLETE) -> Exchange:
@@ -137,8 +130,8 @@ def test_a_run_that_waits_no_longer_says_so_and_holds(
         arguments += ["--require", "robust", "--report-dir", str(tmp_path)]
         assert main(["run", server.url, *arguments]) == 1
     report = load_report(tmp_path / REPORT)
-    hung = [case for case in report.cases if isinstance(case.cause, Hung)]
-    early = [case for case in report.cases if isinstance(case.cause, TimedOutEarly)]
+    hung = [case for case in report.cases if isinstance(case.cause, kinds.Hung)]
+    early = [case for case in report.cases if isinstance(case.cause, kinds.TimedOutEarly)]
     assert len(hung) == 2
     assert len(early) > 3
     assert {case.outcome for case in early} == {Outcome.INCONCLUSIVE}
@@ -192,7 +185,7 @@ def test_what_failed_beside_others_is_not_run_once_the_time_is_spent() -> None:
         target = target_of(server.url)
         engine = Engine(target, discover(target), budget=Budget(10, clock=lambda: now[0]))
         found = [event.result for event in run(engine, cases, 2)]
-    assert {type(result.cause) for result in found} == {OutOfTime}
+    assert {type(result.cause) for result in found} == {kinds.OutOfTime}
     assert engine.out_of_time
 
 
@@ -247,7 +240,7 @@ def test_a_server_that_floods_every_case_fills_no_disk(
         assert main(["run", server.url, *arguments]) == 1
     assert memory("VmHWM") - before < 500 * MIB
     cases = load_report(tmp_path / REPORT).cases
-    flooded = [case for case in cases if isinstance(case.cause, Flooded)]
+    flooded = [case for case in cases if isinstance(case.cause, kinds.Flooded)]
     assert {case.outcome for case in flooded} == {Outcome.INCONCLUSIVE}
     assert not any(case.exchanges for case in flooded)
     assert {case.outcome for case in cases if case not in flooded} == {Outcome.FAIL}

@@ -21,17 +21,9 @@ from v2_conformance.report.expectations import Expectation
 from v2_conformance.report.files import as_json_bytes, document_digest, load_report
 from v2_conformance.report.tested import REPORT_FORMAT, SuiteInfo, TargetInfo
 from v2_conformance.report.verdict.summary import concluded
+from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import FirstDifference, describe
 from v2_conformance.suite.causes.causes import CAUSES, Cause, FailedAtFirst
-from v2_conformance.suite.causes.kinds import (
-    AnsweredInForm,
-    ProfileNotClaimed,
-    RoleAbsent,
-    SuiteError,
-    TimedOut,
-    WrongStatus,
-    WrongValue,
-)
 from v2_conformance.suite.library import digest
 from v2_conformance.suite.outcomes import Outcome, Purpose
 from v2_conformance.suite.requirements import Requirement, catalogue, catalogue_version
@@ -58,13 +50,13 @@ KNOWN = {
 LENGTH = (b"\r\nContent-Length: ", 20)  # the last of three digits
 
 _CAUSES: Mapping[Outcome, Cause] = {
-    Outcome.FAIL: WrongStatus("200", 500, "no"),
-    Outcome.FLAKY: FailedAtFirst(WrongStatus("200", 500, "no"), None),
-    Outcome.DISPUTED: AnsweredInForm(("binary",)),
-    Outcome.UNSUPPORTED: ProfileNotClaimed("raw"),
-    Outcome.INCONCLUSIVE: TimedOut(20.0, 0, "no complete response in time"),
-    Outcome.NOT_RUN: RoleAbsent("identity/INT32", "no such model"),
-    Outcome.ERROR: SuiteError("ValueError: x", "judge.py:1"),
+    Outcome.FAIL: kinds.WrongStatus("200", 500, "no"),
+    Outcome.FLAKY: FailedAtFirst(kinds.WrongStatus("200", 500, "no"), None),
+    Outcome.DISPUTED: kinds.AnsweredInForm(("binary",)),
+    Outcome.UNSUPPORTED: kinds.ProfileNotClaimed("raw"),
+    Outcome.INCONCLUSIVE: kinds.TimedOut(20.0, 0, "no complete response in time"),
+    Outcome.NOT_RUN: kinds.RoleAbsent("identity/INT32", "no such model"),
+    Outcome.ERROR: kinds.SuiteError("ValueError: x", "judge.py:1"),
 }
 _ANY = Requirement("Z9", "1.0.0", "MUST", "text", "binary", "Any", "Anything.", ())
 
@@ -186,7 +178,7 @@ def _example(of: msgspec.inspect.Type) -> Any:
     """Some value of a type of a cause's member."""
     match of:
         case msgspec.inspect.UnionType(types=types):
-            return WrongStatus("200", 500, "no") if len(types) > 2 else _example(types[0])
+            return kinds.WrongStatus("200", 500, "no") if len(types) > 2 else _example(types[0])
         case msgspec.inspect.VarTupleType(item_type=item):
             return (_example(item),)
         case msgspec.inspect.StructType():
@@ -304,7 +296,7 @@ def differing(offset: int, size: int = 4000, **members: Any) -> CaseResult:
         got_value=str(int.from_bytes(element, "little", signed=True)),
     )
     own = exchange(message_with(b"\x01\x02\x03\x04"), response)
-    cause = WrongValue(found, elements=size // 4, differing=1)
+    cause = kinds.WrongValue(found, elements=size // 4, differing=1)
     return case("D1/x[INT32]", "fail", None, own, cause=cause, **members)
 
 

@@ -81,6 +81,11 @@ class WithoutAnyList(Small):
         return self.error(404, "there is no repository")
 
 
+@pytest.fixture(autouse=True)
+def _at_any_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learning, "_QUICK_MS", float("inf"))
+
+
 class OfMany(WithoutAnyList):
     """A server that lists its models as KServe does; the first of them takes no plain request."""
 
@@ -101,12 +106,8 @@ class OfMany(WithoutAnyList):
 
 
 def test_models_that_it_finds_are_tested_instead_of_the_contract_s(
-    start: Start,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    start: Start, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(learning, "_QUICK_MS", float("inf"))  # a busy machine is slow
     server = start(Small)
     assert call(server.url, "--case", "P2", directory=tmp_path) == 0
     shown, said = (" ".join(text.split()) for text in capsys.readouterr())
@@ -129,7 +130,6 @@ def test_no_more_than_three_models_that_can_be_tested_are_chosen(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(learning, "_QUICK_MS", float("inf"))
     server = start(OfMany)
     call(server.url, "--case", "P2", directory=tmp_path)
     said = " ".join(capsys.readouterr().err.split())
