@@ -323,6 +323,7 @@ def test_nothing_that_shows_it_is_never_a_pass() -> None:
 
 GONE = kinds.NoResponse("refused", "")
 DIED = DidNotSurvive(None, GONE, kinds.Rejected(400), case_passed=True)
+LOST = DidNotSurvive(GONE, None, None, case_passed=True)
 HUNG = kinds.Hung(1.0, 0, 1)
 COUNT = kinds.WrongElementCount("OUTPUT0", 3, 2)
 MUST = make_case(case_id="D1/x")
@@ -336,7 +337,7 @@ def of_verdict(case: object, outcome: Outcome, cause: Cause | None) -> dict[str,
 
 
 @pytest.mark.parametrize("level", ["SHOULD", "MAY", "DISPUTED"])
-@pytest.mark.parametrize(("cause", "first"), [(DIED, GONE), (HUNG, HUNG)])
+@pytest.mark.parametrize(("cause", "first"), [(DIED, GONE), (LOST, LOST), (HUNG, HUNG)])
 def test_a_death_or_a_hang_at_any_level_counts(level: Level, cause: Cause, first: Cause) -> None:
     found = of_verdict(replace(MUST, level=level), Outcome.FAIL, cause)["survival"]
     assert (found.wrong, found.first) == (1, first)

@@ -56,7 +56,8 @@ def _survival(case: RequestCase, verdict: Verdict) -> bool:
     if isinstance(cause, DidNotSurvive):
         if case.level == "MUST":
             return False
-        raise Finding(cause.fresh_connection or cause.same_connection or cause)
+        lost = DidNotSurvive(cause.same_connection, None, None, case_passed=True)
+        raise Finding(cause.fresh_connection or lost)
     if isinstance(cause, kinds.Hung):
         raise Finding(cause)
     return verdict.outcome is not Outcome.INCONCLUSIVE
