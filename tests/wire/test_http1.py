@@ -73,7 +73,8 @@ def test_a_request_that_asks_to_close_is_the_last_of_its_connection(
     with serving(answering(http(b"1"), http(b"2"))) as server, connected(server) as connection:
         assert connection.exchange(request_of(request_)).open  # the server, which ignores it
         assert connection.open is stays
-    with serving(steps(Peer.request, http(b"1"))) as server, connected(server) as connection:
+    late = steps(Peer.request, http(b"1"), lambda _: time.sleep(1.1))  # a second, as Envoy does
+    with serving(late) as server, connected(server) as connection:
         assert connection.exchange(request_of(request_)).open is stays
 
 

@@ -25,6 +25,7 @@ from v2_conformance.wire.transport import Parting, Request, asks_to_close
 
 _RECEIVE = 256 * 1024  # the most bytes that are read at once
 _MOMENT_S = 1.0
+_END_S = 1.5  # Envoy may take a second to close; Gunicorn closes what is idle for two
 # Servers may send it unasked when they close an idle connection (RFC 9110, section 15.5.9).
 _IDLE_TOO_LONG = re.compile(rb"HTTP/1\.[01] 408 ")
 _NO_LINGER = struct.pack("ii", 1, 0)
@@ -98,7 +99,7 @@ class Http1Connection:
         ends = asks_to_close(data)
         keep = whole and reader.reusable and not (ends or request.parting is Parting.HALF_CLOSES)
         waits = whole and ends and request.parting is None
-        left_open = waits and not ready(sock, write=False, timeout=_MOMENT_S)[0]
+        left_open = waits and not ready(sock, write=False, timeout=_END_S)[0]
         if request.parting is Parting.RESETS:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         if not keep:
