@@ -247,7 +247,12 @@ def test_a_server_is_waited_for_as_often_as_it_keeps_its_word() -> None:
     assert (len(server.pauses), len(server.fresh)) == (waited, asked + 1)
 
 
-def test_no_more_requests_are_sent_at_a_time_than_the_server_went_on_with() -> None:
+@pytest.mark.parametrize(
+    ("refusal", "pauses"), [(busy("0"), [0.05] * 2), (exchange_of(http(b"", 503)), [])]
+)
+def test_no_more_requests_are_sent_at_a_time_than_the_server_went_on_with(
+    refusal: Exchange, pauses: list[float]
+) -> None:
     class Narrow(Busy):
         """Takes two requests at a time, each of which takes a moment; four come at once."""
 
@@ -261,12 +266,12 @@ def test_no_more_requests_are_sent_at_a_time_than_the_server_went_on_with() -> N
             threading.Event().wait(0.002 * taken)
             if taken:
                 self.free.release()
-            return GOOD if taken else busy("0")
+            return GOOD if taken else refusal
 
     server = Narrow()
     with ThreadPoolExecutor(4) as pool:
         assert {one[0] for one in pool.map(lambda _: server.ask(), range(40))} == {GOOD}
-    assert server.pauses == [0.05] * 2
+    assert server.pauses == pauses
 
 
 @pytest.mark.parametrize(("answer", "told"), [(GATEWAY, [4]), (busy("1"), [])])

@@ -9,9 +9,9 @@
 # `Patience`: 429, 502, 503 and 504 are no answers to the request. A gateway sends 502 when the
 # server behind it has closed a connection that it kept, a server that limits rates sends 429. So
 # the request is sent again, at once and then as Retry-After says, for no longer than one answer
-# may take. After three vain attempts the run no longer waits. A server that asks one request to
-# wait while it serves n others gets at most n at a time from then on, until a request that is alone
-# has to wait. It also sees how much a slow path carries, and gives long messages the time for that.
+# may take. After three vain attempts the run no longer waits. A server that answers 429 or 503
+# while it serves n other requests gets at most n at a time from then on, until one that is alone
+# gets such an answer. It also sees how much a slow path carries, and gives long messages that time.
 #
 # `Hangs`: a server that leaves one malformed request without an answer often leaves hundreds. After
 # two, the next of their kind get less time. What is then not answered is no failure, because the
@@ -132,7 +132,8 @@ class Patience:
             if size > _LONG and exchange.duration_ms and _served(exchange):
                 self._carried = max(self._carried, size / exchange.duration_ms * 1000)
             self._running -= 1
-            if _asks(exchange):
+            response = exchange.response
+            if response is not None and response.status in (429, 503):
                 self._most_at_once = self._running or math.inf
             self._turns.notify_all()
         return exchange
