@@ -118,6 +118,9 @@ ROWS = {
     "what passed has no cause": "P5 0/5 not_json => ",
     "a corner that fails plainly comes behind": "C7 5/47 wrong, M3 1/9 wrong => C7 5, M3 1",
     "more than a corner comes first": "C7 5/47 wrong, M3 5/9 wrong => M3 10",
+    "wrong elements are not due to lengths": (
+        "P6 3/7 wrong, D3 1/2 wrong, V3 9/20 wrong => D3 10, P6 3"
+    ),
     "a finding names what it is about": "R1 9 too_long, H6 2/9 too_long, P6 0/9 form => P6 11",
 }
 

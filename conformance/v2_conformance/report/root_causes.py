@@ -279,8 +279,7 @@ class _Grouping:
         known = self._known.get(key.requirement)
         if known is not None and self._share[key] > _BROKEN:
             would.update(name for name in known.prerequisite_of if total[name])
-        own = self._indirect[key]
-        behind = (one for one, level in self._indirect.items() if level > own)
+        behind = (one for one, level in self._indirect.items() if level > self._indirect[key])
         would.update(one.requirement for one in behind if one.finding == key.finding)
         return frozenset(would)
 
@@ -298,11 +297,15 @@ class _Grouping:
 
     def _ranking(self, left: Sequence[_Key]) -> Callable[[_Key], tuple[object, ...]]:
         """Ranks what is left of one finding: the cause whose failure would look most like what
-        fails, then what has most cases. In a run of any model, what the finding shows or is about
-        comes first, unless another one of these explains it."""
+        fails, then what has most cases. Elements that are misread explain the wrong values of what
+        does not explain them. In a run of any model, what the finding shows or is about comes
+        first, unless another one of these explains it."""
         failing = frozenset(key.requirement for key in left if not self._is_foreign(key))
         about = [self._known[key.requirement] for key in left if self._is_about(key)]
         needed = {name for known in about for name in known.prerequisite_of}
+        elements = {name for name, what in self._blobs.items() if what == "elements"}
+        wrong = (key for key in left if key.finding == "wrong_value" and self._share[key] > _BROKEN)
+        misread = elements.intersection(key.requirement for key in wrong)
 
         def rank(key: _Key) -> tuple[object, ...]:
             own = self._own[key]
@@ -321,7 +324,8 @@ class _Grouping:
             likeness = self._likeness(key, failing)
             behind = self._is_foreign(key), self._indirect[key], _gravest(own)
             corner = self._share[key] <= _BROKEN
-            return *behind, corner, -likeness, -len(own), self._share[key], key
+            beside = key.requirement not in misread and not misread <= self._would[key]
+            return *behind, corner or beside, -likeness, -len(own), self._share[key], key
 
         return rank
 
