@@ -137,11 +137,15 @@ def shapes_unlike_metadata(
     learned: Iterable[Exchange], inputs: Iterable[tuple[TensorSpec, Shape]]
 ) -> Iterator[str]:
     """Yield in words how the shapes of a model's first answer differ from its metadata, which comes
-    first in `learned`: in rank, in a fixed dimension, or with one row for several; and what has no
-    elements. `inputs` have the shapes that were sent."""
-    responses = (one.response for one in learned)
+    first in `learned`: in rank, in a fixed dimension, or with one row for several; what has no
+    elements; and how many long requests it refused. `inputs` have the shapes that were sent."""
+    got = [(len(one.request), one.response) for one in learned if one.response is not None]
+    long = [one for size, one in got if size > 64 << 10 and one.status != 200]
+    if long:
+        yield f"{len(long)} requests of more than 64 KiB were refused: {status_words(long[0])}"
+    responses = (response for _, response in got)
     metadata = next(responses, None)
-    answer = next((one for one in responses if one is not None and one.status == 200), None)
+    answer = next((one for one in responses if one.status == 200), None)
     if metadata is None or answer is None:
         return
     specs = {one.name: one for one in described(metadata, DeployedModel("", "", (), ())).outputs}
@@ -225,9 +229,8 @@ def beyond_tolerance(model: DeployedModel) -> str | None:
     pass for one of its outputs.
     """
     known = model.known
-    if known is None or known.tolerance is None:
+    if known is None or (tolerance := known.tolerance) is None:
         return None
-    tolerance = known.tolerance
     for outputs in zip(*(known.answers or ()), strict=True):
         if is_close_to_zeros(outputs, tolerance):
             return (

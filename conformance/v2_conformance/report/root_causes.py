@@ -108,8 +108,7 @@ def caused_elsewhere(cases: Iterable[CaseResult]) -> dict[str, str]:
     for case in generated:
         failure, grade = _what_failed(case), _gravest([case])
         same = (one for one in others if _what_failed(one) == failure and _gravest([one]) <= grade)
-        first = next(same, None)
-        if first is not None:
+        if first := next(same, None):
             repeated[case.id] = first.requirement
     return repeated
 
@@ -239,8 +238,7 @@ class _Grouping:
             cause = causes.setdefault(cause_of[error] if error else number, {})
             cause.setdefault(key, []).append(case)
         for cause in causes.values():
-            left = {key: cases for key, cases in cause.items() if cases}
-            if left:
+            if left := {key: cases for key, cases in cause.items() if cases}:
                 yield left
 
     def _group(self, own: _Cases) -> CauseGroup:

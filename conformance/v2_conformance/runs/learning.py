@@ -112,8 +112,7 @@ def learn_models(
             said = "; ".join([*why[:_NAMED], *_others(session, learner)])
             raise NothingRanError(target.mask.text(said))
     for one in learned.models:
-        too_wide = beyond_tolerance(one.learned)
-        if too_wide is not None:
+        if too_wide := beyond_tolerance(one.learned):
             raise UsageError(f"{too_wide}: give a smaller --rtol, and `atol` in the target file")
     return learned
 
