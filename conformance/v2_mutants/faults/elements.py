@@ -182,6 +182,16 @@ def _(
     return memoryview(resize(blobs.view[start : start + size], size)) if aligned else blob
 
 
+@fault("missing-bytes-of-the-request-before", "S3", Behavior.slice_blob)
+def _(
+    right: Right[memoryview], entry: RequestInput, blobs: Blobs, offset: int, size: int
+) -> memoryview:
+    """Bytes that a body lacks are those of the request before, if that was longer."""
+    own = bytes(blobs.view)
+    filled = own + (right.keep(own) or b"")[len(own) :]
+    return memoryview(filled)[offset : offset + size] if len(filled) >= offset + size else right()
+
+
 fault("unaligned-blobs-refused", "D14", Behavior.slice_blob)(
     "A blob at an offset that is not a multiple of its element size is rejected.",
     refuses(

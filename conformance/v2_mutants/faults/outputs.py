@@ -244,6 +244,13 @@ fault("response-blobs-in-model-order", "O12", Behavior.response_blob_order)(
     lambda right, model, outputs: _in_model_order(model, outputs),
 )
 
+fault("some-response-blobs-in-model-order", "O12", Behavior.response_blob_order)(
+    "If some outputs are requested, their blobs are in the order of the model's outputs.",
+    lambda right, model, outputs: (
+        right() if len(outputs) == len(model.outputs) else _in_model_order(model, outputs)
+    ),
+)
+
 
 @fault("id-lost-on-binary-response", "O18", Behavior.response_document)
 def _(

@@ -36,7 +36,6 @@ AT = "@"
 _SMALL = 8 * 1024  # bytes of a sample; a case in many pieces is not sent beyond this
 _REPEATED = 8 << 20  # bytes of samples in one message of JSON
 _MOST_CHUNKS = 2048  # fewer than the contract's cases have that must succeed
-_ANYWHERE = Address("host")
 _ANY: Mapping[str, Any] = {"outcome": "survives"}
 # Forms of inputs and of outputs, in turn, by the word of an entry. An output has its flag, too.
 _INPUTS: Mapping[str, Sequence[str]] = {
@@ -113,7 +112,7 @@ def _as_relation(case: RequestCase, models: Mapping[str, ModelContract]) -> Rela
     made = RelationCase(**members, of=model)
     # A place in the body may not be there, a value may have no JSON. Spelling it takes long.
     plainly = replace(made, variations=())
-    parts = prepare(plainly, _ANYWHERE, DeployedModel.unknown(model, version="1")).parts
+    parts = prepare(plainly, Address("host"), DeployedModel.unknown(model, version="1")).parts
     match case.request.get("delivery"):
         case {"chunks": int(size)} if parts and not case.dangerous:
             delivery = {"chunks": max(size, -(-parts[-1].end // _MOST_CHUNKS))}
@@ -216,10 +215,11 @@ def _outputs(
     word: str = spec["form"]
     places = list(range(len(model.outputs)))
     chosen = {"reversed": places[::-1], "first": places[:1], "last": places[-1:]}
+    chosen["ends"] = [places[-1], places[0]] if len(places) > 2 else places[:0]
     way = str(spec.get("order", spec.get("only")))
     if way in chosen:
-        need(len(places) > 1)
         places = chosen[way]
+        need(places and len(model.outputs) > 1)
     lacking = [place for place in places if model.outputs[place].datatype in HALVES]
     if word.startswith(_UNLISTED):
         form = word.removeprefix(_UNLISTED)
