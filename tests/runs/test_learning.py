@@ -115,7 +115,7 @@ def test_shapes_of_answers_are_compared_with_the_metadata(says: object, words: o
     assert empty.startswith("OUTPUT0 came as [0, 3]: no value of it is tested")
     long = exchange_of(http(b"", status=400), request=bytes(70000))
     (unanswered, *_) = shapes_unlike_metadata([exchange_of(metadata), long], sent)
-    assert unanswered == "1 requests of more than 64 KiB were refused: status 400"
+    assert unanswered == "it refused 1 request of over 64 KiB: status 400"
 
 
 @pytest.mark.parametrize(("ending", "left"), [(Ending.TOO_LARGE, 0), (Ending.MALFORMED, 1)])

@@ -18,7 +18,7 @@ from v2_conformance.judging.metadata import model_metadata, single_version, stat
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, Shape, to_array, to_json
 from v2_conformance.protocol.message import MessageError, Tensor
-from v2_conformance.suite.causes.base import body_words, excerpt, printable
+from v2_conformance.suite.causes.base import body_words, counted, excerpt, printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance
 from v2_conformance.wire.exchange import Exchange
@@ -142,7 +142,7 @@ def shapes_unlike_metadata(
     got = [(len(one.request), one.response) for one in learned if one.response is not None]
     long = [one for size, one in got if size > 64 << 10 and one.status != 200]
     if long:
-        yield f"{len(long)} requests of more than 64 KiB were refused: {status_words(long[0])}"
+        yield f"it refused {counted(len(long), 'request')} of over 64 KiB: {status_words(long[0])}"
     responses = (response for _, response in got)
     metadata = next(responses, None)
     answer = next((one for one in responses if one.status == 200), None)
@@ -229,8 +229,9 @@ def beyond_tolerance(model: DeployedModel) -> str | None:
     pass for one of its outputs.
     """
     known = model.known
-    if known is None or (tolerance := known.tolerance) is None:
+    if known is None or known.tolerance is None:
         return None
+    tolerance = known.tolerance
     for outputs in zip(*(known.answers or ()), strict=True):
         if is_close_to_zeros(outputs, tolerance):
             return (
