@@ -63,8 +63,8 @@ class Request(msgspec.Struct, frozen=True):
     `head` and `body` are those of the first.
 
     With `limit_s` an exchange may take only this many seconds, if that is less than usual; more
-    than that is what its bytes take at `rate` a second, however slow the path. The client reads
-    nothing for `unread_s` seconds after it has sent everything, which do not count.
+    than that is what its bytes take at `rate` a second, within bounds. The client reads nothing for
+    `unread_s` seconds after it has sent everything, which do not count.
 
     A large body is held once: `body` and `http1` share its memory unless it is chunked.
     """
