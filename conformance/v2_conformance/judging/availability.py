@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from v2_conformance.judging.messages.response_json import error_problem
 from v2_conformance.suite.causes.base import excerpt, printable
 from v2_conformance.suite.causes.kinds import Unavailable
 from v2_conformance.wire.exchange import Exchange
@@ -64,8 +65,11 @@ def retry_after_s(response: Response) -> float | None:
 
 
 def down(liveness: Exchange) -> bool:
-    """Return True if the answer to a GET of /v2/health/live says that there is no server."""
+    """Return True if the answer to a GET of /v2/health/live says that there is no server. A 503
+    with {"error": string} is of a server that lives and is busy (RFC 9110, section 15.6.4)."""
     response = liveness.response
     if response is None:
         return True
+    if response.status == 503 and error_problem(response) is None:
+        return False
     return response.status in GATEWAY_STATUSES and not asks_to_wait(response)
