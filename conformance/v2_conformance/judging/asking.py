@@ -46,7 +46,7 @@ def _oddities(
         if "version" in request:
             yield f"version {request['version']}"
         yield from _misnamed(request, entries, blobs)
-    yield from _tampered(request)
+    yield from _tampered(request, prepared)
     if json_given.get("change"):
         yield printable_words(change_words(json_given["change"]), 300)
     if "encoding" in request:
@@ -110,7 +110,7 @@ def _quoted(value: object) -> str:
     return printable_words(json.dumps(value), 60)
 
 
-def _tampered(request: Mapping[str, Any]) -> Iterator[str]:
+def _tampered(request: Mapping[str, Any], prepared: Prepared) -> Iterator[str]:
     body = request.get("body", {})
     if body.get("drop"):
         yield f"{counted(body['drop'], 'byte')} of the body left out"
@@ -118,8 +118,9 @@ def _tampered(request: Mapping[str, Any]) -> Iterator[str]:
         yield f"{counted(len(appended(body['append'])), 'byte')} after the last blob"
     if "path" in request:
         yield printable_words(request["path"], 100)
-    for name, value in request.get("headers", {}).items():
-        yield printable_words(f"{name}: {value}", 100)
+    for name in request.get("headers", {}):
+        values = " and ".join(value for one, value in prepared.request.head.fields if one == name)
+        yield printable_words(f"{name}: {values}", 100)
     if "content_type" in request:
         yield printable_words(f"Content-Type {request['content_type'] or 'left out'}", 100)
 
