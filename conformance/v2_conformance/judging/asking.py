@@ -115,7 +115,7 @@ def _tampered(request: Mapping[str, Any], prepared: Prepared) -> Iterator[str]:
     if body.get("drop"):
         yield f"{counted(body['drop'], 'byte')} of the body left out"
     if "append" in body:
-        yield f"{counted(len(appended(body['append'])), 'byte')} after the last blob"
+        yield f"{counted(len(appended(body['append'])), 'byte')} more at the end of the body"
     if "path" in request:
         yield printable_words(request["path"], 100)
     for name in request.get("headers", {}):
