@@ -128,12 +128,14 @@ class Patience:
             rate = min(BYTES_A_SECOND, carried)
         exchange = connection.exchange(replace(request, rate=rate), fresh=fresh)
         size = len(exchange.request) + len(exchange.received)
+        response = exchange.response  # read before it is this thread's turn
+        status = None if response is None else response.status
+        whole = status == 200 and exchange.ending is Ending.COMPLETE  # so the server read it all
         with self._turns:
-            if size > _LONG and exchange.duration_ms and _served(exchange):
+            if whole and size > _LONG and exchange.duration_ms:
                 self._carried = max(self._carried, size / exchange.duration_ms * 1000)
             self._running -= 1
-            response = exchange.response
-            if response is not None and response.status in (429, 503):
+            if status in (429, 503):
                 self._most_at_once = self._running or math.inf
             self._turns.notify_all()
         return exchange
@@ -156,12 +158,6 @@ class Patience:
         if wanted is None:
             wanted = _SHORTEST_S * 2 ** min(tries if asked else tries - _AT_ONCE, 4)
         return min(max(wanted, _SHORTEST_S), left)
-
-
-def _served(exchange: Exchange) -> bool:
-    """Return True if a server has read the whole request: an error may come before that."""
-    response = exchange.response
-    return exchange.ending is Ending.COMPLETE and response is not None and response.status == 200
 
 
 def _asks(exchange: Exchange) -> bool:
