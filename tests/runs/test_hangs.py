@@ -93,6 +93,8 @@ def lasting(seconds: float, received: bytes, ending: Ending = Ending.COMPLETE) -
         ([(HUNG,)] * 2, 0.3, 1.24),
         ([(HUNG,)] * 2, 8.0, None),
         ([(HUNG,)] * 2 + [(EARLY,), (PASSED,)], 0.001, 0.25),
+        ([(HUNG,)] * 2 + [(EARLY,), (PASSED,)] * 24, 0.001, 0.25),
+        ([(HUNG,)] * 2 + [(EARLY,), (PASSED,)] * 48, 0.001, 0.05),
         ([(HUNG,)] * 2 + [(PASSED,)] * 120, 0.001, None),
         # What ended without an answer after seconds counts as a hang.
         ([(FAILED, lasting(5, b"", Ending.CLOSED))] * 2, 0.001, 0.25),
@@ -116,7 +118,7 @@ def test_after_two_hangs_the_time_limit_of_their_kind_shrinks(
     for _ in range(noted.count(())):
         hangs.note_before()
     hurried = hangs.hurried(True, usual, known_good_s)
-    assert hurried.limit_s == (None if limit_s is None else pytest.approx(limit_s, abs=0.05))
+    assert hurried.limit_s == (None if limit_s is None else pytest.approx(limit_s, abs=0.04))
     assert hangs.hurried(False, usual, known_good_s) is usual
 
 

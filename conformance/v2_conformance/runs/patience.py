@@ -185,6 +185,7 @@ _MOST = 3.0
 _EARLY = 0.2  # a missing answer in a shorter time-out
 _FADE = 0.01  # with each case that gets an answer
 _FLOOR_S = 0.25  # more than a delayed acknowledgment takes
+_MANY, _FLOOR_AFTER_MANY_S = 50, 0.05  # a server that left so many unanswered leaves hundreds
 _CONFIRMING_S = 1.0
 _HASTE = 5  # the slowest known-good answer of a busy machine is no measure of the others
 
@@ -201,6 +202,7 @@ class Hangs:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._recent = {True: 0.0, False: 0.0}
+        self._missing = 0
 
     def hurried(self, negative: bool, request: Request, known_good_s: float) -> Request:
         """Return `request`, which a server may refuse if `negative`, with its time-out;
@@ -208,7 +210,8 @@ class Hangs:
         if self._recent[negative] <= _ONE:
             return request
         pauses_s = request.pause_s * len(request.http1)
-        limit = max(_FLOOR_S, time_needed_s(0, pauses_s, known_good_s / _HASTE))
+        floor_s = _FLOOR_S if self._missing < _MANY else _FLOOR_AFTER_MANY_S
+        limit = max(floor_s, time_needed_s(0, pauses_s, known_good_s / _HASTE))
         if limit >= self._limits.exchange_s:
             return request
         return replace(request, limit_s=limit)
@@ -226,6 +229,7 @@ class Hangs:
             kept_waiting(one) or (verdict.outcome is Outcome.FAIL and one.ending is Ending.TIMEOUT)
             for one in exchanges
         )
+        self._missing += hung or early
         change = _ONE if hung else _EARLY if early else -_FADE
         self._count(case.negative, change)
 
