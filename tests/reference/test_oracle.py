@@ -11,8 +11,8 @@ from v2_conformance.suite.library import suite_cases
 from v2_mutants.faults import FAULTS
 
 REQUIREMENTS = tuple(dict.fromkeys(fault.requirement for fault in FAULTS.values()))
-LONG = ("V2", "V3", "X1")
-"""Requirements with hundreds of cases and many faults."""
+LONG = ("V1", "V2", "V3", "X1")
+"""Requirements with many cases and many faults."""
 
 
 @pytest.mark.parametrize(
