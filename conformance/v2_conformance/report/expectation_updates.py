@@ -90,12 +90,13 @@ def _entry(case: CaseResult, old: Expectations) -> Expectation:
     before = old.entry_for(case.requirement, case.id, case)
     if before is not None and not before.mismatch(case):
         return replace(before, line=0, requirements=(), case=case.id)
+    text = plain(lasting(describe(case.cause)))
     was = f" (before, for another failure: {before.reason})" if before else ""
     return Expectation(
         case=case.id,
         outcome=case.outcome,
         cause=None if case.cause is None else pattern_of(case.cause),
-        reason=f"{UNWRITTEN}: {plain(lasting(describe(case.cause)))[:_LONGEST]}{was}",
+        reason=f"{UNWRITTEN}: {text[:_LONGEST]}{'…' * (len(text) > _LONGEST)}{was}",
     )
 
 

@@ -132,7 +132,7 @@ def shown_causes(report: Report) -> list[ShownCause]:
     names: set[str] = set()
     for n, cause in enumerate(shown):
         if cause.name in names:
-            shown[n] = replace(cause, about=f"{cause.about} like {cause.first.id}".strip())
+            shown[n] = replace(cause, about=f"{cause.about} as in {cause.first.id}".strip())
         names.add(cause.name)
     return sorted(shown, key=lambda cause: cause.expected)
 
