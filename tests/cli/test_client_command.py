@@ -31,7 +31,9 @@ def test_client_report_is_verified(tmp_path: Path, capsys: pytest.CaptureFixture
     assert report.target.client is not None
     assert report.target.client.command == PLAIN
     assert main(["verify", str(tmp_path / "report.json")]) == 0
-    assert "the client v2-conformance-plain" in " ".join(capsys.readouterr().out.split())
+    verified = " ".join(capsys.readouterr().out.split())
+    assert "the client v2-conformance-plain" in verified
+    assert "that they are this client's is the word of" in verified
     assert main(["show", str(tmp_path / "report.json"), K3]) == 0
     shown = capsys.readouterr().out
     assert "What the client said" in shown

@@ -13,7 +13,7 @@ from v2_conformance.terminal_safe_text import wrapped
 from v2_conformance.verifying.verification import GOOD, Verification
 
 _WHOSE = (
-    "the bytes give this verdict; that they are this server's is the word of whoever published them"
+    "the bytes give this verdict; that they are this {}'s is the word of whoever published them"
 )
 _SHOWN = 20
 _LONGEST = 300
@@ -22,8 +22,9 @@ _LONGEST = 300
 def verification_lines(result: Verification) -> list[str]:
     """Return lines of at most 80 columns; a report's own words are printable ASCII in them."""
     report, suite = result.report, result.report.suite
-    tested = report.target.url
+    tested, whose = report.target.url, _WHOSE.format("server")
     if report.target.client is not None:
+        whose = _WHOSE.format("client")
         tested = f"the client {printable(server_name(report), 80)}"
     title = f"{result.path.name}: {tested}, {report.started}, made by {suite.in_words}"
     lines = wrapped(title[:_LONGEST], "  ")
@@ -52,7 +53,7 @@ def verification_lines(result: Verification) -> list[str]:
     for edit in result.edits:
         lines += wrapped(f"EDITED  {edit}", "        ")
     lines += ["", *wrapped(_conclusion(result), "  ")]
-    return [*lines, *wrapped(_WHOSE, "  ")] if result.exit_code == 0 else lines
+    return [*lines, *wrapped(whose, "  ")] if result.exit_code == 0 else lines
 
 
 def _other_build(suite: SuiteInfo) -> str:
