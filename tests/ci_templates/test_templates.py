@@ -218,6 +218,13 @@ def test_every_image_is_pinned_to_a_digest() -> None:
     assert "@sha256:" in container()["image"]
 
 
+def test_the_image_is_built_with_every_file_that_the_wheel_includes() -> None:
+    copied = re.findall(r"(?m)^COPY (?!-)(.+) ", (ROOT / "Containerfile").read_text())
+    copied = " ".join(copied).split()
+    for name in re.findall(r'(?m)^"(.+)" = "v2_', (ROOT / "pyproject.toml").read_text()):
+        assert any(f"{name}/".startswith(f"{folder}/") for folder in copied), name
+
+
 @pytest.mark.parametrize("version", ["1.31", "latest"])
 def test_kubernetes_would_take_the_job(version: str) -> None:
     reason = "kubernetes-validate is not installed: `tox -e templates`"
