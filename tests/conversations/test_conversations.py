@@ -172,11 +172,6 @@ def test_calibration_finds_the_form_whose_answer_is_exact(
     assert tuple(sent) == asked
 
 
-def _apart(count: int) -> list[AskApart]:
-    entries = generated_case().requests[:count]
-    return [AskApart(make_case(), entry) for entry in entries]
-
-
 FAILS = Result(
     make_case(), Verdict(Outcome.FAIL, kinds.NoResponse("closed", "")), exchanges=(WELL.exchange,)
 )
@@ -194,7 +189,8 @@ PASSES = Result(make_case(), Verdict(Outcome.PASS), exchanges=(WELL.exchange,))
 def test_of_generated_requests_the_smallest_failure_counts(
     answers: list[Result | None], failed: int | None
 ) -> None:
-    requests, left = _apart(3), list(answers)
+    requests = [AskApart(make_case(), entry) for entry in generated_case().requests[:3]]
+    left = list(answers)
     came = play(generated(generated_case(), requests), lambda asked: left.pop(0))
     assert not left
     if failed is None:

@@ -255,14 +255,10 @@ def generated(seed: int, count: int = 60, roles: Sequence[str] = ROLES) -> Seque
     return cases
 
 
-def entry_of(case: RequestCase) -> dict[str, Any]:
-    own = {"id": case.id, "why": case.why, "model": case.model}
-    return {**own, "request": dict(case.request), "expect": dict(case.expect)}
-
-
 def test_generated_entries_are_valid_case_entries_and_survive_yaml() -> None:
     for case in generated(1)[::12]:
-        entry = entry_of(case)
+        entry: dict[str, Any] = {"id": case.id, "why": case.why, "model": case.model}
+        entry |= {"request": dict(case.request), "expect": dict(case.expect)}
         read = yaml.safe_load(yaml.safe_dump({"family": "M", "cases": [entry]}))
         assert fits("case", read), entry
         assert make_case(read["cases"][0]) == case
