@@ -124,8 +124,8 @@ class NumbersForError(CauseBase, frozen=True):
     outputs: tuple[str, ...]
 
 class ExactForError(CauseBase, frozen=True):
-    """expected an error for the user, got tensors: {outputs:list}; they are exact, so nothing was
-    made up, and the error is a SHOULD"""
+    """expected an error for the user, got tensors: {outputs:list}; the values are right, so this
+    is only a warning"""
     lenient = True
     outputs: tuple[str, ...]
 

@@ -125,7 +125,7 @@ def test_a_conversation_tells_all_that_shows_its_verdict_in_order() -> None:
     assert purposes == [Purpose.CASE, Purpose.CANARY_SAME, Purpose.CANARY_SAME]
     assert isinstance(came.verdict.cause, DidNotSurvive)
     assert came.verdict.cause.fresh_connection == ILL.problem
-    assert came.verdict.message.startswith("did not survive")
+    assert came.verdict.message.startswith("did not recover")
     assert came.verdict.message.endswith(f" (sent to {ROLE}: [3] binary, 12 blob bytes)")
 
 

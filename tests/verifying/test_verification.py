@@ -92,8 +92,8 @@ def with_made_up_exchanges(report: Document) -> None:
         (flipped(GOOD, "response", b'"shape"', 3), GOOD, BYTES),
         (flipped(GOOD, "response", b"}]}", 6), GOOD, BYTES),
         (flipped(BAD, "request", b"\r\n\r\n", 12, 1), BAD, "is not what the suite sends"),
-        (flipped(BAD, "response", b"\r\n\r\n", 4, 1), BAD, "did not survive"),
-        (flipped(BAD, "response", b"\r\n\r\n", 4, 2), BAD, "did not survive"),
+        (flipped(BAD, "response", b"\r\n\r\n", 4, 1), BAD, "did not recover"),
+        (flipped(BAD, "response", b"\r\n\r\n", 4, 2), BAD, "did not recover"),
         # Only what is observed judges this, over all exchanges.
         (flipped(BAD, "response", b'{"error"', 3), "R2/observed", f"{BYTES}: wrong in 1 of "),
         (with_made_up_exchanges, "R2/observed", "exchanges are recorded of a case that is not"),

@@ -218,10 +218,10 @@ def _survival(case: CaseResult) -> str:
     failed = [purpose for purpose in sent if wrong[purpose]]
     if not sent:
         return ""
-    ended = "did not survive" if failed else "survived"
-    answer = "a wrong answer" if failed else "the same answer as before"
+    ended = "did not recover" if failed else "survived"
+    known_good = "failed" if failed else "got the same answer as before"
     where = " and ".join(_CONNECTIONS[purpose] for purpose in failed or sent)
-    return f"The server {ended}: after this case, a known-good request got {answer} {where}."
+    return f"The server {ended}: after this case, a known-good request {known_good} {where}."
 
 
 def client_lines(case: CaseResult) -> list[str]:

@@ -61,7 +61,7 @@ def _oddities(
         yield f"read only after {request['unread_ms']} ms"
     if "client" in request:
         shown = ", ".join(f"{name} {value}" for name, value in request["client"].items())
-        yield f"a client that breaks off: {ascii(shown)[1:-1]}"
+        yield f"the client: {ascii(shown.replace('_', ' '))[1:-1]}"
 
 
 def _sizes(entries: Sequence[Mapping[str, Any]], blobs: Sequence[int]) -> Iterator[str]:

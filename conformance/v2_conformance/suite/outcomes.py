@@ -105,8 +105,8 @@ _NOTES = {
     Purpose.REPEATED: "repeated: the kept connection had been closed",
     Purpose.RETRIED: "sent again: the server was unavailable",
     Purpose.LIVENESS: "whether the server is alive",
-    Purpose.CANARY_SAME: "canary on the same connection",
-    Purpose.CANARY_FRESH: "canary on a fresh connection",
+    Purpose.CANARY_SAME: "known-good request on the same connection",
+    Purpose.CANARY_FRESH: "known-good request on a fresh connection",
 }
 
 

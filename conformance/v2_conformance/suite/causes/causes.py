@@ -43,7 +43,7 @@ class _AboutOthers(CauseBase, frozen=True):
 
 
 class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
-    """did not survive: a known-good request got a wrong answer {where}"""
+    """did not recover: a known-good request failed {where}"""
     rank = 2
     same_connection: Cause | None  # what was wrong on it, None for nothing
     fresh_connection: Cause | None

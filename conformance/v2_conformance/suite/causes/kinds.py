@@ -163,8 +163,8 @@ class WasDown(CauseBase, frozen=True):
     liveness: str
 
 class KilledBy(CauseBase, frozen=True):
-    """not sent: {case} killed {role:or the server}, which this case needs (--restart-command
-    restarts a killed server)"""
+    """not sent: after {case}, known-good requests to {role:or the server} failed, which this case
+    needs (--restart-command restarts the server)"""
     unsent = True
     case: str
     role: str | None
@@ -327,8 +327,8 @@ class AcceptedInvalidRequest(CauseBase, frozen=True):
     body: str
 
 class AnsweredExactly(CauseBase, frozen=True):
-    """expected an error status, but the server accepted the request with {status}; the answer is
-    exact, so nothing was made up, and the rejection is a SHOULD"""
+    """expected an error status, but the server accepted the request with {status}; the values are
+    right, so this is only a warning"""
     stable = ("status",)
     lenient = True
     status: int
