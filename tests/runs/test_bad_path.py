@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support.runs import chosen, made, target_of
+from support.runs import chosen, made, results, target_of
 from v2_conformance.report.document import Report
 from v2_conformance.report.files import REPORT, load_report
 from v2_conformance.runs.discovery import MetadataClient
@@ -165,6 +165,33 @@ def test_one_answer_that_came_late_makes_flaky(tmp_path: Path) -> None:
     assert isinstance(flaky.cause, FailedAtFirst)
     assert "MUST (blocks conformant) P2 was flaky (1 case)" in report.verdict.reasons
     assert verify(tmp_path / REPORT, suite_cases()).exit_code == 0
+
+
+class Limited(Proxy):
+    """Resets a connection if four others are open (RFC 9112, section 9.4)."""
+
+    def __init__(self, url: str) -> None:
+        self._places = threading.Semaphore(4)
+        super().__init__(url, 0, 0)
+
+    def _forward(self, client: socket.socket) -> None:
+        if not self._places.acquire(blocking=False):
+            _reset(client)
+            client.close()
+            return
+        super()._forward(client)
+        self._places.release()
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome"), [([], Outcome.PASS), (["concurrent-requests-mixed"], Outcome.FAIL)]
+)
+def test_a_server_gets_no_more_connections_than_it_keeps(
+    fault: list[str], outcome: Outcome
+) -> None:
+    with MutantServer(fault) as server, closing(Limited(server.url)) as proxy:
+        found = results(target_of(proxy.url), chosen("C6/concurrent-requests[", "C6/unlike-ids"))
+    assert {result.outcome for result in found.values()} == {outcome}
 
 
 def test_a_server_is_found_after_a_stall_and_connections_that_were_reset() -> None:

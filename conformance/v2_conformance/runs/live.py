@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from v2_conformance.judging.availability import hung, unavailable
 from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.survival import stale
 from v2_conformance.runs.canary import Canary
-from v2_conformance.runs.patience import Hangs, Patience
+from v2_conformance.runs.patience import LOST, Hangs, Patience
 from v2_conformance.suite.cases import ROUNDS, GetCase, RequestCase
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.encode.requests import get_request
@@ -35,6 +36,7 @@ from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import WAKING_S, Connection, Request
 
 _SHORTEST_PAUSE_S = 0.001
+_REFUSAL_S = 1.0  # until a connection is ended that is one too many
 _LONG_S = 3.0  # after this, requests that are sent at once are sent only a few times
 
 
@@ -57,6 +59,7 @@ class Live:
         self._connections: list[Connection] = []
         self.canary = canary
         self._connect = connect
+        self._most_connections = sys.maxsize  # at once
 
     def converse(
         self, case: RequestCase | GetCase, *, alone: bool = True, again: bool = False
@@ -135,7 +138,20 @@ class Live:
 
     def together(self, requests: Sequence[Request], rounds: int) -> list[tuple[int, Exchange]]:
         """Send each request on a connection of its own, all at once, in rounds: fewer than
-        asked for if they take long, since a server far away needs a round trip for each."""
+        asked for if they take long, since a server far away needs a round trip for each. A server
+        that ends connections beyond a limit gets no more at once than it serves."""
+        most = min(self._most_connections, len(requests))
+        groups = [requests[at : at + most] for at in range(0, len(requests), most)]
+        by_connection = [each for group in groups for each in self._at_once(group, rounds)]
+        exchanges = [(number, one) for number, each in enumerate(by_connection) for one in each]
+        unanswered = any(
+            one.ending in LOST and not (one.reused or one.received) for _, one in exchanges
+        )
+        if unanswered and self._finds_limit(len(requests)):
+            return self.together(requests, rounds)
+        return [item for item in exchanges if not stale(item[1])]
+
+    def _at_once(self, requests: Sequence[Request], rounds: int) -> list[list[Exchange]]:
         start = threading.Barrier(len(requests))
 
         def talk(request: Request) -> list[Exchange]:
@@ -156,13 +172,23 @@ class Live:
                 connection.close()
 
         with ThreadPoolExecutor(len(requests)) as pool:
-            by_connection = list(pool.map(talk, requests))
-        return [
-            (number, exchange)
-            for number, exchanges in enumerate(by_connection)
-            for exchange in exchanges
-            if not stale(exchange)
-        ]
+            return list(pool.map(talk, requests))
+
+    def _finds_limit(self, number: int) -> bool:
+        """Return True if of `number` connections on which nothing is sent the server keeps the
+        first and ends others, as it may (RFC 9112, section 9.4), and fewer than before are to be
+        open at once: half as many as it keeps, for it may not have noticed yet that some closed."""
+        connections = [self._connect() for _ in range(number)]
+        for connection in connections:
+            connection.connect()
+        time.sleep(_REFUSAL_S)
+        kept = [connection.open for connection in connections]
+        for connection in connections:
+            connection.close()
+        before = self._most_connections
+        if kept[0] and not all(kept):
+            self._most_connections = min(before, (sum(kept) + 1) // 2)
+        return self._most_connections < before
 
 
 class _One:

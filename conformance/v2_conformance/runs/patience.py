@@ -49,7 +49,7 @@ from v2_conformance.wire.transport import BYTES_A_SECOND, Connection, Request
 # A gateway may hold several connections that the server has closed, each good for one 502.
 _AT_ONCE = 3
 _TRIES = 3
-_LOST = (Ending.CLOSED, Ending.RESET, Ending.REFUSED)
+LOST = (Ending.CLOSED, Ending.RESET, Ending.REFUSED)
 _SHORTEST_S = 0.05
 _INSTANT_S = 0.001  # a clock need not notice less
 _LONGEST_UNASKED_S = 1.0
@@ -169,7 +169,7 @@ def answered(send: Callable[[], Exchange]) -> Exchange:
     may have lost it, so it is sent again, up to three times."""
     for _ in range(_TRIES):
         exchange = send()
-        if exchange.ending not in _LOST:
+        if exchange.ending not in LOST:
             return exchange
     return send()
 
