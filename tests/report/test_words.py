@@ -31,7 +31,7 @@ ACCEPTED = kinds.AcceptedInvalidRequest(200, "")
 NOT_JSON = kinds.HeaderLengthNotJson(157, "not JSON", 158)
 CONFORMANT, ROBUST = "MUST (blocks conformant)", "MUST (blocks robust)"
 BREAKS = "breaks clients (1)"
-DIES = "not robust: the server dies (1)"
+DIES = "not robust: the server dies or hangs (1)"
 DYING, OTHER = case("R3/x", "fail", cause=DIED), case("O1/x", "fail")
 UNSENT = case("O1/x", "not_run", cause=kinds.KilledBy(DYING.id, "identity/INT32"))
 
@@ -42,7 +42,7 @@ UNSENT = case("O1/x", "not_run", cause=kinds.KilledBy(DYING.id, "identity/INT32"
         (report_of(), "conformant, robust"),
         (
             report_of(passes(OTHER, case("P2/x", "fail", cause=DIED), case("C12/x", "fail"))),
-            f"not conformant: {BREAKS}, the server dies (1), malformed answers (1)",
+            f"not conformant: {BREAKS}, the server dies or hangs (1), malformed answers (1)",
         ),
         (report_of(passes(DYING)), f"conformant, {DIES}"),
         (report_of(passes(DYING, OTHER)), f"not conformant: {BREAKS}; {DIES}"),

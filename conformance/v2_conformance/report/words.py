@@ -26,7 +26,7 @@ _NAME = 120
 _HARMS: Mapping[Harm, str] = {
     "wrong-numbers": "wrong numbers",
     "breaks-clients": "breaks clients",
-    "dies": "the server dies",
+    "dies": "the server dies or hangs",
     "connection": "connections go wrong",
     "hygiene": "malformed answers",
 }
@@ -201,7 +201,7 @@ def lost_by(report: Report, requirement: str) -> str:
 
 
 def priced(report: Report) -> str:
-    """Return the verdict and what it costs: "conformant, not robust: the server dies (1)"."""
+    """Return the verdict and what it costs: "conformant, not robust: connections go wrong (1)"."""
     words = verdict_words(report)
     costs = lost(report, below=words)
     if not costs:
