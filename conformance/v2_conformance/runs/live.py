@@ -37,6 +37,7 @@ from v2_conformance.wire.transport import WAKING_S, Connection, Request
 
 _SHORTEST_PAUSE_S = 0.001
 _REFUSAL_S = 1.0  # until a connection is ended that is one too many
+_LOOKS = 3  # for a limit of connections, in a run
 _LONG_S = 3.0  # after this, requests that are sent at once are sent only a few times
 
 
@@ -60,6 +61,7 @@ class Live:
         self.canary = canary
         self._connect = connect
         self._most_connections = sys.maxsize  # at once
+        self._looks_for_it = _LOOKS
 
     def converse(
         self, case: RequestCase | GetCase, *, alone: bool = True, again: bool = False
@@ -147,7 +149,7 @@ class Live:
         unanswered = any(
             one.ending in LOST and not (one.reused or one.received) for _, one in exchanges
         )
-        if unanswered and self._finds_limit(len(requests)):
+        if unanswered and self._looks_for_it and self._finds_limit(len(requests)):
             return self.together(requests, rounds)
         return [item for item in exchanges if not stale(item[1])]
 
@@ -178,6 +180,7 @@ class Live:
         """Return True if of `number` connections on which nothing is sent the server keeps the
         first and ends others, as it may (RFC 9112, section 9.4), and fewer than before are to be
         open at once: half as many as it keeps, for it may not have noticed yet that some closed."""
+        self._looks_for_it -= 1
         connections = [self._connect() for _ in range(number)]
         for connection in connections:
             connection.connect()
