@@ -140,6 +140,7 @@ FLOATS = np.array([1.5, 2.5], "<f4")
     ("right", "blob", "shows", "words"),
     [
         (Tensor("Y", "INT32", (2, 3), ROWS.tobytes()), ROWS.tobytes("F"), "D10", "column-major"),
+        (Tensor("Y", "INT32", (2, 3), ROWS.tobytes("F")), ROWS.tobytes(), "D10", "column-major"),
         (Tensor("Y", "FP32", (2,), FLOATS.tobytes()), FLOATS.astype(">f4").tobytes(), "D3",
          "big-endian"),
     ],

@@ -98,14 +98,23 @@ def test_a_wrong_declared_size_fails(size: object, cause: Cause) -> None:
 
 @pytest.mark.parametrize(
     ("order", "shows"),
-    [("tfb", None), ("ftb", "O12"), ("bft", "O12"), ("btf", "O12"), ("fxb", "B2"), ("xtb", "B2")],
-)
+    [("tfb", None), ("ftb", "O12"), ("bft", "O12"), ("btf", "O12"), ("fxb", "B2"), ("xtb", "B2"),
+     ("vubft", "O12")],
+)  # fmt: skip
 def test_blobs_in_another_order_than_outputs_are_recognized(order: str, shows: str | None) -> None:
     blobs = {"t": b"\x04\0\0\0text", "f": b"\xff\xd5\xec\x3e", "b": b"\1\0", "x": b"no prefix"[:8]}
+    blobs |= {"u": b"\0\1", "v": b"\1\1"}
     document = answer(
         *(
             sized(len(blobs[name]), name=name, datatype=datatype, shape=[count])
-            for name, datatype, count in (("t", "BYTES", 1), ("f", "FP32", 1), ("b", "BOOL", 2))
+            for name, datatype, count in (
+                ("t", "BYTES", 1),
+                ("f", "FP32", 1),
+                ("b", "BOOL", 2),
+                ("u", "BOOL", 2),
+                ("v", "BOOL", 2),
+            )
+            if name in "tfb" + order
         )
     )
     cause = failure(v2(document, *(blobs[name] for name in order)))

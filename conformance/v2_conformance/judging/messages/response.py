@@ -265,7 +265,7 @@ def _of_another_order(
     if len(body) > _MOST_REORDERED:
         return finding
     binary = [entry for entry in entries if BINARY_DATA_SIZE in parameters_of(entry)]
-    for order in islice(permutations(binary), 1, _MOST_ORDERS):
+    for order in (binary[::-1], *islice(permutations(binary), 1, _MOST_ORDERS)):
         at = start
         with contextlib.suppress(Finding):
             for entry in order:
