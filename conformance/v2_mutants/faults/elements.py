@@ -96,6 +96,10 @@ fault("nan-payloads-lost", "D4", Behavior.output_tensor)(
     "Every NaN is returned as the canonical quiet NaN.",
     _changes_bits_of(("FP16", "FP32", "FP64"), _canonical_nan),
 )
+fault("signaling-bf16-nans-are-infinite", "D4", Behavior.output_tensor)(
+    "A signaling NaN of BF16 is returned as an infinity.",
+    _changes_bits_of(("BF16",), lambda _, x: np.where(x & 0x7FC0 == 0x7F80, x & 0xFF80, x)),
+)
 
 
 def _tensor(entry: RequestInput, blob: Buffer) -> Tensor:
