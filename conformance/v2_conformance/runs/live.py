@@ -248,10 +248,13 @@ class _One:
         return self._live.hangs.hurried(negative, request, self._live.canary.slowest_s)
 
     def _asked(self, step: Ask) -> Exchange:
-        negative = self._case.negative or step.purpose is Purpose.BEFORE
-        request = self._in_time(step.prepared.request, negative)
+        before = step.purpose is Purpose.BEFORE
+        request = self._in_time(step.prepared.request, self._case.negative or before)
+        if before and request.limit_s is None:
+            limit_s = self._live.hangs.before_s(self._live.canary.slowest_s)
+            request = replace(request, limit_s=limit_s)
         exchange, purpose = self._live.exchange(self._connection, request)
-        if step.purpose is Purpose.BEFORE and hung(exchange):
+        if before and hung(exchange):
             self._live.hangs.note_before()
         for _ in range(1, step.times):
             if hung(exchange):

@@ -216,6 +216,11 @@ class Hangs:
             return request
         return replace(request, limit_s=limit)
 
+    def before_s(self, known_good_s: float) -> float:
+        """Return the time limit for a request before a case, whose answer says nothing about it."""
+        needed = max(self._limits.exchange_s / 3, time_needed_s(0, 0.0, known_good_s))
+        return min(needed, self._limits.exchange_s)
+
     def confirming_s(self, known_good_s: float) -> float:
         """Return the time limit for what is sent again, after no answer in all of it."""
         needed = max(_CONFIRMING_S, time_needed_s(0, 0.0, known_good_s))
