@@ -122,6 +122,11 @@ def test_after_two_hangs_the_time_limit_of_their_kind_shrinks(
     assert hangs.hurried(False, usual, known_good_s) is usual
 
 
+def test_a_request_before_a_case_gets_a_third_of_the_time_or_what_known_good_ones_need() -> None:
+    hangs = Hangs(Limits(exchange_s=30))
+    assert [hangs.before_s(known_good_s) for known_good_s in (0.001, 1.0, 8.0)] == [10, 20, 30]
+
+
 @pytest.mark.usefixtures("whatever_its_pace")
 def test_a_run_that_waits_no_longer_says_so_and_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
