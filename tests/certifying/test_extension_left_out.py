@@ -150,7 +150,6 @@ def test_a_server_that_does_any_of_it_meets_all_cases(
     assert not unsent(report)
 
 
-@pytest.mark.timeout(1800)  # each case asks anew if the report is of a server without it
 def test_a_report_holds_and_one_that_hides_an_accepted_blob_does_not(tmp_path: Path) -> None:
     with MutantServer(LEFT_OUT) as server:
         start(target_of(server.url), plan_of(), tmp_path / "own").finish()

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import zip_longest
 from urllib.parse import urlsplit
 
@@ -25,6 +26,7 @@ from v2_conformance.protocol.content_codings import CodingError, decode, known
 from v2_conformance.protocol.names import DRAWS
 from v2_conformance.redaction import MASKED, WITHHELD, Mask
 from v2_conformance.report.document import Report
+from v2_conformance.report.verdict.summary import left_out_of
 from v2_conformance.suite.cases import Case
 from v2_conformance.suite.models import contract
 from v2_conformance.suite.outcomes import Purpose
@@ -58,7 +60,9 @@ class UnconfirmedError(ValueError):
 @dataclass(frozen=True)
 class Setting:
     """A report, and what its requests followed from. `mask` hides what the report hides, if it
-    `masks` anything. `cases` are of this installation; `planned` the run could send, if known."""
+    `masks` anything. `cases` are of this installation; `planned` the run could send, if known.
+    `left_out` is what shows that the server leaves the extension out, else "", read once for all
+    cases."""
 
     report: Report
     address: Address
@@ -67,6 +71,10 @@ class Setting:
     masks: bool
     cases: Mapping[str, Case] = field(default_factory=dict)
     planned: Mapping[str, Case] | None = None
+
+    @cached_property
+    def left_out(self) -> str:
+        return left_out_of(self.report)
 
 
 def setting_of(report: Report) -> Setting:

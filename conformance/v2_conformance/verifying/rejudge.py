@@ -16,7 +16,6 @@ from v2_conformance.judging.verdict import Verdict
 from v2_conformance.redaction import shows_masks
 from v2_conformance.report.document import CaseResult
 from v2_conformance.report.tested import this_suite
-from v2_conformance.report.verdict.summary import left_out_of
 from v2_conformance.suite.cases import Case, ClientCase, GeneratedCase, ObservedCase, RelationCase
 from v2_conformance.suite.causes.causes import (
     Cause,
@@ -138,7 +137,7 @@ def _unsent(recorded: CaseResult, setting: Setting) -> Verdict:
     verdict = Verdict(recorded.outcome, cause)
     if recorded.outcome not in _UNSENT or cause is None or not cause.unsent:
         raise RecordedError("no exchange is recorded")
-    if verdict == LEFT_OUT and not left_out_of(setting.report):
+    if verdict == LEFT_OUT and not setting.left_out:
         raise RecordedError("the report does not show that the server leaves the extension out")
     if isinstance(cause, KilledBy):
         killer = setting.report.case(cause.case)
