@@ -585,6 +585,8 @@ class WrongValue(WrongElements, frozen=True, omit_defaults=True):
     def sign(self) -> str:
         if self.column_major:
             return "the elements are the right ones in column-major order: "
+        if self.difference.datatype == "BOOL":
+            return "true is byte 1, and false byte 0: " if self.shows is not None else ""
         return "the bytes are in big-endian order: " if self.shows is not None else ""
 
     @property
@@ -592,6 +594,8 @@ class WrongValue(WrongElements, frozen=True, omit_defaults=True):
         if self.column_major:
             return "D10"
         first = self.difference
+        if first.datatype == "BOOL":
+            return None if {first.expected, first.got} <= {"00", "01"} else "D6"
         pairs = [first.expected[n : n + 2] for n in range(0, len(first.expected), 2)]
         if len(pairs) > 1 and "".join(reversed(pairs)) == first.got:
             return _BIT_FOR_BIT.get(first.datatype)
