@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import combinations
 from typing import Any
@@ -11,13 +12,17 @@ from v2_conformance.judging.messages.request import read_request
 from v2_conformance.protocol.content_codings import acceptable
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.message import json_object, parameters_of
+from v2_conformance.report.document import CaseResult
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.exchange import Exchange
+from v2_conformance.wire.exchange import Body, Exchange
 
 _READ, _LONG = 256 << 10, 64 << 10
 # So many failures outweigh a right answer, whose request may hardly use what is broken.
 _OUTWEIGH = 10
 NO_ID = "without an id"
+_HEADER_LENGTH = re.compile(rb"(?i)\ninference-header-content-length: *([0-9]{1,9}) *\r")
+_UNLIKE = 4  # bytes of a blob that tell it from others
+_FEW, _SOME = 3, 1 / 4  # wrong answers: fewer may be others' by chance
 
 
 class _Sent:
@@ -120,9 +125,48 @@ def features_of(cases: Iterable[Sequence[Exchange]]) -> list[frozenset[str]]:
     """Return those of each case's own request, if it is neither generated nor pipelined."""
     found = []
     for exchanges in cases:
-        own = [one for one in exchanges if one.purpose in (Purpose.CASE, Purpose.SAMPLE)][-1:]
-        for one in own:
+        for one in _own(exchanges):
             if one.entry is None and one.answers == 1:
                 with contextlib.suppress(ValueError):
                     found.append(_Sent(one).features())
     return found
+
+
+def _own(exchanges: Sequence[Exchange]) -> Sequence[Exchange]:
+    """Return the one that a case is about, the last of several."""
+    return [one for one in exchanges if one.purpose in (Purpose.CASE, Purpose.SAMPLE)][-1:]
+
+
+def mixed_up(wrong: Sequence[CaseResult], cases: Iterable[CaseResult]) -> set[str]:
+    """Return the ids of `wrong` answers if they are those of other requests: if many have the blobs
+    of another one, or of a right answer to it, and nothing of their own. Else nothing.
+    """
+    if len(wrong) < _FEW:
+        return set()  # without reading all messages
+    own = {case.id: one for case in wrong for one in _own(case.exchanges)}
+    messages = (
+        message
+        for case in cases
+        for one in case.exchanges
+        for message in (one.request, *(() if case.id in own else (one.received,)))
+    )
+    there = {*map(_blobs, messages)} - {b""}
+    others = [
+        case
+        for case in wrong
+        if (one := own.get(case.id)) is not None
+        and (blobs := _blobs(one.received)) in there
+        and _blobs(one.request)
+        and blobs not in one.request.start(_READ)
+    ]
+    many = len({case.requirement for case in others}) > 1
+    many = many and len(others) >= max(_FEW, len(wrong) * _SOME)
+    return {case.id for case in wrong} if many else set()
+
+
+def _blobs(message: Body) -> bytes:
+    """Return the blobs of a message, b"" if it has none or if they are like many others."""
+    head, _, body = message.start(_READ).partition(b"\r\n\r\n")
+    found = _HEADER_LENGTH.search(head + b"\r")
+    blobs = body[int(found[1]) :] if found else b""
+    return blobs if len({*blobs}) >= _UNLIKE else b""

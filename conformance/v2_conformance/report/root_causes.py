@@ -5,7 +5,8 @@ one requirement explains the others: the finding is about it (`findings` in requ
 it is a prerequisite of theirs (`prerequisite_of`), or theirs only vary or combine what others test
 alone (`varies`, `combines`). The one whose failure would look most like this run is named: what it
 explains, compared with what fails and what does not. The same status and error text is always one
-cause; so are wrong answers to all requests of some kind, wherever else these are sent.
+cause; so are wrong answers to all requests of some kind, wherever else these are sent, and those of
+which many are the answers to other requests.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from fractions import Fraction
 
 from v2_conformance.judging.survival import is_of_path
 from v2_conformance.report.document import CaseResult
-from v2_conformance.report.properties import NO_ID, features_of
+from v2_conformance.report.properties import NO_ID, features_of, mixed_up
 from v2_conformance.suite.causes.base import describe
 from v2_conformance.suite.causes.causes import Cause, GeneratedFailure, NotKept, finding_of, harm_by
 from v2_conformance.suite.causes.kinds import (
@@ -35,7 +36,8 @@ from v2_conformance.suite.requirements import BLOCKS, GRADES, catalogue
 _BROKEN = Fraction(1, 3)
 _NEARLY_ALL = Fraction(9, 10)
 _HOSTS = 8  # causes with one finding that others can belong to
-_NUMBERS = re.compile(r"0x[0-9a-f]+|[0-9]+")
+_NUMBERS = r"0x[0-9a-f]+|[0-9]+"
+_NAME, _HEAD = re.compile(rb'"name": ?"(\w{1,60})"', re.ASCII), 4096
 # Values and lengths have nothing but their kind to tell them apart.
 _BY_KIND = (
     "wrong_value",
@@ -47,6 +49,9 @@ _BY_KIND = (
 )
 
 _OF_ANSWERS = (*_BY_KIND, "wrong_shape")
+# What is wrong if the answer is another request's, and what that is called in `findings`.
+_OF_OTHERS = ("wrong_value", "wrong_shape", "wrong_datatype")
+ANOTHER = "answer_of_another_request"
 
 
 @dataclass(frozen=True)
@@ -86,12 +91,15 @@ def root_causes(
             waiting.setdefault(case.cause.case, []).append(case)
     failed = [case for case in all_cases if case.outcome in FAILED]
     unclear = [case for case in all_cases if case.outcome is Outcome.INCONCLUSIVE]
+    wrong = [case for case in failed if finding_of(case.cause) in _OF_OTHERS and not case.reported]
+    # The requests to any model are too much alike to tell.
+    mixed = () if of_any_model else mixed_up(wrong, all_cases)
     hidden = Rejected if of_any_model else ()  # a rejection shows nothing of answers
     answered = (case for case in all_cases if not isinstance(case.cause, hidden))
     clear = (*FAILED, Outcome.PASS)
     total = Counter(case.requirement for case in answered if case.outcome in clear)
     return (
-        *_Grouping(failed, total, waiting, of_any_model).groups(),
+        *_Grouping(failed, total, waiting, of_any_model, mixed).groups(),
         *_Grouping(unclear, total, waiting, of_any_model).groups(),
     )
 
@@ -134,6 +142,7 @@ class _Grouping:
         total: Counter[str],
         waiting: dict[str, list[CaseResult]],
         of_any_model: bool,
+        mixed: Collection[str] = (),
     ) -> None:
         self._waiting, self._of_any_model = waiting, of_any_model
         self._known = catalogue()  # a report of another version may have others
@@ -149,10 +158,13 @@ class _Grouping:
             for finding in self._known[name].findings
             if abouts[finding] == 1
         }
+        mixing = next(name for name, one in self._known.items() if ANOTHER in one.findings)
         for case in sorted(cases, key=lambda case: case.id in elsewhere):
             shown = case.cause.root.shows if of_any_model and case.cause is not None else None
             finding = finding_of(case.cause)
             name = shown or elsewhere.get(case.id) or sole.get(finding, case.requirement)
+            if case.id in mixed:
+                name, finding = mixing, ANOTHER
             key = _Key(name, finding)
             self._own.setdefault(key, []).append(case)
             self._shown.update([key] if shown else [])
@@ -425,13 +437,15 @@ def _what_failed(case: CaseResult) -> object:
 
 
 def _reading(case: CaseResult) -> str:
-    """Return how a failure reads without its numbers: a server says the same of each request that
-    one defect spoils. Values have nothing else to tell them apart, and a request that is answered
-    as if it were right is told apart by what it is about."""
+    """Return how a failure reads without numbers and names of tensors: a server says the same of
+    each request that one defect spoils. Values have nothing else to tell them apart, and a request
+    that is answered as if it were right is told apart by what it is about."""
     cause = _finding(case)
     if cause is None or finding_of(cause) in _BY_KIND:
         return ""
     answered = isinstance(cause, AcceptedInvalidRequest) and '"outputs"' in cause.body
     if answered or isinstance(cause, AnsweredExactly):
         return case.requirement
-    return _NUMBERS.sub("N", describe(cause))
+    heads = (one.request.start(_HEAD) for one in case.exchanges)
+    names = {rf"\b{name.decode()}\b" for head in heads for name in _NAME.findall(head)}
+    return re.sub("|".join([*sorted(names), _NUMBERS]), "N", describe(cause))
