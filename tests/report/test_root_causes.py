@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from support.reports import case, sent
 from v2_conformance.report.document import CaseResult
@@ -232,3 +233,27 @@ def test_what_always_fails_explains_requests_that_have_all_of_it(
         *of("C2", 4, "fail", datatype, more),
     ]
     assert named(root_causes(cases)) == expected
+
+
+@pytest.mark.parametrize(
+    ("requirements", "others", "own", "expected"),
+    [
+        (("P2", "B4"), 4, 12, "C7 16"),
+        (("P2", "B4"), 4, 14, "P2 18"),  # too few of so many
+        (("P2", "B4"), 2, 2, "P2 4"),
+        (("C6",), 4, 12, "C6 16"),  # just where requests are sent at once
+    ],
+)
+def test_answers_of_other_requests_are_one_cause(
+    requirements: Sequence[str], others: int, own: int, expected: str
+) -> None:
+    def failed(n: int, asked: bytes, got: bytes) -> CaseResult:
+        (request,), (response,) = (sent("{}", blob) for blob in (asked, got))
+        both = replace(request, received=response.request)
+        name = requirements[n % len(requirements)]
+        return case(f"{name}/x[{n}]", "fail", None, both, cause=WRONG)
+
+    cases = [failed(n, b"blob%d" % n, b"blob%d" % (n + 1)) for n in range(others)]
+    cases += [failed(others + n, b"last%d" % n, b"zero") for n in range(own)]
+    last = sent("{}", b"blob%d" % others)
+    assert named(root_causes([*cases, case("P2/right", "pass", None, *last)])) == expected

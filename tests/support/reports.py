@@ -14,6 +14,7 @@ import msgspec
 
 from support.responses import answer, message_with, sized, v2
 from v2_conformance.judging.metadata import ServerInfo
+from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.report.bodies import Streams
 from v2_conformance.report.cause_patterns import read_pattern
 from v2_conformance.report.document import CaseResult, OverallVerdict, Report, RequirementResult
@@ -107,10 +108,11 @@ def exchange(
     return msgspec.structs.replace(usual, **members)
 
 
-def sent(document: str) -> tuple[Exchange]:
-    """The exchange of a request with this JSON."""
-    head = f"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {len(document)}\r\n\r\n"
-    return (unsent(f"{head}{document}".encode(), Ending.COMPLETE),)
+def sent(document: str, blob: bytes = b"") -> tuple[Exchange]:
+    """The exchange of a request with this JSON, and with a blob behind it."""
+    head = f"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: {len(document) + len(blob)}\r\n"
+    head += f"{HEADER_LENGTH}: {len(document)}\r\n\r\n" if blob else "\r\n"
+    return (unsent(f"{head}{document}".encode() + blob, Ending.COMPLETE),)
 
 
 def case(

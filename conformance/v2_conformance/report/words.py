@@ -10,7 +10,7 @@ from functools import partial
 from v2_conformance.report import document as doc
 from v2_conformance.report.document import CaseResult, Report, once
 from v2_conformance.report.properties import Right
-from v2_conformance.report.root_causes import CauseGroup, root_causes, unhandled_error
+from v2_conformance.report.root_causes import ANOTHER, CauseGroup, root_causes, unhandled_error
 from v2_conformance.report.verdict.judged import failed_musts
 from v2_conformance.report.verdict.standing import is_decided, verdict_words
 from v2_conformance.suite.cases import ClientCase
@@ -131,6 +131,8 @@ def shown_causes(report: Report) -> list[ShownCause]:
     ]
     names: set[str] = set()
     for n, cause in enumerate(shown):
+        if cause.group.finding == ANOTHER:
+            shown[n] = cause = replace(cause, about="answers of other requests")
         if cause.name in names:
             shown[n] = replace(cause, about=f"{cause.about} as in {cause.first.id}".strip())
         names.add(cause.name)
