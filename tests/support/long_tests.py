@@ -35,7 +35,7 @@ SAMPLED = {
     "tests/pytest_plugin/": 5,
     "tests/real/test_published_reports.py": 8,
     "tests/reference/test_faults.py": 8,
-    "tests/reference/test_variants.py": 2,
+    "tests/reference/test_variants.py": 4,
     "tests/reference/test_variants_over_sockets.py": 60,
     "tests/report/test_recorder.py": 2,
     "tests/report/verdict/test_verdict_by_omission.py": 8,
