@@ -143,10 +143,13 @@ FLOATS = np.array([1.5, 2.5], "<f4")
         (Tensor("Y", "INT32", (2, 3), ROWS.tobytes("F")), ROWS.tobytes(), "D10", "column-major"),
         (Tensor("Y", "FP32", (2,), FLOATS.tobytes()), FLOATS.astype(">f4").tobytes(), "D3",
          "big-endian"),
+        (Tensor("Y", "BOOL", (2,), b"\0\1"), b"\0\xff", "D6", "true is byte 1"),
+        (Tensor("Y", "UINT64", (1,), b"\1" * 8), b"\0" + b"\1" * 7, "D15", "to a double"),
+        (Tensor("Y", "INT64", (1,), b"\1" * 8), b"\2" + b"\1" * 7, None, "expected"),
     ],
 )  # fmt: skip
-def test_elements_in_another_order_are_seen(
-    right: Tensor, blob: bytes, shows: str, words: str
+def test_what_wrong_elements_show_by_themselves_is_said(
+    right: Tensor, blob: bytes, shows: str | None, words: str
 ) -> None:
     with pytest.raises(Finding) as found:
         compare_tensors(right, ReadOutput(msgspec.structs.replace(right, blob=blob), "binary", 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Literal
 
 from v2_conformance.suite.causes.base import CauseBase, Count, FirstDifference, counted
@@ -583,23 +584,29 @@ class WrongValue(WrongElements, frozen=True, omit_defaults=True):
 
     @property
     def sign(self) -> str:
-        if self.column_major:
-            return "the elements are the right ones in column-major order: "
-        if self.difference.datatype == "BOOL":
-            return "true is byte 1, and false byte 0: " if self.shows is not None else ""
-        return "the bytes are in big-endian order: " if self.shows is not None else ""
+        return self._look[1]
 
     @property
     def shows(self) -> str | None:
-        if self.column_major:
-            return "D10"
+        return self._look[0]
+
+    @property
+    def _look(self) -> tuple[str | None, str]:
+        """The requirement that the elements show by themselves, and how."""
         first = self.difference
-        if first.datatype == "BOOL":
-            return None if {first.expected, first.got} <= {"00", "01"} else "D6"
+        if self.column_major:
+            return "D10", "the elements are the right ones in column-major order: "
+        if first.datatype == "BOOL" and not {first.expected, first.got} <= {"00", "01"}:
+            return "D6", "true is byte 1, and false byte 0: "
         pairs = [first.expected[n : n + 2] for n in range(0, len(first.expected), 2)]
         if len(pairs) > 1 and "".join(reversed(pairs)) == first.got:
-            return _BIT_FOR_BIT.get(first.datatype)
-        return None
+            return _BIT_FOR_BIT.get(first.datatype), "the bytes are in big-endian order: "
+        if first.datatype in ("INT64", "UINT64"):
+            one, other = first.expected_value, first.got_value
+            with suppress(ValueError, OverflowError):
+                if other == str(int(float(one))) or one == str(int(float(other))):
+                    return "D15", "an integer was rounded to a double: "
+        return None, ""
 
 class WrongBytesElement(WrongElements, frozen=True):
     """{difference.output} BYTES: element {difference.element} of {elements}[ (from byte {start} of
