@@ -43,7 +43,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             record = Record(Path(folder), target, server, cases)
             for event in run(engine, cases, workers):
-                record.calibrated(engine.calibrations())
+                record.calibrated(engine.live.canary.news())
                 record.add(event.result)
                 recorded += len(event.result.exchanges)
             seconds = time.perf_counter() - started

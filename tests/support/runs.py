@@ -109,7 +109,7 @@ def made(
     record = Record(folder, target, server, planned or suite_cases())
     engine = Engine(target, server)
     for event in run(engine, cases, workers):
-        record.calibrated(engine.calibrations())
+        record.calibrated(engine.live.canary.news())
         record.add(event.result)
     record.finish()
     return folder / "report.json"

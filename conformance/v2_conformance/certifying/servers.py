@@ -110,7 +110,7 @@ class StartedRun:
         count = workers or self.usual_workers
         try:
             for event in run(self.engine, self.plan.chosen, count, watch):
-                self.record.calibrated(self.engine.calibrations())
+                self.record.calibrated(self.engine.live.canary.news())
                 self.record.add(event.result)
                 on_case(event)
             complete = not self.engine.out_of_time

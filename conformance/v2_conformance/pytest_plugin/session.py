@@ -236,7 +236,7 @@ class SessionHooks:
             if page is not None:
                 page.cases[report] = case
             self._out_of_time |= isinstance(case.cause, OutOfTime)
-            self.started.record.calibrated(self.started.engine.calibrations())
+            self.started.record.calibrated(self.started.engine.live.canary.news())
             self.started.record.add_case(case)
         return report
 

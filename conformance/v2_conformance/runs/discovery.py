@@ -21,7 +21,6 @@ from v2_conformance.runs.targets.reaching import no_answer, of_status
 from v2_conformance.runs.targets.target import Target
 from v2_conformance.suite.models import models_of_use
 from v2_conformance.suite.outcomes import Purpose
-from v2_conformance.wire.encode.deployment import Address
 from v2_conformance.wire.encode.requests import get_request
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending, Response
@@ -87,6 +86,7 @@ class MetadataClient:
     def __init__(self, target: Target) -> None:
         limits = replace(target.limits, response=MAX_METADATA)
         self._target = replace(target, limits=limits)
+        self.address = target.address
         self._connection = self._target.connection()
         self._patience = Patience(limits.exchange_s)
         self.asked: list[Exchange] = []
@@ -100,7 +100,7 @@ class MetadataClient:
         or if the kept one is out of step, such as after bytes that came after an answer: that is
         for cases to judge.
         """
-        return self.exchange(get_request(self._target.address, path))
+        return self.exchange(get_request(self.address, path))
 
     def exchange(self, request: Request) -> Response:
         """Exchange any request as `get` does."""
@@ -124,11 +124,6 @@ class MetadataClient:
             return json.loads(plain_body(response)) if response.status == 200 else None
         except (UnreachableError, ValueError, RecursionError, Finding):
             return None
-
-    @property
-    def address(self) -> Address:
-        """Where its requests go."""
-        return self._target.address
 
     def close(self) -> None:
         """Close the connection, so that a server which serves one at a time serves the next."""

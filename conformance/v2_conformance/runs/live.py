@@ -5,8 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -24,7 +28,6 @@ from v2_conformance.conversations.steps import (
     play,
 )
 from v2_conformance.judging.availability import hung, unavailable
-from v2_conformance.judging.known_good import Form
 from v2_conformance.judging.survival import stale
 from v2_conformance.runs.canary import Canary
 from v2_conformance.runs.patience import LOST, Hangs, Patience
@@ -34,6 +37,9 @@ from v2_conformance.wire.encode.requests import get_request
 from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import WAKING_S, Connection, Request
+
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
 _SHORTEST_PAUSE_S = 0.001
 _REFUSAL_S = 1.0  # until a connection is ended that is one too many
@@ -72,7 +78,7 @@ class Live:
         What is sent in many rounds is sent in one if the case is sent `again`: on a path that loses
         one message in a hundred, some of hundreds would be lost each time.
         """
-        one = _One(self, case, self.connection(), alone=alone, again=again)
+        one = _One(self, case, self.connection(), alone, again)
         return play(conversation(case, self._known), one.answer)
 
     def confirming_s(self) -> float:
@@ -108,12 +114,6 @@ class Live:
         self._connections.clear()
         self._local = threading.local()
 
-    def form(self, wanted: KnownGood) -> Form:
-        """Return the form in which a known-good request is sent: the first that is served."""
-        *preferred, last = wanted.forms
-        serves = self.canary.serves
-        return next((form for form in preferred if serves(wanted.role, form)), last)
-
     def exchange(self, connection: Connection, request: Request) -> tuple[Exchange, Purpose]:
         """Exchange a case's own request, on the kept connection or a fresh one."""
         exchange, retried = self._patience.exchange(connection, request)
@@ -130,12 +130,10 @@ class Live:
         self.hang_up()
         request = get_request(self._known.address, "/v2")
         connections = [self._connect() for _ in range(number)]
-        try:
-            with ThreadPoolExecutor(number) as pool:
-                exchanges = list(pool.map(lambda one: one.exchange(request), connections))
-        finally:
-            for connection in connections:
-                connection.close()
+        coming = in_threads(lambda one: one.exchange(request), connections, number)
+        exchanges = [one.result() for one in coming]
+        for connection in connections:
+            connection.close()
         return all(one.ending is Ending.COMPLETE and not unavailable(one) for one in exchanges)
 
     def together(self, requests: Sequence[Request], rounds: int) -> list[tuple[int, Exchange]]:
@@ -173,8 +171,7 @@ class Live:
             finally:
                 connection.close()
 
-        with ThreadPoolExecutor(len(requests)) as pool:
-            return list(pool.map(talk, requests))
+        return [one.result() for one in in_threads(talk, requests, len(requests))]
 
     def _finds_limit(self, number: int) -> bool:
         """Return True if of `number` connections on which nothing is sent the server keeps the
@@ -194,24 +191,38 @@ class Live:
         return self._most_connections < before
 
 
+def in_threads(
+    work: Callable[[_In], _Out], items: Iterable[_In], number: int
+) -> list[Future[_Out]]:
+    """Start to do `work` on all `items` in so many threads. An interrupted run leaves them behind;
+    those of a ThreadPoolExecutor would have to get their answers before the process can end."""
+    coming = [(item, Future[_Out]()) for item in items]
+    left = deque(coming)
+
+    def take() -> None:
+        with suppress(IndexError):
+            while True:
+                item, future = left.popleft()
+                try:
+                    future.set_result(work(item))
+                except BaseException as error:
+                    future.set_exception(error)
+
+    for _ in range(number):
+        threading.Thread(target=take, daemon=True).start()
+    return [future for _, future in coming]
+
+
+@dataclass
 class _One:
     """Takes the steps of one conversation."""
 
-    def __init__(
-        self,
-        live: Live,
-        case: RequestCase | GetCase,
-        connection: Connection,
-        *,
-        alone: bool,
-        again: bool,
-    ) -> None:
-        self._live = live
-        self._case = case
-        self._connection = connection
-        self._alone = alone
-        self._again = again
-        self._ready = False
+    _live: Live
+    _case: RequestCase | GetCase
+    _connection: Connection
+    _alone: bool
+    _again: bool
+    _ready: bool = False  # what was left on the connection is gone
 
     def answer(self, step: Step) -> Answer:
         """Do what a step says, and return its answer."""
@@ -277,7 +288,9 @@ class _One:
     def _sent_on_kept(self, step: KnownGood) -> CanaryAnswer | None:
         if not self._connection.open:
             return None
-        form = self._live.form(step)
+        *preferred, last = step.forms
+        serves = self._live.canary.serves
+        form = next((form for form in preferred if serves(step.role, form)), last)
         answer = self._live.canary.send(
             step.role,
             self._connection,

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from v2_conformance.conversations.discovery import Server
-from v2_conformance.conversations.steps import Calibrated, Known, Result
+from v2_conformance.conversations.steps import Known, Result
 from v2_conformance.errors import CaseFileError
 from v2_conformance.judging.claims import Claims, skipped
 from v2_conformance.judging.extension import LEFT_OUT
@@ -114,12 +114,8 @@ class Engine:
         """Return which of the cases killed what is dead now, by their ids: see Deaths.among."""
         return self.deaths.among(unclear, self.live.fresh_connection())
 
-    def calibrations(self) -> list[Calibrated]:
-        """Return the calibrations of canaries since the last call, for the record."""
-        return self._canary.news()
-
     def close(self) -> None:
-        """End all use of the server; no thread may be running a case."""
+        """End all use of the server."""
         self.live.hang_up()
 
     def _sent(self, case: Case, run: Callable[[RequestCase | GetCase], Result]) -> Result:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from contextlib import closing
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -21,6 +22,7 @@ from v2_conformance.judging.observed.exchanges import Observation, Observations
 from v2_conformance.judging.survival import is_of_path
 from v2_conformance.judging.verdict import passed_again
 from v2_conformance.protocol.names import EXTENSION
+from v2_conformance.runs.live import in_threads
 from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.outcomes import Outcome
@@ -89,17 +91,16 @@ def _results(
     if workers > 1 and engine.live.serves_together(workers):
         sharing = [case for case in left if not case.alone]
         left = [case for case in left if case.alone]
-        with ThreadPoolExecutor(workers) as pool:
-            for at in range(0, len(sharing), _EACH * workers):
-                batch = sharing[at : at + _EACH * workers]
-                yield from _side_by_side(engine, batch, pool, observations)
+        for at in range(0, len(sharing), _EACH * workers):
+            batch = sharing[at : at + _EACH * workers]
+            yield from _side_by_side(engine, batch, workers, observations)
     for case in left:
         result = engine.run(case)
         yield result, result.seen()
 
 
 def _side_by_side(
-    engine: Engine, cases: Sequence[Case], pool: Executor, observations: Observations
+    engine: Engine, cases: Sequence[Case], workers: int, observations: Observations
 ) -> Iterator[_Finished]:
     """Yield the results that count of cases that share the server, in their order.
 
@@ -108,7 +109,7 @@ def _side_by_side(
     """
     stop = threading.Event()
     engine.live.hang_up()
-    coming = [pool.submit(_run_alongside, engine, case, stop) for case in cases]
+    coming = in_threads(partial(_run_alongside, engine, stop), cases, workers)
     killers: dict[str, Result] | None = None
     try:
         for case, future in zip(cases, coming, strict=True):
@@ -129,12 +130,11 @@ def _side_by_side(
                 result = replace(result, verdict=replace(again, outcome=result.outcome))
             yield result, result.seen()
     finally:
-        stop.set()
-        wait(coming)
-        engine.live.hang_up()
+        stop.set()  # what is in flight if the run is interrupted is not waited for
+    engine.live.hang_up()
 
 
-def _run_alongside(engine: Engine, case: Case, stop: threading.Event) -> _Finished | None:
+def _run_alongside(engine: Engine, stop: threading.Event, case: Case) -> _Finished | None:
     if stop.is_set():
         return None
     result = engine.run_alongside(case)
@@ -167,8 +167,7 @@ class ExtensionWatch:
         self._extensions = extensions
         self._left = {case.id for case in showing}
         self._tried: list[Tried] = []
-        listed = EXTENSION in extensions
-        self.undecided = not listed and self._left <= {case.id for case in chosen}
+        self.undecided = EXTENSION not in extensions and self._left <= {one.id for one in chosen}
         self.left_out = False
 
     def note(self, result: Result) -> None:

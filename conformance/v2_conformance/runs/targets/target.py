@@ -118,9 +118,8 @@ class Target:
     @property
     def secrets(self) -> tuple[str, ...]:
         """Values that must never be recorded, longest first."""
-        parts_of_url = urlsplit(self.url)
-        user = [parts_of_url.password or "", parts_of_url.username or "", parts_of_url.query]
-        values = [*self.more_secrets, *user, *map(unquote, user)]
+        query = urlsplit(self.url).query
+        values = [*self.more_secrets, *_userinfo(self.url), query, unquote(query)]
         values += [part for _, value in self._secret_fields for part in credential_parts(value)]
         values += [part for proxy in _PROXIES for part in _userinfo(os.environ.get(proxy, ""))]
         return tuple(sorted({s for s in values if len(s) > 2}, key=len, reverse=True))
