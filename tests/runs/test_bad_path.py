@@ -7,6 +7,7 @@ import select
 import socket
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -31,11 +32,12 @@ class Proxy:
     answers or sends a gateway's 503 in place of them: each with the probability `lost`."""
 
     ways: tuple[str, ...] = ("cut", "reset", "stall", "503")
+    _backlog, _slow_s = 128, 0.0
 
     def __init__(self, url: str, seed: int, lost: float) -> None:
         self._port, self._lost = int(url.rpartition(":")[2]), lost
         self._random, self._lock = random.Random(seed), threading.Lock()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=self._backlog)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self.errors = 0
         threading.Thread(target=self._accept, daemon=True).start()
@@ -56,6 +58,7 @@ class Proxy:
             while True:
                 client, _ = self._listener.accept()
                 threading.Thread(target=self._forward, args=(client,), daemon=True).start()
+                time.sleep(self._slow_s)
 
     def _forward(self, client: socket.socket) -> None:
         with client, suppress(OSError):
@@ -183,14 +186,25 @@ class Limited(Proxy):
         self._places.release()
 
 
+class OfAShortQueue(Proxy):
+    """Has a place for one connection that it has not taken yet, as ThreadingHTTPServer has five."""
+
+    _backlog, _slow_s = 0, 0.002
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, 0, 0)
+
+
+@pytest.mark.parametrize("kind", [Limited, pytest.param(OfAShortQueue, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("fault", "outcome"), [([], Outcome.PASS), (["concurrent-requests-mixed"], Outcome.FAIL)]
 )
 def test_a_server_gets_no_more_connections_than_it_keeps(
-    fault: list[str], outcome: Outcome
+    fault: list[str], outcome: Outcome, kind: type[Limited | OfAShortQueue]
 ) -> None:
-    with MutantServer(fault) as server, closing(Limited(server.url)) as proxy:
-        found = results(target_of(proxy.url), chosen("C6/concurrent-requests[", "C6/unlike-ids"))
+    with MutantServer(fault) as server, closing(kind(server.url)) as proxy:
+        cases = chosen("C6/concurrent-requests[", "C6/unlike-ids")
+        found = results(target_of(proxy.url, timeout=10), cases)
     assert {result.outcome for result in found.values()} == {outcome}
 
 

@@ -44,6 +44,7 @@ _Out = TypeVar("_Out")
 _SHORTEST_PAUSE_S = 0.001
 _REFUSAL_S = 1.0  # until a connection is ended that is one too many
 _LOOKS = 3  # for a limit of connections, in a run
+_RESENT_S = 0.9  # a lost packet that asks for a connection is sent again after a second
 _LONG_S = 3.0  # after this, requests that are sent at once are sent only a few times
 
 
@@ -68,6 +69,7 @@ class Live:
         self._connect = connect
         self._most_connections = sys.maxsize  # at once
         self._looks_for_it = _LOOKS
+        self._queue_was_full = False
 
     def converse(
         self, case: RequestCase | GetCase, *, alone: bool = True, again: bool = False
@@ -139,14 +141,20 @@ class Live:
     def together(self, requests: Sequence[Request], rounds: int) -> list[tuple[int, Exchange]]:
         """Send each request on a connection of its own, all at once, in rounds: fewer than
         asked for if they take long, since a server far away needs a round trip for each. A server
-        that ends connections beyond a limit gets no more at once than it serves."""
+        that ends connections beyond a limit gets no more at once than it serves, and one whose
+        queue of new connections is short gets fewer: the kernel loses those beyond it, which come
+        again a second later, and may reset them then."""
         most = min(self._most_connections, len(requests))
         groups = [requests[at : at + most] for at in range(0, len(requests), most)]
         by_connection = [each for group in groups for each in self._at_once(group, rounds)]
         exchanges = [(number, one) for number, each in enumerate(by_connection) for one in each]
         unanswered = any(
-            one.ending in LOST and not (one.reused or one.received) for _, one in exchanges
+            one.ending in (*LOST, Ending.TIMEOUT) and not (one.reused or one.received)
+            for _, one in exchanges
         )
+        if unanswered and self._queue_was_full and most > 2:
+            self._queue_was_full, self._most_connections = False, (most + 1) // 2
+            return self.together(requests, rounds)
         if unanswered and self._looks_for_it and self._finds_limit(len(requests)):
             return self.together(requests, rounds)
         return [item for item in exchanges if not stale(item[1])]
@@ -156,7 +164,9 @@ class Live:
 
         def talk(request: Request) -> list[Exchange]:
             connection = self._connect()
+            began = time.monotonic()
             connection.connect()  # the time that it takes would spread the requests
+            self._queue_was_full |= time.monotonic() - began > _RESENT_S
             start.wait()
             began, exchanges = time.monotonic(), []
             try:
