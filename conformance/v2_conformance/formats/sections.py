@@ -190,7 +190,7 @@ def _blobs(entries: Any, at: int, size: int) -> Iterator[_Range]:
         end = min(at + declared, size)
         label = _name(entry)
         if at + declared > size:
-            label += f", {_short(str(declared))} bytes declared, {end - at} present"
+            label += f" ({_short(counted(declared, 'byte'))} declared)"
         yield "blob", label, at, end
         at = end
         count += 1
