@@ -14,7 +14,7 @@ from v2_conformance.terminal_safe_text import (
     visible,
 )
 
-KNOWN = ("raw", "bf16", "compression", "H6/word[A]")
+KNOWN = ("raw", "bf16", "compression", "H6/word[A]", "--shape")
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,8 @@ KNOWN = ("raw", "bf16", "compression", "H6/word[A]")
         ("comprssion", ["compression"]),
         ("h6/wrd[a]", ["H6/word[A]"]),
         ("compress", ["compression"]),
+        ("--shap", ["--shape"]),
+        ("--nope", []),
         ("zzz", []),
         ("", []),
         ("x" * 100_000, []),

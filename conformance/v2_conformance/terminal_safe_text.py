@@ -131,9 +131,9 @@ def closest(name: str, known: Iterable[str]) -> list[str]:
     # Takes its time to import, and only a mistyped name needs it.
     from difflib import get_close_matches
 
-    spelled: dict[str, str] = {}
-    for each in known:
-        spelled.setdefault(each.casefold(), each)
-    close = get_close_matches(name.casefold(), spelled)
-    longer = [match for match in close if match.startswith(name.casefold())]
+    # The first of two that differ in case is meant. No options are close for their dashes.
+    spelled = {each.casefold().lstrip("-"): each for each in reversed([*known])}
+    name = name.casefold().lstrip("-")
+    close = get_close_matches(name, spelled)
+    longer = [match for match in close if match.startswith(name)]
     return [spelled[match] for match in longer or close]
