@@ -170,6 +170,7 @@ def test_each_matrix_of_reports(texts: Texts) -> None:
 
 def test_the_differences_of_reports(texts: Texts) -> None:
     good, troubled = REPORTS["good"], REPORTS["troubled"]
+    stricter = tuple(replace(one, level="MUST") for one in troubled.requirements)
     elsewhere = replace(good, target=replace(good.target, url="http://proxy.example"))
     changed = replace(case("P2/x[0]", "fail", level="SHOULD"), content="ffff")
     suite = replace(good.suite, version="1.3.0", catalogue="bbbb")
@@ -180,6 +181,7 @@ def test_the_differences_of_reports(texts: Texts) -> None:
         "good, stopped": diff_reports(good, REPORTS["stopped"]),
         "good, good of another suite": diff_reports(good, replace(good, suite=suite)),
         "good, changed": diff_reports(good, replace(good, cases=(changed, *good.cases[1:]))),
+        "troubled, only MUSTs": diff_reports(troubled, replace(troubled, requirements=stricter)),
     }
     shown = {f"text: {name}": "\n".join(as_text(diff)) for name, diff in found.items()}
     shown |= {f"Markdown: {name}": "\n".join(as_markdown(diff)) for name, diff in found.items()}

@@ -54,7 +54,7 @@ class ReportDiff:
     notes: tuple[str, ...]
     verdict: tuple[str, str]
     verdict_worse: bool
-    requirements: tuple[tuple[str, str, str], ...]
+    requirements: tuple[tuple[RequirementResult | None, RequirementResult | None], ...]
     cases: tuple[CaseChange, ...]
     same: int
     complete: bool
@@ -159,14 +159,12 @@ def _rank(report: Report) -> int:
     return (1 + report.verdict.robust) if report.verdict.good else 0
 
 
-def _requirements(old: Report, new: Report) -> Iterator[tuple[str, str, str]]:
-    """Yield requirements with their state before and after, "" in a report that has none."""
+def _requirements(
+    old: Report, new: Report
+) -> Iterator[tuple[RequirementResult | None, RequirementResult | None]]:
+    """Yield requirements before and after, None for a report that lacks one."""
     before, after = ({row.id: row for row in report.requirements} for report in (old, new))
     for requirement in dict.fromkeys((*after, *before)):
         was, now = before.get(requirement), after.get(requirement)
-        if _state(was) != _state(now):
-            yield requirement, _state(was), _state(now)
-
-
-def _state(row: RequirementResult | None) -> str:
-    return "" if row is None else f"{row.grade} {row.outcome}"
+        if not (was and now and (was.grade, was.outcome) == (now.grade, now.outcome)):
+            yield was, now

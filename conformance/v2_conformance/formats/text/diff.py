@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from v2_conformance.formats.github import inert
 from v2_conformance.report.diff import CaseChange, ChangeKind, ReportDiff
+from v2_conformance.report.document import RequirementResult
 from v2_conformance.suite.requirements import LEVELS, grade
 from v2_conformance.terminal_safe_text import wrapped
 
@@ -21,7 +22,7 @@ def as_text(diff: ReportDiff) -> Iterator[str]:
     """Lines of at most 80 columns, in printable ASCII."""
     for note in diff.notes:
         yield from wrapped(note, "  ")
-    yield f"verdict: {_verdict(diff)}"
+    yield f"verdict: {_to(*diff.verdict)}"
     yield _counts(diff)
     for title, rows in _changes(diff):
         yield from ("", title)
@@ -45,7 +46,7 @@ def as_markdown(diff: ReportDiff) -> Iterator[str]:
 
 
 def _markdown(diff: ReportDiff) -> Iterator[str]:
-    yield from (f"### V2 conformance: {_verdict(diff)}", "", _counts(diff), "")
+    yield from (f"### V2 conformance: {_to(*diff.verdict)}", "", _counts(diff), "")
     for note in diff.notes:
         yield f"- {inert(note)}"
     for title, rows in _changes(diff):
@@ -56,8 +57,7 @@ def _markdown(diff: ReportDiff) -> Iterator[str]:
             yield from ("", f"… and {len(rows) - _SHOWN} more")
 
 
-def _verdict(diff: ReportDiff) -> str:
-    before, after = diff.verdict
+def _to(before: str, after: str) -> str:
     return f"{after}, as before" if before == after else f"{before} -> {after}"
 
 
@@ -67,23 +67,27 @@ def _counts(diff: ReportDiff) -> str:
 
 
 def _changes(diff: ReportDiff) -> Iterator[_Changes]:
-    changed = (f"{id} {was or 'none'} -> {now or 'none'}" for id, was, now in diff.requirements)
     if diff.requirements:
-        yield "Requirements", [(words, []) for words in changed]
+        yield "Requirements", [(_requirement(*rows), []) for rows in diff.requirements]
     for kind in ChangeKind:
         cases = sorted(diff.of(kind), key=lambda one: (not one.worse, LEVELS.index(one.level)))
         if cases:
             yield diff.name(kind).capitalize(), [_case(change) for change in cases]
 
 
+def _requirement(*rows: RequirementResult | None) -> str:
+    """Return how a requirement changed: its outcome, its grade, or both."""
+    present = [row for row in rows if row is not None]
+    grades = " -> ".join(dict.fromkeys(row.grade for row in present))
+    outcomes = _to(*("none" if row is None else row.outcome for row in rows))
+    return f"{grades} {present[0].id}: {outcomes}"
+
+
 def _case(change: CaseChange) -> tuple[str, list[str]]:
     """Return a change with the remarks that the case itself changed, and its newer cause."""
-    if change.before is None or change.after is None:
-        outcomes = str(change.before or change.after)
-    elif change.before is change.after:
+    outcomes = " -> ".join(filter(None, (change.before, change.after)))
+    if change.before is change.after:
         outcomes = f"{change.after}, for another reason"
-    else:
-        outcomes = f"{change.before} -> {change.after}"
     remarks = ["the case itself changed"] if change.other_case else []
     words = " ".join(change.words.split())[:_MOST_WORDS]
     if change.after is not None and words:
