@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 
 from markupsafe import escape
 
@@ -21,10 +22,11 @@ _COLORS = {
     Outcome.FAIL: "a33a00",
     Outcome.NOT_RUN: "59626d",
 }
-_PADDING = 7
+_PADDING, _LINE = 7, 14
 _LONGEST, _SHORT = 100, 20
+_WRAPPED = 48  # characters of a line: phones shrink what is wider beyond recognition
 # Widths of 11 px Verdana, wider than what stands in for it, in tenths of a pixel, rounded up.
-_WIDTHS = {"il": 31, ", ": 40, "frt": 48, "cs": 58, "V": 76, "m": 108}
+_WIDTHS = {"il": 31, ",. ": 40, "frt": 48, "():;": 50, "cs": 58, "V": 76, "m": 108}
 _OTHER = 71
 
 
@@ -40,22 +42,26 @@ def svg(report: Report) -> str:
     """The badge as a drawing that loads nothing; its title names server, profiles and date."""
     stands = standing(report)
     message, color = _message(report, stands)
-    left, right = _width(LABEL), _width(message)
+    lines = textwrap.wrap(message, _WRAPPED, break_on_hyphens=False)
+    left, right = _width(LABEL), max(map(_width, lines))
+    height = 6 + _LINE * len(lines)
+    texts = [_text(LABEL, 0, height // 2 + 4)]
+    texts += [_text(line, left, _LINE * number) for number, line in enumerate(lines, 1)]
     about = (
         f"{LABEL}: {stands.words} ({claimed(report)}, "
         f"{report.started[:10]}, {report.suite.in_words})"
     )
     about = escape(short(visible(about), 400))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" '
-        f'viewBox="0 0 {left + right} 20" role="img" aria-label="{about}">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{height}" '
+        f'viewBox="0 0 {left + right} {height}" role="img" aria-label="{about}">\n'
         f"<title>{about}</title>\n"
-        f'<clipPath id="r"><rect width="{left + right}" height="20" rx="3"/></clipPath>\n'
+        f'<clipPath id="r"><rect width="{left + right}" height="{height}" rx="3"/></clipPath>\n'
         '<g clip-path="url(#r)">'
-        f'<rect width="{left}" height="20" fill="#3b4148"/>'
-        f'<rect x="{left}" width="{right}" height="20" fill="#{color}"/></g>\n'
+        f'<rect width="{left}" height="{height}" fill="#3b4148"/>'
+        f'<rect x="{left}" width="{right}" height="{height}" fill="#{color}"/></g>\n'
         '<g fill="#fff" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">\n'
-        f"{_text(LABEL, 0, left)}\n{_text(message, left, right)}\n</g>\n</svg>\n"
+        f"{''.join(texts)}</g>\n</svg>\n"
     )
 
 
@@ -70,10 +76,10 @@ def _message(report: Report, stands: Standing) -> tuple[str, str]:
     return f"{words}{of} {short(visible(claim(report)), _LONGEST)}{about}", color
 
 
-def _text(text: str, start: int, width: int) -> str:
+def _text(text: str, left: int, y: int) -> str:
     # textLength makes it fit, whatever font the reader has.
-    inner = width - 2 * _PADDING
-    return f'<text x="{start + _PADDING}" y="14" textLength="{inner}">{escape(text)}</text>'
+    inner = _width(text) - 2 * _PADDING
+    return f'<text x="{left + _PADDING}" y="{y}" textLength="{inner}">{escape(text)}</text>\n'
 
 
 def _width(text: str) -> int:
