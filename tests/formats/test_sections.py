@@ -229,7 +229,7 @@ def test_first_differing_byte_is_shown(offset: int, limits: ShownBytes) -> None:
     found = differing(offset)
     blob = blob_of(found, limits)
     assert [run.text for run in blob.runs if run.look == "wrong"] == ["7f", "."]
-    lines = blob.text.splitlines()
+    lines = "".join(run.lines for run in blob.runs).splitlines()
     (at,) = (number for number, line in enumerate(lines) if "▲" in line)
     column = lines[at].index("▲")
     assert lines[at - 1][column : column + 2] == "7f"

@@ -47,11 +47,8 @@ def svg(report: Report) -> str:
     height = 6 + _LINE * len(lines)
     texts = [_text(LABEL, 0, height // 2 + 4)]
     texts += [_text(line, left, _LINE * number) for number, line in enumerate(lines, 1)]
-    about = (
-        f"{LABEL}: {stands.words} ({claimed(report)}, "
-        f"{report.started[:10]}, {report.suite.in_words})"
-    )
-    about = escape(short(visible(about), 400))
+    tested = f"{claimed(report)}, {report.started[:10]}, {report.suite.in_words}"
+    about = escape(short(visible(f"{LABEL}: {stands.words} ({tested})"), 400))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{height}" '
         f'viewBox="0 0 {left + right} {height}" role="img" aria-label="{about}">\n'

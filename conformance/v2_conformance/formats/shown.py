@@ -97,11 +97,6 @@ class Part(msgspec.Struct, frozen=True):
     is_text: bool = False
     runs: tuple[Run, ...] = ()
 
-    @property
-    def text(self) -> str:
-        """Everything that is shown, in lines."""
-        return "".join(run.lines for run in self.runs)
-
 
 class ShownMessage(msgspec.Struct, frozen=True):
     """A request or a response of `size` bytes; `notes` are oddities."""

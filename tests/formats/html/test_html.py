@@ -150,6 +150,7 @@ def test_failures_get_the_room_before_what_passed(monkeypatch: pytest.MonkeyPatc
     records = shown_in(text)
     assert next(iter(records)) == "D1/late"
     late, early = (
-        len(records[name].exchanges[0].messages[0].parts[-1].text) for name in ("D1/late", "D1/p0")
+        sum(len(run.lines) for run in records[name].exchanges[0].messages[0].parts[-1].runs)
+        for name in ("D1/late", "D1/p0")
     )
     assert late > 3 * early

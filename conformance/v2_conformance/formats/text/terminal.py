@@ -10,7 +10,7 @@ from v2_conformance.formats.outcomes_shown import TO_LOOK_AT
 from v2_conformance.formats.registry import PAGE
 from v2_conformance.formats.trust import TITLE, cautions
 from v2_conformance.report.document import CaseResult, Report
-from v2_conformance.report.expectations import UNWRITTEN, Judgment
+from v2_conformance.report.expectations import UNWRITTEN, Expectation, Judgment
 from v2_conformance.report.verdict.judged import Gate
 from v2_conformance.report.verdict.standing import (
     claimed,
@@ -118,19 +118,17 @@ def expectation_lines(name: str, judged: Judgment, *, words: str) -> list[str]:
 
 def problem_lines(name: str, judged: Judgment) -> list[str]:
     """Return what must be corrected in an expectation file, a line for each problem, and notes."""
-    rows = []
-    for entry, text in judged.problems:
-        what = f"{entry.what}: "
-        words = f"{name}:{entry.line}: {what}{text.removeprefix(what)}"
-        rows.append([plain(" ".join(words.split()))])
+
+    def row(entry: Expectation, text: str) -> list[str]:
+        words = f"{name}:{entry.line}: {entry.what}: {text.removeprefix(f'{entry.what}: ')}"
+        return [plain(" ".join(words.split()))]
+
+    rows = [row(*problem) for problem in judged.problems]
     lines = _first(rows, "expectations that do not hold", _PROBLEMS)
     unwritten = sum(entry.reason.startswith(UNWRITTEN) for entry in judged.entries)
     if unwritten:
         lines.append(f"{plain(name)}: reasons that still begin with {UNWRITTEN}: {unwritten}")
-    rows = []
-    for entry in judged.retired:
-        words = f"{name}:{entry.line}: {entry.what}: matches none of the suite's cases"
-        rows.append([plain(f"{' '.join(words.split())}; remove the entry")])
+    rows = [row(e, "matches none of the suite's cases; remove the entry") for e in judged.retired]
     lines += _first(rows, "entries that match no case", _PROBLEMS)
     if judged.untried:
         lines.append(f"{plain(name)}: entries not tried in this run: {len(judged.untried)}")

@@ -22,9 +22,8 @@ _LONGEST = 300
 def verification_lines(result: Verification) -> list[str]:
     """Return lines of at most 80 columns; a report's own words are printable ASCII in them."""
     report, suite = result.report, result.report.suite
-    tested, whose = report.target.url, _WHOSE.format("server")
+    tested = report.target.url
     if report.target.client is not None:
-        whose = _WHOSE.format("client")
         tested = f"the client {printable(server_name(report), 80)}"
     title = f"{result.path.name}: {tested}, {report.started}, made by {suite.in_words}"
     lines = wrapped(title[:_LONGEST], "  ")
@@ -53,6 +52,7 @@ def verification_lines(result: Verification) -> list[str]:
     for edit in result.edits:
         lines += wrapped(f"EDITED  {edit}", "        ")
     lines += ["", *wrapped(_conclusion(result), "  ")]
+    whose = _WHOSE.format(report.target.what)
     return [*lines, *wrapped(whose, "  ")] if result.exit_code == 0 else lines
 
 
