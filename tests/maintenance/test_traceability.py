@@ -6,23 +6,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from tools.traceability.links import BASE_DOCUMENTS, Trace, suite_trace
-from tools.traceability.page import traceability_page
+from tools.traceability.page import PAGE, traceability_page
 from v2_conformance.protocol.names import SERVER_PROFILES
 from v2_conformance.suite.requirements import Citation, catalogue, documents
 from v2_conformance.suite.statements import link, sentences
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-
 links = cache(suite_trace)
-
-
-@cache
-def page() -> str:
-    return traceability_page(links())
+page = cache(lambda: traceability_page(links()))
 
 
 def test_every_requirement_has_cases_or_a_reason_for_having_none() -> None:
@@ -131,7 +124,7 @@ def test_every_requirement_and_statement_is_in_the_page() -> None:
 
 
 def test_disputes_lists_every_disputed_requirement() -> None:
-    text = (DOCS / "disputes.md").read_text(encoding="utf-8")
+    text = PAGE.with_name("disputes.md").read_text(encoding="utf-8")
     for item in catalogue().values():
         if item.level == "DISPUTED":
             assert f"\n## {item.id}: " in text

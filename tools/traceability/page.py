@@ -1,6 +1,6 @@
 """docs/traceability.md: the links between statements and requirements, and errata.
 
-The documentation site and `python -m tools.traceability` write it; it is not committed.
+`python -m tools.traceability` writes it, and so does the build of the documentation site.
 """
 
 from __future__ import annotations
