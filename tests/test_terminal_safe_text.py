@@ -37,11 +37,8 @@ def test_close_names_are_found_whatever_their_case(name: str, names: list[str]) 
     assert closest(name, KNOWN) == names
 
 
-def test_the_closest_comes_first_and_there_are_at_most_three() -> None:
+def test_there_are_at_most_three_the_closest_first_or_just_those_that_begin_with_it() -> None:
     assert closest("abcd", ["abxd", "abcx", "abc", "bcd", "zzzz"]) == ["bcd", "abc", "abxd"]
-
-
-def test_only_names_that_begin_with_it_are_meant_if_there_are_any() -> None:
     assert closest("abcd", ["abxd", "abc", "abcdef", "ABCDE"]) == ["ABCDE", "abcdef"]
 
 

@@ -33,8 +33,7 @@ def half_done(start: Start, folder: Path, *more: str, after: int = 5) -> Iterato
                 release.wait(20)
             return super().infer(model, request)  # type: ignore[arg-type]
 
-    arguments = ["run", start(Pauses).url, "--report-dir", str(folder), *more]
-    with command(*arguments) as process:
+    with command("run", start(Pauses).url, "--report-dir", str(folder), *more) as process:
         try:
             assert reached.wait(40)
             yield process
