@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -93,7 +93,7 @@ def element_count(shape: Iterable[int]) -> int:
 def encode_bytes(elements: Sequence[bytes]) -> bytes:
     """BYTES elements as one blob: each after its length as a little-endian uint32 (B1)."""
     pieces = [b""] * (2 * len(elements))
-    pieces[::2] = map(_Prefixes().__getitem__, map(len, elements))
+    pieces[::2] = map(_Kept(_PREFIX.pack).__getitem__, map(len, elements))
     pieces[1::2] = elements
     return b"".join(pieces)
 
@@ -109,7 +109,9 @@ def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
     read = BytesIO(data).read
     prefixes = iter(partial(read, _PREFIX.size), b"")
     try:
-        elements = list(map(read, map(_Lengths().__getitem__, prefixes)))
+        # A prefix that was cut off is an error.
+        lengths = _Kept(lambda prefix: _PREFIX.unpack(prefix)[0])
+        elements = list(map(read, map(lengths.__getitem__, prefixes)))
     except struct.error:
         raise _first_cut(data) from None
     if elements:
@@ -121,18 +123,13 @@ def decode_bytes(blob: Buffer, count: int | None = None) -> list[bytes]:
     return elements
 
 
-class _Prefixes(dict[int, bytes]):
-    def __missing__(self, length: int) -> bytes:
-        prefix = _PREFIX.pack(length)
-        self[length] = prefix
-        return prefix
+class _Kept(dict[Any, Any]):
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
 
-
-class _Lengths(dict[bytes, int]):
-    def __missing__(self, prefix: bytes) -> int:
-        length: int = _PREFIX.unpack(prefix)[0]  # an error if it was cut off
-        self[prefix] = length
-        return length
+    def __missing__(self, key: Any) -> Any:
+        self[key] = made = self._make(key)
+        return made
 
 
 def _first_cut(data: bytes) -> ElementError:
