@@ -44,7 +44,7 @@ ALL = (PRODUCT, REVERSER, WIDENER)
 
 
 def sent(to: ModelContract, **entry: Any) -> RelationCase:
-    case = AnyModelCase("P2", "", {"id": "P2/some", "why": "It has to be so.", **entry})
+    case = AnyModelCase("P2", {"id": "P2/some", "why": "It has to be so.", **entry}, "")
     return related(case, to, to)
 
 

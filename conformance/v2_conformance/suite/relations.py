@@ -40,8 +40,8 @@ class AnyModelCase:
     """A case for any model: an entry with its axes filled in, not yet the model's tensors."""
 
     requirement: str
-    labels: str
     entry: Mapping[str, Any]
+    labels: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +86,5 @@ def any_model_cases() -> tuple[AnyModelCase, ...]:
         case
         for relation in relations().values()
         for entry in relation.cases
-        for case in expand({"why": relation.why, **entry}, "case", _case)
+        for case in expand({"why": relation.why, **entry}, "case", AnyModelCase)
     )
-
-
-def _case(requirement: str, entry: Mapping[str, Any], labels: str) -> AnyModelCase:
-    return AnyModelCase(requirement, labels, entry)
