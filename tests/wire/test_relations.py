@@ -146,8 +146,9 @@ def test_a_case_is_left_out_if_the_model_has_nothing_to_show_it_with(
 def test_no_message_takes_more_chunks_than_the_contract_s() -> None:
     long = tuple(make_samples([TensorSpec("X", "UINT8", (150_528,))], Choice(), 3))
     one = replace(of("UINT8", 150_528), samples=long)
+    deployed = DeployedModel(one.role, one.model, (), (), version="1").of(one)
     most = max(
-        len(prepare(case, Address("h"), DeployedModel.unknown(one, version="1")).request.http1)
+        len(prepare(case, Address("h"), deployed).request.http1)
         for case in relation_cases([one])
         if case.id.startswith(("C1/", "C2/", "V2/request-in-any-spelling[chunk"))
     )

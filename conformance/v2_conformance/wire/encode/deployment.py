@@ -70,11 +70,6 @@ class DeployedModel:
     known: KnownModel | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
-    @classmethod
-    def unknown(cls, model: ModelContract, version: str | None = None) -> DeployedModel:
-        """Return a model that is in no role of the contract, of which no answer is known yet."""
-        return cls(model.role, model.model, (), (), version).of(model)
-
     def of(self, model: ModelContract) -> DeployedModel:
         """Return it with the tensors of `model`, of which no answer is known yet."""
         names = (tuple(spec.name for spec in specs) for specs in (model.inputs, model.outputs))

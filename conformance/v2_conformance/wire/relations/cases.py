@@ -112,7 +112,8 @@ def _as_relation(case: RequestCase, models: Mapping[str, ModelContract]) -> Rela
     made = RelationCase(**members, of=model)
     # A place in the body may not be there, a value may have no JSON. Spelling it takes long.
     plainly = replace(made, variations=())
-    parts = prepare(plainly, Address("host"), DeployedModel.unknown(model, version="1")).parts
+    deployed = DeployedModel(model.role, model.model, (), (), version="1").of(model)
+    parts = prepare(plainly, Address("host"), deployed).parts
     match case.request.get("delivery"):
         case {"chunks": int(size)} if parts and not case.dangerous:
             delivery = {"chunks": max(size, -(-parts[-1].end // _MOST_CHUNKS))}
