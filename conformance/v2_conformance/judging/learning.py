@@ -14,10 +14,10 @@ import numpy as np
 
 from v2_conformance.judging.compare import compare_tensors, is_close_to_zeros
 from v2_conformance.judging.messages.response import ReadOutput, decode_body, read_message
-from v2_conformance.judging.metadata import model_metadata, single_version, status_words
+from v2_conformance.judging.metadata import plain_body, single_version, status_words
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, ElementError, Shape, to_array, to_json
-from v2_conformance.protocol.message import MessageError, Tensor
+from v2_conformance.protocol.message import MessageError, Tensor, parse_json
 from v2_conformance.suite.causes.base import body_words, counted, excerpt, printable
 from v2_conformance.suite.models import ROLE, ModelContract, Sample, TensorSpec
 from v2_conformance.wire.encode.deployment import DeployedModel, Tolerance
@@ -64,7 +64,7 @@ def described(response: Response, model: DeployedModel) -> Described:
         got = f"{status_words(response)}: {body_words(excerpt(response.body))}"
         return Described(model, problem=f"GET {model.path} answered with {got}")
     try:
-        document = model_metadata(response)
+        document = parse_json(plain_body(response))
         inputs, outputs = (_specs(document.get(key)) for key in ("inputs", "outputs"))
     except (Finding, MessageError) as error:
         problem = f"the answer to GET {model.path} cannot be read: {error}"

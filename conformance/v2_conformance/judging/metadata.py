@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
@@ -49,7 +48,7 @@ def playing(response: Response, binding: DeployedModel) -> DeployedModel | str:
     if response.status != 200:
         return f"no model {name}: GET {binding.path} answered with {status_words(response)}"
     try:
-        document = model_metadata(response)
+        document = parse_json(plain_body(response))
     except (Finding, TooDeepError) as error:
         return f"the metadata of {name} cannot be read: {error}"
     except MessageError as error:
@@ -76,11 +75,6 @@ def playing(response: Response, binding: DeployedModel) -> DeployedModel | str:
     if binding.pinned:
         return binding
     return replace(binding, version=single_version(document.get("versions")))
-
-
-def model_metadata(response: Response) -> Mapping[str, Any]:
-    """Return the JSON of a model's metadata. Raises MessageError and Finding."""
-    return parse_json(plain_body(response))
 
 
 def single_version(listed: object) -> str | None:
