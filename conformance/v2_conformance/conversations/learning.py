@@ -26,7 +26,7 @@ from v2_conformance.judging.learning import (
     lost_digits,
     not_in_json,
 )
-from v2_conformance.judging.messages.response import ReadOutput, decode_body, decoded_limit
+from v2_conformance.judging.messages.response import ReadOutput, decode_body
 from v2_conformance.judging.verdict import Finding
 from v2_conformance.protocol.datatypes import DATATYPES, HALVES
 from v2_conformance.protocol.message import Tensor
@@ -235,7 +235,7 @@ def _plain(
 
 def _answer(prepared: Prepared) -> _Asking[Sequence[ReadOutput] | Unanswered]:
     exchange = yield prepared
-    response, most = exchange.response, decoded_limit(prepared.body_size)
+    response, most = exchange.response, Limits().response_to(prepared.body_size)
     if response is None and exchange.ending is Ending.TOO_LARGE:
         words = f"its answer has more than {most} bytes, the most that are read of one"
         return Unanswered(words, too_long=True)
@@ -259,4 +259,4 @@ def _is_long(values: Sequence[Sample], answer: Sequence[ReadOutput]) -> bool:
     for output in answer:
         element, blob = DATATYPES[output.tensor.datatype].size, len(output.tensor.blob)
         size += 2 * blob if element is None else blob // element * (4 * element + 6)
-    return size > decoded_limit(sum(len(one.blob) for one in values))
+    return size > Limits().response_to(sum(len(one.blob) for one in values))

@@ -27,7 +27,6 @@ from v2_conformance.judging.messages.response import (
     ReadMessage,
     decode_answer,
     decode_body,
-    decoded_limit,
     read_document,
     read_message,
 )
@@ -41,7 +40,7 @@ from v2_conformance.suite.causes.causes import Cause, NotDone, SecondAnswerWrong
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.requests import Expected, Prepared
 from v2_conformance.wire.exchange import Exchange
-from v2_conformance.wire.response import Ending, Response
+from v2_conformance.wire.response import Ending, Limits, Response
 
 _SHOWN = 20
 _REFUSED_FROM = {413: 64 * 1024, 400: 1024 * 1024}
@@ -100,7 +99,7 @@ def judge_success(
 def _decoded(prepared: Prepared, response: Response) -> Response:
     if not response.whole:  # half of a coding decodes to nothing that the server said
         return response
-    return decode_body(response, prepared.codings, limit=decoded_limit(prepared.body_size))
+    return decode_body(response, prepared.codings, limit=Limits().response_to(prepared.body_size))
 
 
 def canary_problem(expected: tuple[Expected, ...], exchange: Exchange) -> Cause | None:

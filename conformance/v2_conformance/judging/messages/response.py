@@ -78,20 +78,14 @@ def codings_of(response: Response) -> list[str]:
     return codings_in(values) if values else []
 
 
-def decoded_limit(asked: int) -> int:
-    """Return the most bytes to which the answer to a request of `asked` bytes may decode, as a
-    guard against bombs: as many as it may have without a content coding.
-    """
-    return Limits().response_to(asked)
-
-
 def decode_body(
     response: Response,
     allowed: Collection[str] = content_codings.CODINGS,
     *,
     limit: int = Limits.response,
 ) -> Response:
-    """Return the response with its body, of at most `limit` bytes, decoded from the content coding.
+    """Return the response with its body, of at most `limit` bytes, decoded from the content coding:
+    a guard against bombs, which is as much as it may have without one (`Limits.response_to`).
 
     Raises Finding for a coding that is not `allowed`, is not named or does not match the bytes
     (Z4).
@@ -132,7 +126,7 @@ def unpacked_size(response: Response, request: Buffer) -> int:
 
 def _limit_of_answer(request: Buffer) -> int:
     coded = read_head(bytes(request[:_LONGEST_HEAD])).values("content-encoding")
-    return decoded_limit(len(request) * (_CODED_FACTOR if coded else 1))
+    return Limits().response_to(len(request) * (_CODED_FACTOR if coded else 1))
 
 
 def read_header_length(message: HasFields) -> int | None:
