@@ -306,11 +306,6 @@ def _closes_after(asks: Callable[[Look], bool]) -> Check:
     return check
 
 
-def _has_two_lengths(look: Look) -> bool:
-    values = look.request.values
-    return bool(values("transfer-encoding") and values("content-length"))
-
-
 def _continues(look: Look) -> bool:
     """Check only a client that waited before it sent its body, and only if both sides speak
     HTTP/1.1.
@@ -353,7 +348,9 @@ _CHECKS: Mapping[str, Check] = {
     "nothing_after": _nothing_after,
     "announced_closes": _announced_closes,
     "asked_closes": _closes_after(lambda look: asks_to_close(bytes(look.exchange.request))),
-    "closes_after_two_lengths": _closes_after(_has_two_lengths),
+    "closes_after_two_lengths": _closes_after(
+        lambda look: all(map(look.request.values, ("transfer-encoding", "content-length")))
+    ),
     "continues": _continues,
     "error_bodies": _error_bodies,
     "client_errors": _client_errors,
