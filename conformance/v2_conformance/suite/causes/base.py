@@ -180,12 +180,6 @@ def counted(number: int, noun: str) -> str:
     return f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _of_number(number: int, texts: str) -> str:
-    *none, one, many = texts.split("|")
-    text = none[0] if none and number == 0 else one if number == 1 else many
-    return text.replace("#", str(number))
-
-
 _SHOWN: Mapping[str, Callable[[Any], str]] = {
     "and": " and ".join,
     "body": body_words,
@@ -218,7 +212,9 @@ class _Formatter(string.Formatter):
         if format_spec in _SHOWN:
             return _SHOWN[format_spec](value)
         if "|" in format_spec:
-            return _of_number(value, format_spec)
+            *none, one, many = format_spec.split("|")
+            text = none[0] if none and value == 0 else one if value == 1 else many
+            return text.replace("#", str(value))
         if len(format_spec) > 1 and format_spec.isalpha():
             return counted(value, format_spec)
         return format(value, format_spec)
