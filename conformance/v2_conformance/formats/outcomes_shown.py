@@ -18,26 +18,17 @@ class Look:
 
 
 LOOKS: Mapping[Outcome, Look] = {
-    Outcome.PASS: Look("✓", "pass", "bold blue"),
     Outcome.FAIL: Look("✗", "fail", "bold red"),
     Outcome.FLAKY: Look("~", "flaky", "bold red"),
-    Outcome.DISPUTED: Look("≠", "disputed", "bold cyan"),
-    Outcome.UNSUPPORTED: Look("–", "unsupported"),
-    Outcome.INCONCLUSIVE: Look("?", "inconclusive", "bold yellow"),
-    Outcome.NOT_RUN: Look("○", "not run"),
     Outcome.ERROR: Look("!", "suite error", "bold magenta"),
+    Outcome.INCONCLUSIVE: Look("?", "inconclusive", "bold yellow"),
+    Outcome.DISPUTED: Look("≠", "disputed", "bold cyan"),
+    Outcome.PASS: Look("✓", "pass", "bold blue"),
+    Outcome.NOT_RUN: Look("○", "not run"),
+    Outcome.UNSUPPORTED: Look("–", "unsupported"),
 }
 
-TO_LOOK_AT = (
-    Outcome.FAIL,
-    Outcome.FLAKY,
-    Outcome.ERROR,
-    Outcome.INCONCLUSIVE,
-    Outcome.DISPUTED,
-    Outcome.PASS,
-    Outcome.NOT_RUN,
-    Outcome.UNSUPPORTED,
-)
+TO_LOOK_AT = tuple(LOOKS)
 """The order in which people should look at cases."""
 
 SKIPPED = (Outcome.NOT_RUN, Outcome.UNSUPPORTED)
