@@ -41,17 +41,6 @@ from v2_conformance.suite.requirements import (
 )
 from v2_conformance.wire.response import Ending
 
-# The worst outcome among its cases is a requirement's.
-WORST_FIRST = (
-    Outcome.FAIL,
-    Outcome.FLAKY,
-    Outcome.ERROR,
-    Outcome.INCONCLUSIVE,
-    Outcome.NOT_RUN,
-    Outcome.DISPUTED,
-    Outcome.PASS,
-    Outcome.UNSUPPORTED,
-)
 _SEVERAL = 2
 _LONG = 1 << 16
 _SPOILED = (NotKept, SeveralWrong, kinds.ConnectionClosed, kinds.Hung, kinds.TimedOut)
@@ -62,6 +51,8 @@ _WORDS = {
     Outcome.INCONCLUSIVE: "was inconclusive",
     Outcome.NOT_RUN: "did not run",
 }
+# The worst outcome among its cases is a requirement's.
+WORST_FIRST = (*_WORDS, Outcome.DISPUTED, Outcome.PASS, Outcome.UNSUPPORTED)
 
 
 def concluded(report: Report) -> Report:
