@@ -231,19 +231,15 @@ def _whole(path: Path, data: bytes) -> Report:
         streams.add(tuple(enumerate(report.bodies)))
         report = replace(report, bodies=())
     except msgspec.ValidationError as error:
-        raise ReportFileError(f"{path} is not a report: {_words(error)}") from error
+        raise ReportFileError(f"{path} is not a report: {printable(str(error), 200)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         other = path.with_name(RECORD if data[:1] == b"{" else REPORT)
         hint = f"; try {other}" if other != path and other.is_file() else ""
         raise ReportFileError(
-            f"{path} is not JSON or was cut off ({_words(error)}){hint}"
+            f"{path} is not JSON or was cut off ({printable(str(error), 200)}){hint}"
         ) from error
     streams.check(UNPACKED + OTHERS)
     return report
-
-
-def _words(error: Exception) -> str:
-    return printable(str(error), 200)
 
 
 def _check_format(path: Path, data: bytes) -> None:
@@ -291,7 +287,7 @@ def fold(path: Path, lines: Iterable[bytes]) -> Report:
             if not line.endswith(b"\n"):  # the run was killed while it wrote this line
                 break
             raise ReportFileError(
-                f"{path}:{number}: not a line of a record: {_words(error)}"
+                f"{path}:{number}: not a line of a record: {printable(str(error), 200)}"
             ) from error
         header, footer = entry.header or header, entry.footer or footer
         if entry.case is not None:
