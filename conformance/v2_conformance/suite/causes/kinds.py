@@ -518,12 +518,9 @@ class InvalidTensor(CauseBase, frozen=True, omit_defaults=True):
 class MissingOutput(CauseBase, frozen=True):
     """expected {output}, got {got:list}"""
     stable = ("output",)
+    shows = "O13"
     output: str
     got: tuple[str, ...]
-
-    @property
-    def shows(self) -> str | None:
-        return "O13"
 
 class UnrequestedOutputs(CauseBase, frozen=True):
     """the response has outputs that were not requested: {outputs:list}"""
