@@ -86,7 +86,11 @@ class ResponseReader(MessageReader):
             status = int(message.first["status"])
             if status < 200:
                 interim += 1
-                _check_interim(status, interim)
+                if status == _SWITCHING_PROTOCOLS:
+                    raise UnreadableError("it switches to another protocol")
+                if interim > _MOST_INTERIM:
+                    what = f"more than {_MOST_INTERIM} informational responses"
+                    raise UnreadableError(what, Ending.TOO_LARGE)
                 continue
             if self._bodiless or status in _BODILESS:
                 message.length = 0
@@ -95,14 +99,6 @@ class ResponseReader(MessageReader):
             if len(self.messages) == self._answers or not _is_kept(message):
                 return
             at, interim = message.end, 0
-
-
-def _check_interim(status: int, count: int) -> None:
-    if status == _SWITCHING_PROTOCOLS:
-        raise UnreadableError("it switches to another protocol")
-    if count > _MOST_INTERIM:
-        what = f"more than {_MOST_INTERIM} informational responses"
-        raise UnreadableError(what, Ending.TOO_LARGE)
 
 
 def _is_kept(message: Message) -> bool:
