@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 
 import msgspec
 
@@ -261,15 +262,12 @@ def _data_or_size(look: Look) -> bool:
     return True
 
 
-def _keeps(rules: Collection[kinds.HttpRule]) -> Check:
-    def check(look: Look) -> bool:
-        broken = next((one for one in look.syntax.broken if one.rule in rules), None)
-        if broken is not None:
-            raise Finding(broken)
-        # An incomplete response can break a rule, but not show that it is kept.
-        return look.syntax.judged and look.exchange.ending in (Ending.COMPLETE, Ending.MALFORMED)
-
-    return check
+def _keeps(rules: Collection[kinds.HttpRule], look: Look) -> bool:
+    broken = next((one for one in look.syntax.broken if one.rule in rules), None)
+    if broken is not None:
+        raise Finding(broken)
+    # An incomplete response can break a rule, but not show that it is kept.
+    return look.syntax.judged and look.exchange.ending in (Ending.COMPLETE, Ending.MALFORMED)
 
 
 def _nothing_after(look: Look) -> bool:
@@ -293,17 +291,13 @@ def _announced_closes(look: Look) -> bool:
     return exchange.open
 
 
-def _closes_after(asks: Callable[[Look], bool]) -> Check:
+def _closes_after(asks: Check, look: Look) -> bool:
     """Check a connection that the server is to close after the answer."""
-
-    def check(look: Look) -> bool:
-        if look.exchange.ending is not Ending.COMPLETE or not asks(look):
-            return False
-        if look.exchange.open:
-            raise Finding(kinds.LeftOpen())
-        return True
-
-    return check
+    if look.exchange.ending is not Ending.COMPLETE or not asks(look):
+        return False
+    if look.exchange.open:
+        raise Finding(kinds.LeftOpen())
+    return True
 
 
 def _continues(look: Look) -> bool:
@@ -347,9 +341,12 @@ _CHECKS: Mapping[str, Check] = {
     "error_status": _error_status,
     "nothing_after": _nothing_after,
     "announced_closes": _announced_closes,
-    "asked_closes": _closes_after(lambda look: asks_to_close(bytes(look.exchange.request))),
-    "closes_after_two_lengths": _closes_after(
-        lambda look: all(map(look.request.values, ("transfer-encoding", "content-length")))
+    "asked_closes": partial(
+        _closes_after, lambda look: asks_to_close(bytes(look.exchange.request))
+    ),
+    "closes_after_two_lengths": partial(
+        _closes_after,
+        lambda look: all(map(look.request.values, ("transfer-encoding", "content-length"))),
     ),
     "continues": _continues,
     "error_bodies": _error_bodies,
@@ -361,7 +358,7 @@ _CHECKS: Mapping[str, Check] = {
     "json_types": _json_types,
     "unique_members": _unique_members,
     "data_or_size": _data_or_size,
-    **{what: _keeps(rules) for what, rules in _RULES.items()},
+    **{what: partial(_keeps, rules) for what, rules in _RULES.items()},
 }
 """Every rule that an exchange can show, under the name that a case gives as `observed`."""
 

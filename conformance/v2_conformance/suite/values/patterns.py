@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, Literal
 
 from v2_conformance.errors import CaseFileError
@@ -165,13 +165,10 @@ def _float_corners(datatype: str) -> Mapping[str, list[int]]:
     }
 
 
-def _nans(kind: Literal["quiet", "signaling"]) -> Pattern:
-    def make(datatype: str, count: int) -> bytes:
-        if datatype not in _FLOAT_FORMATS:
-            raise CaseFileError(f"{datatype} has no NaN")
-        return _from_bits(datatype, _float_corners(datatype)[kind], count)
-
-    return make
+def _nans(kind: Literal["quiet", "signaling"], datatype: str, count: int) -> bytes:
+    if datatype not in _FLOAT_FORMATS:
+        raise CaseFileError(f"{datatype} has no NaN")
+    return _from_bits(datatype, _float_corners(datatype)[kind], count)
 
 
 def _beyond_double(datatype: str, count: int) -> bytes:
@@ -228,8 +225,8 @@ VALUE_PATTERNS: dict[str, Pattern] = {
     "counting_in_json": _counting_in_json,
     "extremes": _extremes,
     "finite_extremes": _finite_extremes,
-    "quiet_nans": _nans("quiet"),
-    "signalling_nans": _nans("signaling"),
+    "quiet_nans": partial(_nans, "quiet"),
+    "signalling_nans": partial(_nans, "signaling"),
     "beyond_double": _beyond_double,
     "tenths": _tenths,
     "ones": _ones,

@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from math import prod
 from typing import Any
 
@@ -174,15 +174,11 @@ def _bounds(spec: TensorSpec) -> tuple[int, int]:
     return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
-def _wrapped(bits: int) -> _Fact:
-    """Return a fact: a first dimension with which the size wraps around to the true one."""
-
-    def shape(spec: TensorSpec, one: Sample) -> list[int]:
-        size = (DATATYPES[spec.datatype].size or 0) * prod(one.shape[1:])
-        need(size and (1 << bits) % size == 0)
-        return [one.shape[0] + (1 << bits) // size, *one.shape[1:]]
-
-    return shape
+def _wrapped(bits: int, spec: TensorSpec, one: Sample) -> list[int]:
+    """The shape with a first dimension with which the size wraps around to the true one."""
+    size = (DATATYPES[spec.datatype].size or 0) * prod(one.shape[1:])
+    need(size and (1 << bits) % size == 0)
+    return [one.shape[0] + (1 << bits) // size, *one.shape[1:]]
 
 
 _FACTS: Mapping[str, _Fact] = {
@@ -202,8 +198,8 @@ _FACTS: Mapping[str, _Fact] = {
     "shape_negative": _shape(lambda n: -n),
     "shape_minus_one": _shape(lambda n: -1),
     "shape_more": _shape(lambda n: n + 1),
-    "shape_wraps_32": _wrapped(32),
-    "shape_wraps_64": _wrapped(64),
+    "shape_wraps_32": partial(_wrapped, 32),
+    "shape_wraps_64": partial(_wrapped, 64),
     "shape_less": _shape(lambda n: n - 1),
     "shape_zero": _shape(lambda n: 0),
     "shape_plus_32_bits": _shape(lambda n: n + (1 << 32)),

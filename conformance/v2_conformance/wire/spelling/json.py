@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from itertools import cycle
 from typing import Any
 
@@ -151,29 +151,25 @@ def _plain(value: float) -> Any:
     return _Digits("-0" if str(value) == "-0.0" else int(value)) if whole else value
 
 
-def _exponent(form: str) -> Callable[[float], _Digits]:
+def _exponent(form: str, value: float) -> _Digits:
     """Return the same number as digits and a power of ten: 1.5E2, 1.5e+2 or 15000e-2."""
-
-    def spell(value: float) -> _Digits:
-        sign, digits, power = Decimal(repr(value)).as_tuple()
-        if not isinstance(power, int):
-            raise TypeError(f"{value} is not a JSON number")
-        minus, written = "-" * sign, "".join(map(str, digits))
-        text = written.strip("0")
-        if not text:
-            return _Digits(f"{minus}0{_ZERO[form]}")
-        power += len(written) - len(written.rstrip("0"))
-        if form == "negative":
-            zeros = max(power, 0) + 2
-            if len(text) + zeros > _MOST_DIGITS:
-                return _Digits(repr(value))
-            return _Digits(f"{minus}{text}{'0' * zeros}e{min(power, 0) - 2}")
-        power += len(text) - 1
-        fraction = f".{text[1:]}" if text[1:] else ""
-        mark = "E" if form == "upper" else "e+" if power >= 0 else "e"
-        return _Digits(f"{minus}{text[0]}{fraction}{mark}{power}")
-
-    return spell
+    sign, digits, power = Decimal(repr(value)).as_tuple()
+    if not isinstance(power, int):
+        raise TypeError(f"{value} is not a JSON number")
+    minus, written = "-" * sign, "".join(map(str, digits))
+    text = written.strip("0")
+    if not text:
+        return _Digits(f"{minus}0{_ZERO[form]}")
+    power += len(written) - len(written.rstrip("0"))
+    if form == "negative":
+        zeros = max(power, 0) + 2
+        if len(text) + zeros > _MOST_DIGITS:
+            return _Digits(repr(value))
+        return _Digits(f"{minus}{text}{'0' * zeros}e{min(power, 0) - 2}")
+    power += len(text) - 1
+    fraction = f".{text[1:]}" if text[1:] else ""
+    mark = "E" if form == "upper" else "e+" if power >= 0 else "e"
+    return _Digits(f"{minus}{text[0]}{fraction}{mark}{power}")
 
 
 def _zeros(value: float) -> Any:
@@ -187,9 +183,9 @@ def _zeros(value: float) -> Any:
 _SPELLINGS: dict[str, Callable[[Any], Any]] = {
     "plain": lambda value: value if value == 0 else _plain(value),
     "plain-zero": _plain,
-    "exponent-upper": _exponent("upper"),
-    "exponent-lower": _exponent("lower"),
-    "exponent-negative": _exponent("negative"),
+    "exponent-upper": partial(_exponent, "upper"),
+    "exponent-lower": partial(_exponent, "lower"),
+    "exponent-negative": partial(_exponent, "negative"),
     "fraction": _zeros,
 }
 _CHANGES: dict[str, Callable[[Any, Mapping[str, Any], str], Any]] = {
