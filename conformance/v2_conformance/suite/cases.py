@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -264,7 +264,7 @@ class RequestCase(CaseBase):
 
     @cached_property
     def datatypes(self) -> frozenset[str]:
-        return _datatypes_of(self.roles)
+        return frozenset(spec.datatype for role in self.roles for spec in contract()[role].inputs)
 
     @property
     def versioned(self) -> tuple[str, ...]:
@@ -279,10 +279,11 @@ class RequestCase(CaseBase):
         named = (one.request.get("encoding", "") for one in (self, *self.others))
         return frozenset(coding for name in named if (coding := known(str(name))) is not None)
 
-    @property
+    @cached_property
     def profiles(self) -> tuple[str, ...]:
-        of_codings = ("compression",) if self.codings else ()
-        return tuple(dict.fromkeys((self.profile, *_profiles_of(self.roles), *of_codings)))
+        models, of_codings = contract(), ("compression",) if self.codings else ()
+        of_models = (models[role].profile for role in self.roles if role in models)
+        return tuple(dict.fromkeys((self.profile, *of_models, *of_codings)))
 
     @property
     def cite(self) -> tuple[Citation, ...]:
@@ -301,16 +302,6 @@ class RequestCase(CaseBase):
         return also | {
             n: getattr(self, n) for n, value in usual.items() if getattr(self, n) != value
         }
-
-
-@cache
-def _profiles_of(roles: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(contract()[role].profile for role in roles if role in contract())
-
-
-@cache
-def _datatypes_of(roles: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(spec.datatype for role in roles for spec in contract()[role].inputs)
 
 
 @lru_cache(maxsize=256)
