@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 import msgspec
 
 from v2_conformance.protocol.datatypes import Buffer
+from v2_conformance.suite.outcomes import Word
 
 # No server needs more bytes of JSON for a tensor than this for each byte of the request; indented
 # booleans come closest. Long tensors have wider elements, as an INT32 has, and the longest ones are
@@ -25,7 +25,7 @@ def tensors_as_json(request: int) -> int:
     return _FACTOR * short + _FACTOR_IF_LONG * long + (request - short - long) * 5 // 4
 
 
-class Ending(str, Enum):
+class Ending(Word):
     """How an exchange ended. The values are those in report.json."""
 
     COMPLETE = "complete"  # one whole response arrived
@@ -36,8 +36,6 @@ class Ending(str, Enum):
     TOO_LARGE = "too-large"  # more bytes than any answer to the request needs
     MALFORMED = "malformed"  # not HTTP
     LEFT = "left"  # the client did not wait for an answer
-
-    __str__ = str.__str__  # without it, what `str` and `format` give depends on Python's version
 
 
 @dataclass(frozen=True)
