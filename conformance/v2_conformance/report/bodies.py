@@ -211,14 +211,12 @@ class Streams:
             raise NotImplementedError
         if len(body) < _SHORTEST and len(body) == body.size:
             return base64.b64encode(bytes(body)).decode()
-        if not isinstance(body, PlacedBody):
-            place = self._placed(bytes(body))
-        elif body.streams is self:
+        if isinstance(body, PlacedBody) and body.streams is self:
             place = body.place
         else:
-            place = self._placed(bytes(body))._replace(
-                size=body.place.size, sha256=body.place.sha256
-            )
+            place = self._placed(bytes(body))
+            if isinstance(body, PlacedBody):
+                place = place._replace(size=body.place.size, sha256=body.place.sha256)
         return place[:3] if place.size is None else place
 
     def check(self, most: int) -> None:
