@@ -57,22 +57,18 @@ def make_target(
         target = replace(target, url=url)
     if not target.url:
         raise UsageError("no URL: give one, or put `url` into the target file")
-    if timeout is not None:
-        target = replace(target, limits=limits_of(timeout))
-    if max_time is not None:
-        target = replace(target, max_time_s=max_time)
+    verify = target.verify if cacert is None else str(cacert)
     target = replace(
         target,
+        limits=target.limits if timeout is None else limits_of(timeout),
+        max_time_s=target.max_time_s if max_time is None else max_time,
+        verify=False if insecure else verify,
         profiles=tuple(dict.fromkeys((*target.profiles, *profiles))),
         headers=(*target.headers, *map(_header, headers)),
         more_secrets=(*target.more_secrets, *map(of_environment, secret_env)),
     )
     if insecure and cacert is not None:
         raise UsageError("--insecure checks no certificate: remove it, or --cacert")
-    if insecure:
-        target = replace(target, verify=False)
-    if cacert is not None:
-        target = replace(target, verify=str(cacert))
     if cert is not None:
         target = replace(target, cert=str(cert), key=None)
     if bearer_env is not None:
