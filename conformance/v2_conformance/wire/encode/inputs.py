@@ -289,37 +289,32 @@ def stood_in(case: Case, unsupported: Collection[str]) -> Case:
     try:
         moved = _moved(case, unsupported)
         first = None if case.first is None else _moved(case.first, unsupported)
-        members = [_moved(member, unsupported) for member in case.members]
+        members = tuple(_moved(member, unsupported) for member in case.members)
     except CaseFileError:
         return case
-    if moved is None or (first is None) != (case.first is None) or None in members:
-        return case
-    moved_members = tuple(member for member in members if member is not None)
-    return replace(moved, first=first, members=moved_members)
+    return replace(moved, first=first, members=members)
 
 
-def _moved(case: RequestCase, unsupported: Collection[str]) -> RequestCase | None:
-    """Return one request of a case, sent to a model that the server can have; None if there is
-    none.
+def _moved(case: RequestCase, unsupported: Collection[str]) -> RequestCase:
+    """Return one request of a case, sent to a model that the server can have. Raises CaseFileError
+    if there is none.
     """
     if contract()[case.model].datatypes.isdisjoint(unsupported):
         return case
     role = stand_ins().get(case.model)
     if role is None:
-        return None
+        raise CaseFileError(f"{case.id}: no model stands in for {case.model}")
     raw = bool(case.request.get("raw"))
     entries = [_entry(entry, raw=raw) for entry in input_entries(case.request)]
-    if None in entries:
-        return None
     return replace(case, model=role, request={**case.request, "inputs": entries})
 
 
-def _entry(entry: Mapping[str, Any], *, raw: bool) -> Mapping[str, Any] | None:
+def _entry(entry: Mapping[str, Any], *, raw: bool) -> Mapping[str, Any]:
     values, size = entry.get("values", "counting"), entry.get("size", {})
     if raw:  # no tensor is named in it
         return entry
     if not _OF_A_DATATYPE.isdisjoint(entry) or not isinstance(values, str) or "value" in size:
-        return None
+        raise CaseFileError("the tensor has elements or bytes of its own datatype")
     if values in _ANY_DATATYPE:
         return entry
     return {member: value for member, value in entry.items() if member != "values"}
