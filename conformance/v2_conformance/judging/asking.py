@@ -40,7 +40,10 @@ def _oddities(
 ) -> Iterator[str]:
     request, json_given = case.request, case.request.get("json", {})
     if "header_length" in request:
-        yield _header_line(prepared)
+        name = HEADER_LENGTH.lower()
+        fields = prepared.request.head.fields
+        lines = [ascii(f"{n}: {v}")[1:-1] for n, v in fields if n.lower().startswith(name)]
+        yield " and ".join(lines) or f"no {HEADER_LENGTH}"
     yield from _sizes(entries, blobs)
     if case.negative:
         if "version" in request:
@@ -123,10 +126,3 @@ def _tampered(request: Mapping[str, Any], prepared: Prepared) -> Iterator[str]:
         yield printable_words(f"{name}: {values}", 100)
     if "content_type" in request:
         yield printable_words(f"Content-Type {request['content_type'] or 'left out'}", 100)
-
-
-def _header_line(prepared: Prepared) -> str:
-    name = HEADER_LENGTH.lower()
-    fields = prepared.request.head.fields
-    lines = [ascii(f"{n}: {v}")[1:-1] for n, v in fields if n.lower().startswith(name)]
-    return " and ".join(lines) or f"no {HEADER_LENGTH}"
