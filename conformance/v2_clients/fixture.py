@@ -33,6 +33,7 @@ from v2_conformance.suite.choosing import select
 from v2_conformance.suite.client_lines import ClientResult, Line, ReportedTensor
 from v2_conformance.suite.library import client_cases
 from v2_conformance.suite.outcomes import Outcome
+from v2_conformance.suite.requirements import grade
 
 _BASE = "client"
 _TIMEOUT_S = 5.0
@@ -120,7 +121,7 @@ def judge(result: Result, *, strict: bool) -> None:
     unless `strict`, a warning.
     """
     facts = result.case.facts(result.case.profiles, result.cause)
-    words = f"{facts.grade} {facts.id}: {result.message}"
+    words = f"{grade(facts.level, facts.blocks)} {facts.id}: {result.message}"
     if result.outcome is Outcome.UNSUPPORTED:
         pytest.skip(words)
     if result.outcome is Outcome.FAIL and facts.blocks is None and not strict:

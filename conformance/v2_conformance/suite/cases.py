@@ -57,11 +57,6 @@ class CaseFacts(msgspec.Struct, frozen=True):
     why: str
     content: str
 
-    @property
-    def grade(self) -> str:
-        """The level and what a failure blocks, as people read it."""
-        return grade(self.level, self.blocks)
-
 
 @dataclass(frozen=True, kw_only=True)
 class CaseBase:
