@@ -43,16 +43,8 @@ class HttpSpelling:
         self._padding = [field for how in of_fields for field in _padding(how)]
         self._without = {name.lower() for how in of_fields for name in how.get("without", ())}
         self._origin, self._model, self._version = origin, model, version
-
-    @property
-    def minor_version(self) -> int:
-        """The number after "HTTP/1."."""
-        return int(self._of.get("http_version", {}).get("minor", 1))
-
-    @property
-    def pipelined(self) -> bool:
-        """True if other requests follow in the same write."""
-        return "pipelined" in self._of
+        self.minor_version = int(self._of.get("http_version", {}).get("minor", 1))  # of HTTP/1
+        self.pipelined = "pipelined" in self._of  # other requests follow in the same write
 
     def head(self, head: Head) -> Head:
         """Return the head with another target, and with changed and added fields."""
