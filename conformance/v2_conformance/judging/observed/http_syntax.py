@@ -40,7 +40,7 @@ _Fields = Sequence[tuple[bytes, bytes]]
 
 
 class Syntax:
-    """HTTP breaches in the bytes of a response, as far as they came: the first one of each rule.
+    """What is `broken` in the bytes of a response, as far as they came: the first of each rule.
 
     `judged` says whether there is a whole head. `offered` are the transfer codings that the client
     takes besides chunked. An `old_client` speaks HTTP/1.0 and takes none (RFC 9112, section 6.1);
@@ -63,11 +63,7 @@ class Syntax:
         self._interim = False
         self.judged = False
         self._message(bytes(received))
-
-    @property
-    def broken(self) -> tuple[InvalidHttp, ...]:
-        """The first breach of each rule."""
-        return tuple(self._broken.values())
+        self.broken = tuple(self._broken.values())
 
     def _message(self, data: bytes) -> None:
         at = self._beginning(data)
