@@ -281,19 +281,13 @@ def leaves(data: object) -> Iterator[object]:
 
 def check_blob(datatype: str, shape: Sequence[int], blob: Buffer) -> None:
     """Raise ElementError unless `blob` is exactly a tensor of `datatype` and `shape`."""
-    if DATATYPES[datatype].size is None:
-        decode_bytes(blob, element_count(shape))
-    else:
-        check_size(datatype, shape, len(blob))
-
-
-def check_size(datatype: str, shape: Sequence[int], got: int) -> None:
-    """Raise ElementError unless a tensor of this shape, not of BYTES, has `got` bytes."""
     size = blob_size(datatype, shape)
-    if size is not None and got != size:
+    if size is None:
+        decode_bytes(blob, element_count(shape))
+    elif len(blob) != size:
         raise ElementError(
             f"expected {_number(size)} bytes for {datatype} {_shape(shape)} "
-            f"({_number(element_count(shape))} x {DATATYPES[datatype].size}), got {got}"
+            f"({_number(element_count(shape))} x {DATATYPES[datatype].size}), got {len(blob)}"
         )
 
 
