@@ -19,10 +19,7 @@ from support.reports import TODAY, case, differing, exchange, expectation, passe
 from support.responses import message_with, v2
 from support.snapshots import Texts
 from v2_conformance.formats import badge, github, junit
-from v2_conformance.formats.badge import endpoint
-from v2_conformance.formats.github import markdown
 from v2_conformance.formats.html.page import render
-from v2_conformance.formats.junit import suite_properties
 from v2_conformance.formats.text.case import lines
 from v2_conformance.formats.text.diff import as_markdown, as_text
 from v2_conformance.formats.text.terminal import expectation_lines, gate_lines, summary_lines
@@ -36,7 +33,6 @@ from v2_conformance.report.verdict.summary import concluded
 from v2_conformance.suite.causes import kinds
 from v2_conformance.suite.causes.base import FirstDifference
 from v2_conformance.suite.causes.causes import DidNotSurvive, NotKept
-from v2_conformance.suite.causes.kinds import DatatypesUnsupported, RoleAbsent
 from v2_conformance.suite.client_lines import ClientResult, Line
 from v2_conformance.suite.outcomes import Purpose
 from v2_conformance.wire.response import Ending
@@ -257,9 +253,9 @@ SELECTED = [case("P2/x"), case("P5/x")]
 PLAN = {"P2": 1, "P5": 1, "P8": 3}
 LACKING = report_of(
     [
-        *passes(case("D8/x", "unsupported", cause=DatatypesUnsupported(("FP16",)))),
+        *passes(case("D8/x", "unsupported", cause=kinds.DatatypesUnsupported(("FP16",)))),
         case("M1/plain"),
-        case("M1/x", "unsupported", cause=RoleAbsent("trio", "absent")),
+        case("M1/x", "unsupported", cause=kinds.RoleAbsent("trio", "absent")),
         *(case(f"W{n}/x") for n in range(1, 11)),
     ],
     profiles=("binary", "raw"),
@@ -301,19 +297,19 @@ def flat(text: str) -> str:
 def test_all_name_the_verdict_and_its_claim_alike(name: str) -> None:
     words, claim, report = VERDICTS[name]
     older = msgspec.structs.replace(report.verdict, words="", claim="")  # as others wrote it
-    properties = suite_properties(report)
+    properties = junit.suite_properties(report)
     for text in (
         f"{report.verdict.words} {report.verdict.claim}",
         f"{properties['v2_verdict']} {properties['v2_claim']}",
         flat(" ".join(summary_lines(report, Path("reports")))),
         flat(render(report)),
         flat(verdict_html(report)),
-        flat(markdown(msgspec.structs.replace(report, verdict=older))),
+        flat(github.markdown(msgspec.structs.replace(report, verdict=older))),
         flat(render_matrix([("r", column_of(report, ""))])),
     ):
         assert words in text.lower()
         assert claim.lower() in text.lower()
         assert not {one for one in STANDINGS if one in text.lower()} - {words}
-    message = json.loads(endpoint(report))["message"]
+    message = json.loads(badge.endpoint(report))["message"]
     assert message.startswith(words)
     assert (claim in message) is report.verdict.good

@@ -14,7 +14,6 @@ from v2_conformance.protocol.content_codings import encode
 from v2_conformance.protocol.message import parse_json
 from v2_conformance.protocol.names import HEADER_LENGTH
 from v2_conformance.suite.causes import kinds
-from v2_conformance.suite.causes.kinds import Unavailable
 from v2_conformance.suite.models import contract
 from v2_conformance.wire.response import Ending, Limits, Response
 from v2_conformance.wire.response_reader import ResponseReader
@@ -109,7 +108,7 @@ def test_a_server_asks_to_wait_with_429_or_with_503_and_retry_after() -> None:
     assert asks_to_wait(response(503, ("Retry-After", "soon")))
     assert not asks_to_wait(response(503))
     assert not asks_to_wait(response(502, ("Retry-After", "1")))
-    assert plea(response(429)) == Unavailable(429, None, "later")
+    assert plea(response(429)) == kinds.Unavailable(429, None, "later")
 
 
 @pytest.mark.parametrize(

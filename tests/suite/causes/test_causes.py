@@ -18,7 +18,6 @@ from v2_conformance.report.files import as_json_bytes
 from v2_conformance.suite.causes import causes, kinds
 from v2_conformance.suite.causes.base import FirstDifference, describe, excerpt, printable
 from v2_conformance.suite.causes.causes import Cause
-from v2_conformance.suite.causes.kinds import NotHttp
 
 HARD = "\x1b[2J\x1b]0;title\x07\u202e\r\n::error::é" + "x" * 5000
 EXAMPLES = Path(__file__).parents[2] / "snapshots" / "causes.yaml"
@@ -142,7 +141,7 @@ def test_every_text_of_a_cause_is_printable(kind: type[Any]) -> None:
 
 
 def test_made_up_text_is_escaped_and_an_ellipsis_stays() -> None:
-    words = describe(NotHttp("\x1b[2J…\u202e"))
+    words = describe(kinds.NotHttp("\x1b[2J…\u202e"))
     assert words == "the response is not HTTP: \\x1b[2J…\\u202e"
 
 
