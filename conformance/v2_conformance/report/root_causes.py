@@ -47,7 +47,6 @@ _BY_KIND = (
     "blob_past_body",
     "header_length_not_json",
 )
-
 _OF_ANSWERS = (*_BY_KIND, "wrong_shape")
 # What is wrong if the answer is another request's, and what that is called in `findings`.
 _OF_OTHERS = ("wrong_value", "wrong_shape", "wrong_datatype")
