@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from expectation import Expectation, differences, expectation_files, load_expectation
+from expectation import SOMETIMES, Expectation, differences, expectation_files, load_expectation
 from support.reports import case, document, report_of
 from v2_conformance.report.bodies import Streams
 from v2_conformance.report.document import Report
@@ -138,7 +138,8 @@ def test_a_committed_file_fits_the_catalogue(path: Path) -> None:
     failing = {
         case.requirement
         for case in suite_cases()
-        if case.profile in expected.profiles and expected.outcome_of(case.id) == Outcome.FAIL
+        if case.profile in expected.profiles
+        and expected.outcome_of(case.id) in (Outcome.FAIL, SOMETIMES)
     }
     for requirement, outcome in expected.requirements.items():
         assert outcome in ("pass", "fail", "disputed", "not_run"), requirement
