@@ -247,6 +247,7 @@ def test_a_header_may_have_colons_and_no_value() -> None:
             ({"headers": (header,)}, "'Name: value'")
             for header in ("no colon", ": value", "Na me: v", "A: b\r\nC: d", "A: \u20ac", "A(): b")
         ),
+        *(({"timeout": timeout}, "time-out") for timeout in (0, -1, float("nan"), 1e12)),
         ({"profiles": ("rav",)}, "did you mean raw"),
     ],
 )

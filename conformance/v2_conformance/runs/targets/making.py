@@ -15,6 +15,7 @@ from v2_conformance.protocol.content_codings import CODINGS
 from v2_conformance.protocol.datatypes import DATATYPES
 from v2_conformance.protocol.names import PROFILES
 from v2_conformance.runs.targets.access import basic, bearer, of_environment, of_file
+from v2_conformance.runs.targets.numbers import LONGEST_RUN_S, LONGEST_TIMEOUT_S
 from v2_conformance.runs.targets.target import (
     Target,
     checked_target,
@@ -57,6 +58,10 @@ def make_target(
         target = replace(target, url=url)
     if not target.url:
         raise UsageError("no URL: give one, or put `url` into the target file")
+    if timeout is not None and not 0 < timeout <= LONGEST_TIMEOUT_S:
+        raise UsageError(f"the time-out must be above 0, at most {LONGEST_TIMEOUT_S:.0f} s")
+    if max_time is not None and not 0 < max_time <= LONGEST_RUN_S:
+        raise UsageError(f"the time of a run must be above 0, at most {LONGEST_RUN_S:.0f} s")
     verify = target.verify if cacert is None else str(cacert)
     target = replace(
         target,
