@@ -132,7 +132,7 @@ def test_whatever_a_server_lists_ends_in_a_file_that_can_be_read(
     with serving(v2(hostile, index)) as server:
         _, printed = written(cli, path, server.url)
     assert load_target(path).models == {}
-    assert "models for 0 of 31 roles" in printed
+    assert "models for 0 of 32 roles" in printed
     assert "not found: " not in printed
     assert f"run --target {path} --model NAME" in printed
 

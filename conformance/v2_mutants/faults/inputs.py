@@ -26,6 +26,7 @@ from v2_mutants.faults.shared import (
     CrashingServer,
     Inputs,
     Sees,
+    Tensors,
     all_in_json,
     all_zeros,
     changes_raw_if,
@@ -48,6 +49,14 @@ def _(
     if len(rest) != size:
         raise Rejected(f"input {entry.spec.name}: {len(rest)} bytes do not fit its shape")
     return rest
+
+
+@fault("inputs-of-one-datatype-share-a-buffer", "M1", Behavior.run_model)
+def _(right: Right[Tensors], model: ModelContract, inputs: Tensors) -> Tensors:
+    """Inputs of one datatype and length all have the values of the last of them."""
+    last = {(one.datatype, len(one.blob)): one.blob for one in inputs.values()}
+    shared = ((one, last[one.datatype, len(one.blob)]) for one in inputs.values())
+    return right(inputs={one.name: structs.replace(one, blob=blob) for one, blob in shared})
 
 
 fault("later-outputs-end-after-64-kib", "M1", Behavior.output_tensor)(
@@ -179,12 +188,9 @@ fault("json-inputs-by-their-places", "M3", Behavior.read_request)(
 )
 
 
-@fault("size-zero-refused", "E1", Behavior.check_size)
-def _(right: Right[None], entry: RequestInput, size: int) -> None:
-    """An input with the size 0 is rejected."""
-    right()
-    if size == 0:
-        raise Rejected(f"input {entry.spec.name} has no data")
+fault("size-zero-refused", "E1", Behavior.check_size)(
+    "An input with the size 0 is rejected.", refuses(lambda entry, size: size == 0)
+)
 
 
 @fault("empty-output-without-size", "E2", Behavior.response_output)

@@ -121,7 +121,7 @@ def encode_one(entry: Mapping[str, Any], model: ModelContract, spec: TensorSpec)
     """Return the only tensor of a message, encoded as an input `spec` of `model`. Raises
     CaseFileError.
     """
-    alone = ModelContract(**{**vars(model), "inputs": (spec,), "stands_in_for": None})
+    alone = ModelContract(**{**vars(model), "inputs": (spec,)})
     (encoded,) = encode_inputs({"inputs": [entry]}, alone, (spec.name,))
     return encoded
 
@@ -141,11 +141,11 @@ def _encode(
     sampled = given.get("values") == SAMPLE
     if sampled:
         blob = _sampled(given, model, index, chosen.skip)
-    elif model.stands_in_for and index:  # tensors of one datatype must differ, to show a mix-up
-        apart = msgspec.structs.replace(chosen, skip=chosen.skip + _APART * index)
-        blob = _blob(given, true_datatype, shape, apart)
     else:
-        blob = _blob(given, true_datatype, shape, chosen)
+        # Tensors of one datatype must differ, to show a mix-up.
+        alike = sum(spec.datatype == true_datatype for spec in model.inputs[:index])
+        apart = msgspec.structs.replace(chosen, skip=chosen.skip + _APART * alike)
+        blob = _blob(given, true_datatype, shape, apart)
     tensor = Tensor(given.get("name", names[index]), datatype, tuple(shape), blob)
     form = given.get("form", "binary")
     sent: Buffer | None = None
