@@ -201,6 +201,8 @@ for _name, _requirement, _text, _of in (
      lambda element: b"" if 128 <= len(element) <= 255 else element),
     ("bytes-elements-cut-at-64k", "B12", "BYTES elements are truncated to 65,535 bytes.",
      lambda element: element[:65535]),
+    ("bytes-of-a-page-lose-one", "B12", "BYTES elements of 4,096 bytes lose the last one.",
+     lambda element: element[:-1] if len(element) == 4096 else element),
 ):  # fmt: skip
     fault(_name, _requirement, Behavior.output_tensor)(_text, _changes_elements(_of))
 

@@ -208,9 +208,9 @@ def _bytes_elements(*items: bytes) -> Pattern:
     return make
 
 
-def _elements_of(size: int) -> Pattern:
-    """Elements of this many bytes each, made only when asked for: they may be long."""
-    return lambda datatype, count: _bytes_elements(_long(size))(datatype, count)
+def _elements_of(*sizes: int) -> Pattern:
+    """Elements of so many bytes, made only when asked for: they may be long."""
+    return lambda datatype, count: _bytes_elements(*map(_long, sizes))(datatype, count)
 
 
 def _long(size: int) -> bytes:
@@ -239,6 +239,7 @@ VALUE_PATTERNS: dict[str, Pattern] = {
     "nuls": _bytes_elements(b"a\x00b", b"tail\x00", b"\x00", b"\x00\x00lead", b"two\x00\x00"),
     "ascii_258": _bytes_elements(b"abcdefghijklmnopqrstuvwxyz"[:25] * 10 + b"ABCDEFGH", b"xy"),
     "around_a_byte": _bytes_elements(*(_long(size) for size in (127, 128, 200, 255, 257))),
+    "sizes_of_buffers": _elements_of(*(2**n - less for n in range(8, 17) for less in (1, 0))),
     "alike": _bytes_elements(_long(80) + b"a", _long(80) + b"b"),
     "long_element": _bytes_elements(_long(70_000), b"end"),
     **{
