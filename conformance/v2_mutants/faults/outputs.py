@@ -250,22 +250,14 @@ fault("some-response-blobs-in-model-order", "O12", Behavior.response_blob_order)
         right() if len(outputs) == len(model.outputs) else _in_model_order(model, outputs)
     ),
 )
-
-
-@fault("id-lost-on-binary-response", "O18", Behavior.response_document)
-def _(
-    right: Right[JsonObject],
-    model: ModelContract,
-    inference: InferenceRequest,
-    entries: list[JsonObject],
-) -> JsonObject:
-    """A response with binary outputs has no `id`."""
-    document = right()
-    if any(output.binary for output in inference.outputs):
-        document.pop("id", None)
-    return document
-
-
+fault("id-lost-on-binary-response", "O18", Behavior.response_document)(
+    "A response with binary outputs has no `id`.",
+    then(
+        lambda document, model, inference, entries: (
+            without(document, "id") if any(one.binary for one in inference.outputs) else document
+        )
+    ),
+)
 fault("model-name-of-another-model", "O20", Behavior.response_document)(
     "A response has the `model_name` of another model.",
     lambda right, model, inference, entries: right() | {"model_name": f"{model.model}_of_another"},
@@ -276,9 +268,5 @@ fault("model-version-of-another", "O20", Behavior.response_document)(
 )
 fault("model-name-missing", "O20", Behavior.response_document)(
     "A response has no `model_name`.",
-    then(
-        lambda document, model, inference, entries: {
-            name: value for name, value in document.items() if name != "model_name"
-        }
-    ),
+    then(lambda document, model, inference, entries: without(document, "model_name")),
 )
