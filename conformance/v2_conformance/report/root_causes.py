@@ -36,7 +36,6 @@ from v2_conformance.suite.requirements import BLOCKS, GRADES, catalogue
 _BROKEN = Fraction(1, 3)
 _NEARLY_ALL = Fraction(9, 10)
 _HOSTS = 8  # causes with one finding that others can belong to
-_NUMBERS = r"0x[0-9a-f]+|[0-9]+"
 _NAME, _HEAD = re.compile(rb'"name": ?"(\w{1,60})"', re.ASCII), 4096
 # Values and lengths have nothing but their kind to tell them apart.
 _BY_KIND = (
@@ -446,5 +445,6 @@ def _reading(case: CaseResult) -> str:
     if answered or isinstance(cause, AnsweredExactly):
         return case.requirement
     heads = (one.request.start(_HEAD) for one in case.exchanges)
-    names = {rf"\b{name.decode()}\b" for head in heads for name in _NAME.findall(head)}
-    return re.sub("|".join([*sorted(names), _NUMBERS]), "N", describe(cause))
+    names = {name.decode() for head in heads for name in _NAME.findall(head)}
+    words = re.sub(r"\w+", lambda word: "N" if word[0] in names else word[0], describe(cause))
+    return re.sub("0x[0-9a-f]+|[0-9]+", "N", words)
