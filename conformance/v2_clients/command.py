@@ -30,7 +30,8 @@ _EXAMPLES = {
 _EXIT_CODES = {
     **OF_A_RUN,
     0: "Conformant, or what --require says. With --expect: every result is as expected.",
-    1: f"{OF_A_RUN[1]} With --expect: a result is not as expected.",
+    1: "The verdict is worse. In a partial run: a scenario that blocks the verdict failed. With "
+    "--expect: a result is not as expected.",
     3: "The suite itself failed, or the run was stopped.",
     4: "No scenario ran, for example because --scenario matches none.",
 }
