@@ -91,6 +91,8 @@ def serve(port, others):
             # One model that fails to load must not take the others along.
             "--exit-on-error=false",
             "--strict-readiness=false",
+            # The files have all of it; to complete them, each model's process would start twice.
+            "--disable-auto-complete-config",
             # With a model's process dead, which cases can cause, it would wait 30 s for it.
             "--exit-timeout-secs=5",
             f"--backend-config=python,shm-default-byte-size={shared_memory_bytes()}",
