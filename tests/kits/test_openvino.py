@@ -14,7 +14,7 @@ from v2_conformance.kits.registry import write_kit
 from v2_conformance.suite.models import ModelContract, contract
 
 Array = npt.NDArray[np.generic]
-# Numpy has no BF16, and OpenVINO Model Server neither.
+# Numpy has no BF16.
 MODELS = [model for model in contract().values() if "BF16" not in model.datatypes]
 
 # As bits, so that numbers for which there is no literal are among them: NaNs with a payload, the
