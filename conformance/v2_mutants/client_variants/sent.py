@@ -145,7 +145,7 @@ client_variant("whole-floats-as-integers", _ROUNDED, PlainClient.json_float)(
 )
 client_variant(
     "negative-zero-as-integer",
-    "K14; RFC 8259, section 6: -0 is a number; JavaScript libraries and C's %g write it",
+    "K14; RFC 8259, section 6: -0 is a number; Go and C's %g write it",
     PlainClient.dump,
 )(
     "The float -0.0 is written as -0.",
