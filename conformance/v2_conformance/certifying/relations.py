@@ -44,7 +44,7 @@ def learned_plan(
     patterns: Sequence[str] = (),
     ready_within_s: float | None = None,
 ) -> Plan:
-    """Learn the models, and return the plan of a run about them. Raises as `certifying.start`
+    """Learn the models, and return the plan of a run about them. Raises as `servers.start`
     does, and NothingRanError if no model answers its plain request."""
     cases = suite_cases()
     wait_until_ready(target, ready_within_s)

@@ -92,7 +92,7 @@ class ClientInfo(ReportPart, frozen=True):
     """How a client was run: its command, in which secrets are masked, and its time limit."""
 
     command: tuple[str, ...]
-    """The program and its arguments; none if it was not run as a command."""
+    """The program and its arguments."""
     timeout_s: Annotated[float, Meta(gt=0)]
     """Seconds that the client had for a request."""
     lacks: tuple[str, ...] = ()

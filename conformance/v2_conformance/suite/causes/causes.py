@@ -114,7 +114,7 @@ class GeneratedFailure(_AboutOthers, frozen=True):
     number: int
     seed: int | None  # the run's, if this version of Hypothesis drew the request and shrunk it
     hypothesis: str | None
-    file: str | None  # in a report of an older version
+    file: str | None  # no longer set
 
     @property
     def origin(self) -> str:

@@ -70,7 +70,7 @@ class AnsweredWith(CauseBase, frozen=True):
 class GeneratedRequests(CauseBase, frozen=True):
     """{count} generated requests[ (seed {seed}, Hypothesis {hypothesis})]"""
     count: int  # those that were answered exactly: all that the server may not decline
-    seed: int | None  # only in reports of older versions
+    seed: int | None  # no longer set
     hypothesis: str | None
 
 class NotEncoded(CauseBase, frozen=True):

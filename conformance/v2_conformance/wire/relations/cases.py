@@ -7,7 +7,7 @@ only how they are sent (`inputs: json`), and is filled in for each model with it
 `values` that it answered. That notices whatever depends on the way; only models with known answers
 show what a server does to every answer alike.
 
-What is malformed must be so for every model. It follows from the values (`facts`: one element more
+What is malformed must be so for every model. It follows from the values (`values`: one element more
 than the shape has), or it concerns the message alone. A case is left out if the model lacks what it
 is about, or if its malformed request could be valid.
 """
