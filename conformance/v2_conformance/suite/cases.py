@@ -135,7 +135,7 @@ class CaseBase:
 
     @cached_property
     def rare(self) -> bool:
-        """True if no client of the documents sends such requests (docs/disputes.md)."""
+        """True if no common client sends such requests (docs/disputes.md)."""
         requirement = catalogue()[self.requirement]
         if self.blocks is None and requirement.ordinary:
             return False

@@ -53,7 +53,7 @@ class Observation(msgspec.Struct, frozen=True):
     """Result of one case's exchanges for one observed rule.
 
     `wrong` of the `judged` exchanges break it; `first` is what is wrong in the first of them.
-    `rare` says that no client of the documents sends such requests.
+    `rare` says that no common client sends such requests.
     """
 
     what: str

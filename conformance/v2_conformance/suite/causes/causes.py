@@ -77,7 +77,7 @@ class SeveralWrong(_AboutOthers, frozen=True):
 
 class NotKept(_AboutOthers, frozen=True, omit_defaults=True):
     """wrong in {wrong} of {judged:exchange}, in {cases:commas}{more:| and 1 more case| and # more
-    cases}[{only_rare} (no client of the documents sends such requests)]; the first: {first}"""
+    cases}[{only_rare} (no common client sends such requests)]; the first: {first}"""
     stable = ("first",)
     rank = 3
     about = "first"
