@@ -1,4 +1,4 @@
-"""Files that somebody else wrote or may have replaced: read within bounds, written beside traps."""
+"""Files that others wrote or may have replaced: reads are bounded, writes follow no link."""
 
 from __future__ import annotations
 

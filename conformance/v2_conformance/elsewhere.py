@@ -1,4 +1,4 @@
-"""What a package reaches in others by name, most of it when asked for; causes and kits at import.
+"""What the core reaches in other packages by name: causes and kits at import, the rest on use.
 
 The core imports none of them, so that whoever reads how a server is tested needs only the core.
 Entry points would say the same, but finding them takes time at each start.

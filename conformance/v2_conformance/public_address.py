@@ -18,12 +18,12 @@ registry could be reached when it was written. `release check` refuses a release
 
 
 def is_known() -> bool:
-    """Return True if the address is no placeholder."""
+    """Return True if the address is not a placeholder."""
     return not REPOSITORY.startswith("OWNER/")
 
 
 def requirement_page(requirement: str) -> str:
-    """Return the address of a requirement's page; "" without a site, or for what is no id."""
+    """Return the address of a requirement's page; "" without a site, or if it is not an id."""
     plain = requirement.isascii() and requirement.isalnum()
     return f"{SITE}standard/{requirement}.html" if plain and is_known() else ""
 

@@ -62,7 +62,7 @@ def wrapped(text: str, indent: str, limit: int = 100, *, first: str = "") -> lis
 
 
 def for_people(line: str, indent: str) -> str:
-    """Return a line of ours in as many as a terminal needs, each but the first after an indent. No
+    """Wrap one of our lines for a terminal, and indent each line but the first. No
     word is broken, so that paths and commands can be copied."""
     begin = line[: len(line) - len(line.lstrip())]
     return textwrap.fill(
@@ -75,7 +75,7 @@ def for_people(line: str, indent: str) -> str:
 
 
 def matches(case_id: str, pattern: str) -> bool:
-    """Return True if `pattern`, of a shell's kind but for the brackets of ids, means a case."""
+    """Return True if `pattern` matches a case: as in a shell, but brackets are literal."""
     return fnmatch.fnmatchcase(case_id, pattern.replace("[", "[[]"))
 
 

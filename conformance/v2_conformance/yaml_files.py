@@ -190,7 +190,7 @@ class _Reader:
 
 
 class _RefusedError(yaml.MarkedYAMLError):
-    """A file that is YAML, and is not read."""
+    """A file that is valid YAML, but is refused."""
 
 
 def _problem(words: str, event: Any) -> _RefusedError:

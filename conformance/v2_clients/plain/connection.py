@@ -55,7 +55,7 @@ class Connection:
         self.url = url.rstrip("/")
         self.timeout_s = timeout_s
         self.session = requests.Session()
-        self.session.trust_env = False  # a proxy or .netrc is no part of the client
+        self.session.trust_env = False  # a proxy or .netrc is not part of the client
         manager = self.session.get_adapter(self.url).poolmanager  # type: ignore[attr-defined]
         manager.pool_classes_by_scheme = {**manager.pool_classes_by_scheme, "http": _Pool}
 

@@ -19,7 +19,7 @@ _NAME = 80
 
 
 class Reporter:
-    """Shows a run while it goes on: a bar on a terminal, a line now and then in a log."""
+    """Shows the progress of a run: a bar on a terminal, occasional lines in a log."""
 
     def __init__(
         self, total: int, tested: str, limit_s: float | None = None, workers: int = 1
@@ -93,13 +93,13 @@ def _bar(total: int) -> Progress:
 
 
 def warnings_about_secrets(target: Target) -> list[str]:
-    """Return which secrets cannot be hidden everywhere, no line over 80 columns."""
+    """Return which secrets cannot be hidden everywhere, in lines that fit the terminal."""
     names = target.hidden_in_place
     if not names:
         return []
     return wrapped(
         f"warning: the value of {' and of '.join(names)} is too short or too common to be hidden "
-        "wherever it stands, only in the header field itself; if it is no secret, name it in "
+        "wherever it stands, only in the header field itself; if it is not a secret, name it in "
         "`public` of a target file",
         "  ",
     )

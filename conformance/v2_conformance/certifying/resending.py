@@ -1,9 +1,9 @@
-"""Sends the cases that failed in a report again, and says for each how it is now.
+"""Resends the failed cases of a report, and says for each whether it is fixed.
 
-Its target has the claims, models, header fields and seed of the report, so that what is sent is
-what failed; what the report hides has to be given again. An observed case, which is about the
-exchanges of others, sends nothing itself: the cases that its cause names are sent. Only a whole run
-has a verdict, so nothing is written.
+The target has the claims, models, header fields and seed of the report, so that the same requests
+are sent; secrets, which the report hides, must be supplied again. An observed case, which is about
+the exchanges of others, sends nothing itself: the cases that its cause names are sent. Only a whole
+run has a verdict, so nothing is written.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Now(Enum):
 
 @dataclass(frozen=True)
 class Again:
-    """A case as it is now, in words; if it is `optional`, a server may do what fails it."""
+    """A resent case and its state in words. If it is `optional` (MAY), it never counts."""
 
     case_id: str
     now: Now
@@ -158,7 +158,7 @@ def resend(
     ready_within_s: float | None = None,
     workers: int = 1,
 ) -> Iterator[Again]:
-    """Send what `failed` to `target`, and yield for each case how it is now.
+    """Send the `failed` cases to `target`, and yield the state of each.
 
     The cases that showed an observed failure are yielded only if they fail although they had not.
     What cannot be sent comes last. If the failures are those `of` a report about relations, its

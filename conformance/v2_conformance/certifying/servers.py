@@ -1,4 +1,4 @@
-"""A run of the suite from its plan to its report, for whoever shows it: nothing here prints.
+"""A run of the suite from its plan to its report. Nothing here prints.
 
 plan = plan_of(["H6"])
 started = start(make_target("http://localhost:8000"), plan, Path("reports"))
@@ -52,7 +52,7 @@ NO_EXPECTATIONS = Expectations("")
 class Plan:
     """The cases that a verdict is about, `planned`, and those that the run sends, `chosen` by the
     `selection`. A run whose cases are not the suite's `own` certifies nothing; one with `relations`
-    compares models with themselves. The `server` is there once it was found."""
+    compares models with themselves. The `server` is set once it is found."""
 
     planned: Sequence[Case]
     chosen: Sequence[Case]
@@ -62,7 +62,7 @@ class Plan:
     relations: Relations | None = None
 
     def watch(self, server: Server) -> ExtensionWatch:
-        """Return what notices that the `server` leaves the extension out."""
+        """Return the watch that notices if the `server` leaves the extension out."""
         chosen = self.chosen if self.own else ()
         return ExtensionWatch(self.planned, chosen, server.info.extensions)
 
@@ -160,7 +160,7 @@ def find(target: Target, plan: Plan, ready_within_s: float | None) -> Server:
 
 
 def today() -> date:
-    """The day, in UTC, by which expectations expire."""
+    """Return today's date in UTC, by which expectations expire."""
     return datetime.now(timezone.utc).date()
 
 
@@ -219,9 +219,9 @@ def seeded(
     generated: int | None = None,
     expected: Expectations = NO_EXPECTATIONS,
 ) -> Target:
-    """Return `target` with how many requests are drawn, and with the seed that they and all values
-    follow from: the one given, else the target's, else that of the file of known failures, so that
-    the run sends what these were written for, else a fresh one."""
+    """Return `target` with the number of generated requests, and with the seed that they and all
+    values follow from: the given one, else the target's, else that of the file of known failures,
+    so that the run sends what these were written for, else a fresh one."""
     if generated is not None:
         target = replace(target, generated=generated)
     if seed is None and target.seed is not None:

@@ -189,7 +189,7 @@ def argument(*, default: Any = MISSING, **attributes: Any) -> Any:
 
 
 class Checked(click.ParamType[Any]):
-    """The type `name` of what a `function` makes of text, which raises ValueError."""
+    """The type `name` of an option, whose text a `function` converts, or raises ValueError."""
 
     def __init__(self, name: str, function: Callable[[Any], Any]) -> None:
         self.name = name

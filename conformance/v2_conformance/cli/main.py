@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
-        except OSError:  # nobody reads it any more
+        except OSError:  # nobody reads it anymore
             _let_go(stream)
     return code
 

@@ -39,7 +39,7 @@ class ReplayOptions(SendingOptions):
     examples={
         "v2-conformance replay reports/report.json": "Send what failed again to the same server.",
         "v2-conformance replay reports/report.json http://localhost:8001 --case H6": (
-            "Send only what failed of H6, and to another server."
+            "Send only the failed cases of H6, to another server."
         ),
         "v2-conformance replay reports/report.json --bearer-env TOKEN": (
             "Give the token, which the report does not show."
@@ -48,9 +48,9 @@ class ReplayOptions(SendingOptions):
     exit_codes={
         0: "Everything that failed is fixed, except MAY cases.",
         1: "Some case other than a MAY still fails.",
-        2: "Wrong usage, a report that cannot be read, or a secret of it that is not given.",
+        2: "Wrong usage, a report that cannot be read, or a secret of it that was not supplied.",
         3: "The server cannot be reached, or some case could not be tried.",
-        4: "Nothing failed in the report, or nothing of the cases that --case matches.",
+        4: "No case failed in the report, or none that --case matches.",
     },
 )
 @takes(ReplayOptions)

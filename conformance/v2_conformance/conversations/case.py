@@ -1,7 +1,7 @@
 """A case as a conversation: its request, the known-good ones around it, and the verdict.
 
 What belongs to a case is written once, as a generator that yields what to do next (`steps`), is
-sent what came of it, and returns the result. So a run that sends and a program that reads a record
+sent the answer, and returns the result. So a run that sends and a program that reads a record
 cannot disagree about what belongs to it: both drive the same generator.
 
 Before a case is sent, each of its models must have answered a known-good request (calibration): a

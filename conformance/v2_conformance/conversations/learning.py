@@ -1,11 +1,11 @@
 """Learns an arbitrary model: what it answers to plain requests.
 
 A request in JSON both ways is the plainest: it has nothing of the extension, so what a server does
-with blobs is compared with what it does without. A server that does not answer it gets blobs in,
-then also out. Each set of sample values is sent several times, since nothing can be said of a model
-that answers in another way each time. The special sets, which cases need, are sent once; a set that
-the model refuses is not sent again. If an answer is malformed, the model is learned without its
-values: the cases say what is wrong with it.
+with blobs is compared with what it does without. If a server does not answer it, inputs are sent as
+blobs, then outputs are also asked for as blobs. Each set of samples is sent several times, because
+a model that answers differently each time cannot be tested. The special sets, which cases need, are
+sent once; a set that the model refuses is not sent again. If an answer is malformed, the model is
+learned without its values: the cases say what is wrong with it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _Way = tuple[str, bool]
 _BLOBS: _Way = ("binary", True)
 _Outputs = tuple[Tensor, ...]
 
-_AGAIN = 2  # how often the first plain request is repeated; that with other values is once
+_AGAIN = 2  # how often the first plain request is repeated; the others are repeated once
 
 
 def learn(

@@ -1,7 +1,7 @@
 """The files that are made of a report: one line here for each, one module that renders it.
 
-Runs, the `report` command and the pytest plugin write every file that is listed here, and a run
-removes those that an older one left in its folder.
+Runs, the `report` command and the pytest plugin write every file that is listed here unless it is
+`on_request`, and a run removes those that an older one left in its folder.
 """
 
 from __future__ import annotations

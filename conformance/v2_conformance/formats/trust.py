@@ -1,4 +1,4 @@
-"""Reasons not to trust a report: what was not tested, or not for sure."""
+"""Reasons to read a report with care: what was not tested, or not reliably."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _of_the_run(report: Report) -> Iterator[Caution]:
         where = f"with {late} of {asked} cases to go" if late else "before its last case"
         yield Caution("Stopped early", f"stopped {where}; what is missing was not tested")
     elif left:
-        yield Caution("A part of the suite", f"{left} of {total} cases not sent")
+        yield Caution("Partial run", f"{total - left} of {total} cases sent")
 
 
 def _of_models(report: Report) -> Iterator[Caution]:

@@ -6,8 +6,8 @@ body (header length, JSON, schema, sizes), the value of each output, bit for bit
 case asks for by name. The first thing that is wrong is raised as a `Finding`, whose cause is that
 of the verdict: whatever is wrong after it may only follow from it.
 
-Two findings are no failures: a response that leaves out what the case is about, as a server may
-(`Untested`), and one that shows nothing, such as a time-out (`Unread`).
+Two findings are not failures: a response that leaves out what the case is about, as a server may
+(`Untested`), and one that shows nothing, such as a timeout (`Unread`).
 
 Rules that every exchange must keep are not judged here, but in `observed`: one breach that shows
 everywhere would fail every case, and hide what each of them is about.
@@ -52,7 +52,7 @@ def judge(case: RequestCase | GetCase, prepared: Prepared, exchange: Exchange) -
     response = exchange.response or exchange.refusal
     try:
         if case.expects == "survives" and exchange.ending is not Ending.REFUSED:
-            if response is not None:  # any one passes that passes the checks of the case
+            if response is not None:  # it passes if it passes the checks of the case
                 apply_checks(case, prepared, response, None)
             return Verdict(Outcome.PASS, None, *describe_request(case, prepared))
         if response is None:

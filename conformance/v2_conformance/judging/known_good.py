@@ -26,7 +26,7 @@ from v2_conformance.wire.exchange import Exchange
 from v2_conformance.wire.response import Ending
 
 Form = Literal["binary", "binary_data_output", "gzip", "deflate", "json"]
-"""In what way a known-good request is sent: with blobs both ways, as far as the server knows that;
+"""How a known-good request is sent: with blobs both ways, as far as the server knows that;
 with that flag instead of a list of outputs; with blobs in a content coding; or without blobs."""
 
 # Forms a server may support: the extension both ways, binary inputs only, plain JSON.

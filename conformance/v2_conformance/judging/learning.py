@@ -170,7 +170,7 @@ def not_in_json(
     answers: Sequence[Sequence[Tensor]],
     special: Sequence[Sequence[Tensor] | None],
 ) -> Iterator[tuple[int | None, int | None]]:
-    """Yield the outputs with infinities, NaN or BYTES that are no text (see `not_in_json`), and
+    """Yield the outputs with infinities, NaN or BYTES that are not text (see `not_in_json`), and
     those that might have them: in a malformed answer."""
     sets: list[tuple[int | None, Sequence[Tensor] | None]] = [(None, one) for one in answers]
     for number, outputs in (*sets, *enumerate(special)):

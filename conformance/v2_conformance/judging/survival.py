@@ -7,12 +7,12 @@ that server and client agree on where the next message begins, and one on a fres
 shows that the server accepts others. What a canary has to get was found before any case
 (calibration), because a server that never answers a form exactly has not died of a case.
 
-A canary that gets a wrong answer makes `DidNotSurvive` of whatever the case itself came to. A
+If a canary gets a wrong answer, the verdict is `DidNotSurvive`, whatever the case's own was. A
 server that asks to wait has not died, and a gateway that reaches no server says nothing about the
 connection. If no answer came to the case in time, but the canary on a fresh connection was answered
 at once, the server hung in that request (`Hung`), which is a failure; otherwise nothing is known.
 
-Pure: the engine finds outcomes with it, and `verifying` finds them again from recorded bytes.
+Pure: conversations decide outcomes with it, in a run and again from recorded bytes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _WITHOUT_END = MOST_SURPLUS // 16  # what an answer counts that was cut off as t
 # A server may take this much longer for a case than for a known-good request, or for its bytes.
 _SLOWER = 20
 
-# What a case whose level is DISPUTED comes to.
+# Causes that a right answer to a disputed case has.
 _RIGHT = (kinds.Accepted, kinds.AnsweredInForm, kinds.AnsweredWith, kinds.Rejected)
 
 FLOODED = Verdict(Outcome.INCONCLUSIVE, kinds.Flooded(MOST_SURPLUS))

@@ -326,7 +326,7 @@ def _bf16_bits(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         single = values.astype("<f4")
     bits = single.view("<u4").astype("<u8")
     # Rounded twice, a value just above the middle would end below it: the first rounding goes
-    # towards zero and leaves a mark in the last bit that something was cut off.
+    # toward zero and leaves a mark in the last bit that something was cut off.
     bits -= np.abs(single) > np.abs(values)
     bits |= single != values
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16

@@ -54,7 +54,7 @@ def add_options(add: Callable[..., object]) -> None:
     one("--v2-bearer-env", "NAME", str, bearer)
     one("--v2-cacert", "FILE", _path, "certificate authorities to trust (PEM)")
     one("--v2-cert", "FILE", _path, "the client's certificate (PEM)")
-    add("--v2-strict", action="store_true", help="fail also for a SHOULD, which otherwise warns")
+    add("--v2-strict", action="store_true", help="also fail for a SHOULD, which otherwise warns")
     add("--v2-large", action="store_true", help="also send tensors of 64 MiB")
     drawn = "also send this many requests that are drawn from the seed"
     one("--v2-generated", "N", number(int, 1), drawn)

@@ -224,7 +224,7 @@ _BASE64 = rb"[A-Za-z0-9+/_-]"
 # As many backslashes as an escape in JSON in JSON in JSON has. Without a bound, a long row of them
 # would take time that grows with its square.
 _BACKSLASHES = rb"\\{1,8}"
-# "Bearer x", "Token token=x": the scheme of credentials (RFC 9110, section 11.4) is no secret.
+# "Bearer x", "Token token=x": the scheme of credentials (RFC 9110, section 11.4) is not a secret.
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9._+-]*) +(\S.*)")
 # Neither is the name of a parameter, whose value may be quoted.
 _PART = re.compile(
@@ -242,7 +242,7 @@ def credential_parts(value: str) -> tuple[str, ...]:
     rest = scheme[2] if scheme else value.strip()
     parts = [value.strip(), rest]
     if scheme and scheme[1].lower() == "basic":
-        with contextlib.suppress(ValueError):  # what is no base64, or no text in UTF-8
+        with contextlib.suppress(ValueError):  # it is not base64, or not UTF-8
             pair = base64.b64decode(rest, validate=True).decode()
             parts += [pair, *pair.split(":", 1)]
     for quoted, plain in _PART.findall(rest):

@@ -1,10 +1,10 @@
-"""The messages of a report stand in streams, each message once.
+"""The messages of a report are in streams, each message once.
 
 Many requests of a run differ in a few bytes, a response often repeats its request's tensors, and
 the same known-good exchange follows most cases. So short messages are packed one after the other
 into zlib streams (RFC 1950) of at most 16 MiB unpacked, in which zlib finds what repeats. A long
-message has a stream of its own: of what came before, zlib would remember 32 KiB. An exchange has
-the places of its messages: the number of the stream, the first byte, and how many there are. A run
+message has a stream of its own, because zlib remembers only the last 32 KiB. An exchange has the
+places of its messages: the number of the stream, the first byte, and how many there are. A run
 writes what a case adds to the streams with the case, so a killed run loses nothing, and a report is
 what its record has, put together.
 

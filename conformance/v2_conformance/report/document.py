@@ -177,14 +177,14 @@ class LongTensor(ReportPart, frozen=True):
 
 
 class CaseResult(Graded, frozen=True, kw_only=True):
-    """One case and what came of it. `message` is `cause` in words, for people."""
+    """One case and its result. `message` is `cause` in words, for people."""
 
     id: str
     requirement: str
     profile: str
     """A server that does not claim it is not sent the case."""
     why: str
-    """Why the case is there, in plain words."""
+    """Why the case exists, in plain words."""
     content: str
     """Digest of what the case sends and expects."""
     cite: tuple[CitedDocument, ...] = ()
@@ -303,7 +303,7 @@ class Report(Begun, frozen=True, kw_only=True, dict=True):
 
 
 def once(function: Callable[[Report], _Found]) -> Callable[[Report], _Found]:
-    """Keep what a function finds out about a report, for all files that are made of it."""
+    """Cache the result of a function of a report: several files are made from it."""
 
     @wraps(function)
     def kept(report: Report) -> _Found:

@@ -1,5 +1,5 @@
-"""Known failures: the entries of an expectation file, and what came of a run beside them. Pure,
-except for reading the file.
+"""Known failures: the entries of an expectation file, compared with a run. Pure, except for reading
+the file.
 
 An expected failure stays a failure, in the report and in the verdict. It only keeps CI green, and
 only as long as it is exactly what was expected.

@@ -1,7 +1,7 @@
 """Reads and writes report.json and a run's record, whole or not at all.
 
-The digest of a report shows whether something in it was changed afterwards. It is no signature:
-whoever changes a report on purpose can compute it again.
+The digest of a report shows whether something in it was changed afterwards. It is not a
+signature: whoever changes a report on purpose can compute it again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _ALWAYS_UNPACKED = 16 << 20
 # Messages that repeat shrink to less than a hundredth. What is left of a long report, such as one
 # with --large, is mostly packed already: gzip makes it four times shorter.
 _MOST_TIMES_PACKED = 8
-# An ordinary report has an eighth of these bytes beside its messages, and a tenth of these values.
+# An ordinary report has an eighth of these bytes besides its messages, a tenth of these values.
 _MOST_WORDS = 16 << 20
 _MOST_VALUES = 1_000_000
 _MESSAGE = re.compile(rb'"[A-Za-z0-9+/=]{64,}"')

@@ -122,7 +122,7 @@ def _is_plain(features: frozenset[str]) -> bool:
 
 
 def features_of(cases: Iterable[Sequence[Exchange]]) -> list[frozenset[str]]:
-    """Return those of each case's own request, if it is neither generated nor pipelined."""
+    """Return the features of each case's own request, unless it is generated or pipelined."""
     found = []
     for exchanges in cases:
         for one in _own(exchanges):

@@ -224,5 +224,5 @@ class Calibration(ReportPart, frozen=True):
 
     role: str
     form: Form
-    """In what way the requests have their tensors."""
+    """How the requests carry their tensors."""
     exchanges: tuple[Exchange, ...]

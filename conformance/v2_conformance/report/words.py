@@ -140,7 +140,7 @@ def shown_causes(report: Report) -> list[ShownCause]:
 
 
 def beside(causes: Iterable[ShownCause], problems: Iterable[str]) -> list[str]:
-    """Return those reasons or warnings of a verdict that no cause tells."""
+    """Return those reasons or warnings of a verdict that no cause explains."""
     told = {requirement for cause in causes for requirement in cause.group.requirements}
     return [one for one in problems if told.isdisjoint(one.split())]
 
@@ -239,9 +239,9 @@ def must_words(report: Report, causes: Sequence[ShownCause]) -> str:
 
 
 def library_words(report: Report) -> str:
-    """Return what the HTTP library below a client failed; "" if nothing, or for a server. What is
-    the cause of it is no failure of the library if that is no requirement for one, nor is what a
-    scenario finds in a target, which the client has to encode."""
+    """Return what the HTTP library below a client failed; "" if nothing, or for a server. A failure
+    is not the library's if its cause is a requirement for the client itself, or if a scenario finds
+    it in a target, which the client has to encode."""
     usual = {row.id for row in report.requirements if row.layer == "http"}
     unsent = (Outcome.NOT_RUN, Outcome.UNSUPPORTED)
     sent = {case.requirement for case in report.cases if case.outcome not in unsent} & usual

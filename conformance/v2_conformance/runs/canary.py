@@ -25,8 +25,8 @@ from v2_conformance.wire.response import Ending
 from v2_conformance.wire.transport import Connection
 
 TIMES = 8
-"""How often what got a wrong answer is sent again: a model that answers half of all requests in
-another way does so nine times in a row in one of 500 cases."""
+"""How often a request with a wrong answer is sent again: a model that answers half of all requests
+differently does so nine times in a row in one of 500 cases."""
 
 _UNCLEAR = "no exact answer while other cases ran"
 _MANY_UNANSWERED = 4
@@ -34,8 +34,8 @@ _HURRIED_S = 1.0
 
 
 class Canary:
-    """Known-good requests. Each is calibrated: the first form that this server answers exactly,
-    before any case has touched the model, so that a canary's failure is news.
+    """Known-good requests. Each is calibrated before any case has touched the model: it has the
+    first form that this server answers exactly, so a case must have caused a later failure.
 
     A server that left several of them in a row without an answer, or with one that does not end,
     gets little time for the next; otherwise a run against a server that answers none would wait for
@@ -62,7 +62,7 @@ class Canary:
         return news
 
     def seen(self, differing: Collection[str]) -> list[Observation]:
-        """Return what calibrations show about first answers, but not of roles that differ."""
+        """Return what calibrations show about first answers, except of roles in `differing`."""
         return [seen for role, seen in self._seen if role not in differing]
 
     def calibrate(
@@ -142,7 +142,7 @@ class Canary:
         form: Form = "binary",
         limit_s: float | None = None,
     ) -> CanaryAnswer:
-        """Send the canary, on the connection if it is open, with its own time-out if given."""
+        """Send the canary, on the connection if it is open, with its own timeout if given."""
         request = self._known[role, form].prepared.request
         if limit_s is not None:
             request = replace(request, limit_s=limit_s)

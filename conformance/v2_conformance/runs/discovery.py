@@ -62,7 +62,7 @@ def discover(target: Target, *, without_models: bool = False) -> Server:
 
 
 def server_name_of(target: Target, response: Response) -> ServerInfo:
-    """Return the name in the answer to GET /v2. Raises UnreachableError for what is no metadata."""
+    """Return the name in the answer to GET /v2. Raises UnreachableError if it is not metadata."""
     where = f"GET {target.public_url}{SERVER}"
     if response.status != 200:
         raise UnreachableError(of_status(where, response, target))
@@ -95,10 +95,9 @@ class MetadataClient:
         """Return a whole response. Raises UnreachableError, within the target's limits, if there is
         none.
 
-        A server may close a kept connection at any time, or say that it cannot serve right now;
-        then the request is sent again. So it is, on a fresh connection, if no answer came in time,
-        or if the kept one is out of step, such as after bytes that came after an answer: that is
-        for cases to judge.
+        The request is sent again if the server had closed the kept connection or says that it
+        cannot serve right now. It is also sent again, on a fresh connection, if no answer came in
+        time, or if the kept one is out of step, as after stray bytes: that is for cases to judge.
         """
         return self.exchange(get_request(self.address, path))
 

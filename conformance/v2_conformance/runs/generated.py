@@ -45,7 +45,7 @@ class _Wrong(Exception):
 
 
 class _Enough(BaseException):
-    """Ends everything at once. Hypothesis lets through exceptions that are not an Exception."""
+    """Ends everything at once. Hypothesis does not catch exceptions that are not an Exception."""
 
 
 def run_generated(
@@ -78,7 +78,7 @@ def run_generated(
 
 
 def _of_drawn(case: GeneratedCase, failure: Failure, seed: int) -> Result:
-    """Return what the failure of a drawn request comes to."""
+    """Return the result of the case if a drawn request failed."""
     result = play(
         generated(case, [AskApart(failure.case, failure.entry)]), lambda _: failure.result
     )
@@ -117,7 +117,7 @@ def first_failure(
     """Send up to `count` requests to `roles`, and shrink the first that fails.
 
     `seed` decides all of them. Shrinking ends after `shrink_s` seconds, or as soon as the server no
-    longer answers. A failure without a wrong answer (a time-out) is not shrunk.
+    longer answers. A failure without a wrong answer (a timeout) is not shrunk.
     """
     import hypothesis
 

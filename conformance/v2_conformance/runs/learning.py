@@ -48,9 +48,9 @@ _NO_LIST = f"the server does not list its models (POST {INDEX}, GET {LIST})"
 _MOST_MODELS = 200
 _LONGEST_NAME = 100
 _NAMED, _LISTED = 5, 40
-_REFUSAL = 16 << 10  # bytes of it in which the names of inputs are looked for
-_ROOM = 256 << 20  # bytes of all messages, which the report has
-_QUICK_MS = 2_000.0  # in which requests teach models, if others are to be tested with them
+_REFUSAL = 16 << 10  # bytes of an error in which names of inputs are looked for
+_ROOM = 256 << 20  # bytes that the report has for all messages
+_QUICK_MS = 2_000.0  # of learning, after which no more models are tried if the user named none
 _LONG = 16 << 10  # bytes of a sample; with variable dimensions, shorter ones are tried first
 
 
@@ -80,8 +80,8 @@ def learn_models(
     *,
     most: int | None = None,
 ) -> LearnedServer:
-    """Learn the models called `names` (see ALL). With `most`, others are not tried after so many
-    of them, or after fewer that answer slowly: a run takes about a hundred times as long.
+    """Learn the models called `names` (see ALL). With `most`, no others are tried after so many,
+    or after fewer if they answer slowly: a run takes about a hundred times as long as learning.
 
     Raises UsageError for a name that the server does not have and for a choice that fits no model,
     UnreachableError if nothing answers, NothingRanError if no model answers its plain request.

@@ -42,9 +42,9 @@ _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
 _SHORTEST_PAUSE_S = 0.001
-_REFUSAL_S = 1.0  # until a connection is ended that is one too many
-_LOOKS = 3  # for a limit of connections, in a run
-_RESENT_S = 0.9  # a lost packet that asks for a connection is sent again after a second
+_REFUSAL_S = 1.0  # until a server ends a connection beyond its limit
+_LOOKS = 3  # attempts in a run to find a limit of connections
+_RESENT_S = 0.9  # TCP sends a lost SYN again after a second
 _LONG_S = 3.0  # after this, requests that are sent at once are sent only a few times
 
 
@@ -88,7 +88,7 @@ class Live:
         return self.hangs.confirming_s(self.canary.slowest_s)
 
     def paced(self, request: Request) -> Request:
-        """Return `request` with pauses that wake this server for each piece: two answers long."""
+        """Return `request` with pauses of at most two of this server's fastest answers."""
         if not 0 < request.pause_s <= WAKING_S:
             return request
         pause_s = max(_SHORTEST_PAUSE_S, 2 * self.canary.fastest_s)
@@ -184,9 +184,9 @@ class Live:
         return [one.result() for one in in_threads(talk, requests, len(requests))]
 
     def _finds_limit(self, number: int) -> bool:
-        """Return True if of `number` connections on which nothing is sent the server keeps the
-        first and ends others, as it may (RFC 9112, section 9.4), and fewer than before are to be
-        open at once: half as many as it keeps, for it may not have noticed yet that some closed."""
+        """Open `number` idle connections. If the server keeps the first and ends others, as it may
+        (RFC 9112, section 9.4), open at most half as many at once from then on as it kept, because
+        it may not have noticed yet that some were closed. Return True if that is fewer."""
         self._looks_for_it -= 1
         connections = [self._connect() for _ in range(number)]
         for connection in connections:
@@ -204,8 +204,8 @@ class Live:
 def in_threads(
     work: Callable[[_In], _Out], items: Iterable[_In], number: int
 ) -> list[Future[_Out]]:
-    """Start to do `work` on all `items` in so many threads. An interrupted run leaves them behind;
-    those of a ThreadPoolExecutor would have to get their answers before the process can end."""
+    """Start `work` on all `items` in so many daemon threads. An interrupted run leaves them behind;
+    with a ThreadPoolExecutor, the process would wait until they have their answers."""
     coming = [(item, Future[_Out]()) for item in items]
     left = deque(coming)
 
@@ -247,7 +247,7 @@ class _One:
             return self._broken_off(step) if step.fresh else self._asked(step)
         if isinstance(step, AskTogether):
             assert isinstance(self._case, RequestCase)
-            self._connection.close()  # the server may serve just as many as the case needs
+            self._connection.close()  # a server may serve just as many connections as this needs
             requests = [
                 self._in_time(one.request, self._case.member(number).negative)
                 for number, one in enumerate(step.prepared)

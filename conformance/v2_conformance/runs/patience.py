@@ -3,18 +3,18 @@
 # Theory
 # ------
 #
-# A server may need no time, a time-out, or for ever. Three bounds keep a run of thousands of cases
+# A server may answer at once, late, or never. Three bounds keep a run of thousands of cases
 # finite and blame no server that is only slow.
 #
-# `Patience`: 429, 502, 503 and 504 are no answers to the request. A gateway sends 502 when the
+# `Patience`: 429, 502, 503 and 504 do not answer the request. A gateway sends 502 when the
 # server behind it has closed a connection that it kept, a server that limits rates sends 429. So
 # the request is sent again, at once and then as Retry-After says, for no longer than one answer
-# may take. After three vain attempts the run no longer waits. A server that answers 429 or 503
+# may take. After three failed waits the run gives up. A server that answers 429 or 503
 # while it serves n other requests gets at most n at a time from then on, until one that is alone
 # gets such an answer. It also sees how much a slow path carries, and gives long messages that time.
 #
 # `Hangs`: a server that leaves one malformed request without an answer often leaves hundreds. After
-# two, the next of their kind get less time. What is then not answered is no failure, because the
+# two, the next of their kind get less time. What is then not answered is not a failure, because the
 # server had less time than promised; and known-good requests show how much it needs at least.
 #
 # `Budget`: the time of the whole run. What is not sent when it is spent makes the run incomplete.
@@ -53,8 +53,8 @@ LOST = (Ending.CLOSED, Ending.RESET, Ending.REFUSED)
 _SHORTEST_S = 0.05
 _INSTANT_S = 0.001  # a clock need not notice less
 _LONGEST_UNASKED_S = 1.0
-# Bytes a second: what the path is taken to carry until long messages tell, and what it is given
-# at least. That many requests may share it.
+# Bytes a second: the assumed speed of the path until long messages measure it, and the least
+# that is assumed at all. `_SHARES` requests may share the path.
 _CARRIED, _LEAST_CARRIED, _SHARES = 2048.0 * 1024, 8.0 * 1024, 8
 _LONG = 1 << 15
 # After this many failures in a row, the run no longer waits for the server.
@@ -182,7 +182,7 @@ def liveness(connection: Connection, address: Address) -> Exchange:
 
 _ONE = 1.0
 _MOST = 3.0
-_EARLY = 0.2  # a missing answer in a shorter time-out
+_EARLY = 0.2  # a missing answer within a shortened timeout
 _FADE = 0.01  # with each case that gets an answer
 _FLOOR_S = 0.25  # more than a delayed acknowledgment takes
 _MANY, _FLOOR_AFTER_MANY_S = 50, 0.05  # a server that left so many unanswered leaves hundreds
@@ -193,7 +193,7 @@ _HASTE = 5  # the slowest known-good answer of a busy machine is no measure of t
 class Hangs:
     """Recent hangs among negative cases, and among all others, of those that run alone.
 
-    After two, the next of their kind gets a shorter time-out, but never less than four times what
+    After two, the next of their kind gets a shorter timeout, but never less than four times what
     known-good requests needed at most. A missing answer is then not a failure, since the server had
     less time than promised. A hang is forgotten after a hundred cases of its kind that get an
     answer.
@@ -205,7 +205,7 @@ class Hangs:
         self._missing = 0
 
     def hurried(self, negative: bool, request: Request, known_good_s: float) -> Request:
-        """Return `request`, which a server may refuse if `negative`, with its time-out;
+        """Return `request`, which a server may refuse if `negative`, with its timeout;
         `known_good_s` is how long known-good ones took."""
         if self._recent[negative] <= _ONE:
             return request
@@ -222,7 +222,7 @@ class Hangs:
         return min(needed, self._limits.exchange_s)
 
     def confirming_s(self, known_good_s: float) -> float:
-        """Return the time limit for what is sent again, after no answer in all of it."""
+        """Return the time limit of a request that is sent again because it got no answer."""
         needed = max(_CONFIRMING_S, time_needed_s(0, 0.0, known_good_s))
         return min(needed, self._limits.exchange_s)
 
@@ -247,7 +247,7 @@ class Hangs:
 
 
 _LEAST_S = 600.0
-# A tenth of the time-out for each case, which few need; plus room for some that time out.
+# A tenth of the timeout for each case, which few need; plus room for some that time out.
 _SHARE_OF_TIMEOUT = 0.1
 _TIMEOUTS = 20
 

@@ -1,4 +1,4 @@
-"""Checks that an arbitrary model repeats its answers before it blames a wrong value.
+"""Checks that an arbitrary model repeats its answers before a server is blamed for a wrong value.
 
 Noise, dropout, random sampling and sums in any order change few of a model's answers, or those to
 some requests only, so it may seem to repeat them while it is learned. A wrong value is then not the
@@ -24,7 +24,7 @@ from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.wire.encode.inputs import input_entries
 from v2_conformance.wire.transport import Connection
 
-_PLAIN = 200  # one wrong answer in fifty is seen among so many in 98 of 100 runs
+_PLAIN = 200  # among so many, one wrong answer in fifty shows in 98 of 100 runs
 _PAUSE_S = 0.01  # between them if none was right: in all, more than a clock's second
 _ENOUGH = 8  # cases whose values stayed wrong; the next ones will as well
 
@@ -114,8 +114,8 @@ class Repeats:
         return None
 
     def _learned_differs(self, case: RelationCase, connection: Callable[[], Connection]) -> bool:
-        """Return True if the plain request with the values of a case gets others now than it got
-        while the model was learned: what the case is compared with is no certain answer."""
+        """Return True if the plain request with the values of a case gets other values now than
+        while the model was learned: then the case has no certain answer to be compared with."""
         special = next((one.get("special") for one in input_entries(case.request)), None)
         key = case.model, special
         if key not in self._asked:

@@ -4,10 +4,10 @@ A case file says what is sent and what must come back, as data. Axes expand one 
 the order in which the file lists them: the entry is filled once for each combination of their
 values, `${axis}` by the value and `${axis.member}` by a member of it. The id is
 REQUIREMENT/slug[labels of the axes' values], so it is stable as long as the labels are.
-`exceptions` grade some of the combinations otherwise, or leave them out.
+`exceptions` grade some of the combinations differently, or leave them out.
 
-Entries of the suite's own files are right, which tests show. Those of a user's file are checked by
-the schema first, so that each mistake has its line; what no schema can say is checked here.
+Tests show that the suite's own files are right. A user's file is checked by the schema first, so
+that each mistake is reported with its line; what no schema can say is checked here.
 """
 
 from __future__ import annotations

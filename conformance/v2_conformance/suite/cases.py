@@ -94,8 +94,8 @@ class CaseBase:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def facts(self, profiles: Collection[str], cause: Cause | None = None) -> CaseFacts:
-        """Return what a report on a server that claims `profiles` says of the case, if it ended
-        for `cause`: what was read exactly from a malformed request never fails a MUST, and what
+        """Return what a report on a server that claims `profiles` says of the case, given the
+        `cause` of its outcome: an exact answer to a malformed request never fails a MUST, and what
         only rare requests show blocks *conformant* only if the answer has wrong numbers.
         """
         requirement = catalogue()[self.requirement]
@@ -152,7 +152,7 @@ class CaseBase:
         """True if a server may answer with an error, so that it must be seen to survive."""
         return self.expects in ("reject", "either", "survives")
 
-    # What follows is for the kinds of case to say.
+    # Subclasses override what follows.
 
     @property
     def alone(self) -> bool:
@@ -208,14 +208,14 @@ class CaseBase:
 
 @dataclass(frozen=True, kw_only=True)
 class RequestCase(CaseBase):
-    """One inference request and what must come of it.
+    """One inference request and the answer that is expected.
 
     `model` is a role of the contract. `request` is as in schemas/case.schema.json, with every axis
     filled in. `canary` is the form of the known-good request to send afterwards, None for none
     beyond what a negative case gets. `together` is on how many connections it is sent at once, and
     `rounds` how often on each. `first` is sent before it on the same connection, as many `times` as
-    that says, whatever comes of that. Connections that are used at once send this request and
-    `members` in turn. `next` leave in the same write after a pipelined one. `foreign_ids` are the
+    that says, whatever the answers. Connections that are used at once send this request and
+    `members` in turn. `next` follow it in the same write (pipelining). `foreign_ids` are the
     ids of `first` and `members`. `variations` are names of cases/variations.yaml, in the order in
     which they apply; `request` has what they change of it already. `last_negative` is false if
     another negative case of its requirement comes after it.
@@ -328,7 +328,7 @@ class RelationCase(RequestCase):
 
 @dataclass(frozen=True, kw_only=True)
 class GetCase(CaseBase):
-    """A plain GET of `path`, and what must come of it."""
+    """A plain GET of `path`, and the answer that is expected."""
 
     path: str
 
@@ -363,8 +363,8 @@ class ClientCase(CaseBase):
     is expected of the client.
 
     `requests` are as in schemas/scenario.schema.json, with every axis filled in, each with the
-    `answer` and the `expect` that hold for it. `timeout_s` are the seconds that the client has, if
-    they are fewer than usual.
+    `answer` and the `expect` that hold for it. `timeout_s` is the client's time limit, if it is
+    shorter than usual.
     """
 
     requests: tuple[Mapping[str, Any], ...]

@@ -1,4 +1,4 @@
-"""What a run has of all cases: what its target claims, and what somebody chose by patterns."""
+"""Chooses the cases of a run: checks what a target claims, and selects cases by patterns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from v2_conformance.terminal_safe_text import did_you_mean, matches
 CLIENT_PROFILES = ("client", "bf16")
 """The profiles that a client can claim; every client claims the first."""
 
-# What no target can do without: it is what the suite tests; without it little else is tested.
+# Every target needs both: the suite tests the first, and most requirements need the second.
 _NEEDED_PROFILE, _NEEDED_DATATYPE = "binary", "INT32"
 
 
@@ -47,7 +47,7 @@ def claims_problem(profiles: Collection[str], unsupported: Collection[str]) -> s
 
 
 def select(cases: Sequence[Case], patterns: Sequence[str]) -> list[Case]:
-    """The cases that match one of `patterns`, all without patterns. Raises NothingRanError."""
+    """Return the cases that match any of `patterns`, or all of them. Raises NothingRanError."""
     if not patterns:
         return list(cases)
     patterns = list(dict.fromkeys(patterns))  # a forged report repeats one as often as it likes
@@ -76,5 +76,5 @@ def _names(cases: Sequence[Case], *, values: bool) -> Iterator[str]:
 
 
 def asked_for(cases: Iterable[Case], *, large: bool) -> list[Case]:
-    """`cases` without those that only a run has which was asked for them."""
+    """Return `cases`, and the large ones among them only if they were asked for."""
     return [case for case in cases if large or not case.large]

@@ -56,12 +56,12 @@ class Line(_Strict, frozen=True, kw_only=True, omit_defaults=True):
 class ClientResult(_Strict, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that a client said of a scenario, and how it ended.
 
-    `garbage` is the first line that should be one and is none, and why; printable. `ended` is how
-    a process ended: by itself, after the time-out, or with more output than anybody needs; of a
-    client that was run by hand, nothing may have been said (`unsaid`). `exit`
-    is its exit code, negative for a signal, None if there was no process. `stderr` is the end of
-    what it printed there, printable. `seconds` is the time that it had in all. `waited_s` is how
-    long it went on after the server had fallen silent, None if that did not happen.
+    `garbage` is the first line that is not a valid `Line`, and why; printable. `ended` is how the
+    process ended: by itself, after the timeout, or because it printed too much; or `unsaid`, if a
+    test with the fixture `v2_bench` said nothing. `exit` is its exit code, negative for a signal,
+    None if there was no process. `stderr` is the end of what it printed there, printable.
+    `seconds` is the time that it had in all. `waited_s` is how long it went on after the server
+    had fallen silent, None if that did not happen.
     """
 
     lines: tuple[Line, ...] = ()

@@ -76,7 +76,7 @@ def _cases() -> tuple[Case, ...]:
 
 @cache
 def generated_case() -> GeneratedCase:
-    """Return what stands for all generated requests of a run."""
+    """Return the case that stands for all generated requests of a run."""
     requirement = catalogue()["M7"]
     requests = own_document("generated_requests.yaml")["requests"]
     return GeneratedCase(

@@ -32,7 +32,7 @@ class Outcome(Word):
     UNSUPPORTED = "unsupported"
     """The server does not claim what the case needs, or declines it, which it may."""
     INCONCLUSIVE = "inconclusive"
-    """No answer showed whether the requirement holds, such as after a time-out."""
+    """No answer showed whether the requirement holds, such as after a timeout."""
     NOT_RUN = "not_run"
     """The case's model is absent, or an earlier case killed it."""
     ERROR = "error"

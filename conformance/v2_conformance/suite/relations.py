@@ -49,8 +49,8 @@ class ValueSet:
     """Values that models are asked about plainly before cases send them.
 
     The first input of a `datatype` gets them: `values` are a list, the bytes of a blob as `hex`, or
-    a pattern of `elements`. Or else the sample has so many `rows`, so many `more_rows`, or as many
-    as make so many `bytes`.
+    a pattern of `elements`. Otherwise the sample gets this number of `rows`, of `more_rows`, or as
+    many rows as fill this number of `bytes`.
     """
 
     name: str

@@ -63,7 +63,7 @@ class Requirement:
     are None if it cannot have one.
     `level_in` maps a profile to the level that the requirement has for a server that claims it.
     `layer` is "http" if the HTTP library below a client usually does it.
-    `since` is the version of the catalogue that brought it. `superseded_by` are the requirements
+    `since` is the version of the catalogue that introduced it. `superseded_by` are the requirements
     that replaced it; it is then no longer judged.
     `findings` are kinds of causes: whatever case shows one of them, it is about this requirement.
     `prerequisite_of` are the requirements that cannot hold if this one does not. `ordinary` says

@@ -24,12 +24,12 @@ from v2_conformance.terminal_safe_text import did_you_mean
 Kind = Literal["json", "http", "delivery", "coding", "size", "id"]
 
 _FILE = "variations.yaml"
-# What can be done twice.
+# Operations that can be applied twice.
 _ADDITIVE = ("", "escape", "fields", "members")
 _JSON_FORMS = ("json", "nested", "both")
 # About as many bytes as a BYTES element of the pattern `counting` takes in JSON and in a blob.
 _BYTES_OF_TEXT = 12
-# What two requests may have and still leave in one write, whatever the server reads at once.
+# Limits for two requests that leave in one write, whatever a server reads at once.
 _SMALL, _FEW = 500, 20
 
 
@@ -45,8 +45,7 @@ class Variation:
     `level` is the level of a case that is sent in this way, if its own is not lower, and `blocks`
     what its failure blocks, None for what that of the case in other ways blocks. With `either`,
     a server may also reject it. With `canary`, a known-good request follows on the same connection.
-    `declined_by` are statuses with which a server may refuse this way of saying it, whatever is
-    said.
+    `declined_by` are statuses with which a server may refuse the variation of any request.
     """
 
     name: str
@@ -79,7 +78,7 @@ def variations() -> dict[str, Variation]:
 
 
 def variation(name: str) -> Variation:
-    """The variation `name`. Raises CaseFileError for one that there is not."""
+    """Return the variation `name`. Raises CaseFileError if there is none."""
     known = variations()
     if name in known:
         return known[name]
@@ -105,7 +104,7 @@ def apply(
     it. Raises CaseFileError if the variation does not fit."""
     changes = dict(given.request)
     if given.operation == "chunks" and _chunked(request):
-        changes.pop("delivery", None)  # it says already where to cut
+        changes.pop("delivery", None)  # the request already says where to cut
     taken = next((name for name in changes if request.get(name, "whole") != "whole"), None)
     problem = _misfit(given, {*_traits(request, model), *traits}, before)
     if problem is None and taken is not None:

@@ -53,7 +53,7 @@ _MODEL = re.compile(
 
 
 def discovery_edits(setting: Setting) -> Iterator[str]:
-    """Yield what the target has otherwise than recorded discovery. Raises UnconfirmedError."""
+    """Yield where the target differs from recorded discovery. Raises UnconfirmedError."""
     target, record = setting.report.target, RecordedExchanges(setting.report.discovery, setting)
 
     def answer(path: str) -> Response:

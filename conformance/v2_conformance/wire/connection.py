@@ -25,7 +25,7 @@ from v2_conformance.wire.transport import Parting, Request, asks_to_close
 
 _RECEIVE = 256 * 1024  # the most bytes that are read at once
 _MOMENT_S = 1.0
-_LONGER = 3  # times as long as usual may be waited more for the bytes of long messages
+_LONGER = 3  # times the usual limit, by which long messages may extend a deadline
 _END_S = 1.5  # Envoy may take a second to close; Gunicorn closes what is idle for two
 # Servers may send it unasked when they close an idle connection (RFC 9110, section 15.5.9).
 _IDLE_TOO_LONG = re.compile(rb"HTTP/1\.[01] 408 ")
@@ -190,7 +190,7 @@ class _SocketExchange:
 
     @property
     def hint(self) -> str | None:
-        """What helps if TLS failed, or if the server speaks something else than HTTP/1.1."""
+        """What helps if TLS failed, or if the server speaks another protocol than HTTP/1.1."""
         if self._failed is not None:
             return hint_of(self._failed)
         return hint_in(bytes(self.reader.raw[:9]))
@@ -214,7 +214,7 @@ class _SocketExchange:
         except OSError as error:
             self._failed = error
             detail = reason_of(error)  # a server may answer, close, and leave the rest unread
-        if parting in _READS_NOTHING:  # what came while it was still sending came by chance
+        if parting in _READS_NOTHING:  # any answer so far came by chance
             self.reader, self.first_byte = ResponseReader(self._limits), None
             return Ending.LEFT, detail
         if parting is Parting.HALF_CLOSES:
@@ -247,8 +247,8 @@ class _SocketExchange:
         return ending, detail or "the server closed the connection"
 
     def _is_answered_within(self, pause_s: float) -> bool:
-        """Pause between two writes, at most until something comes. The server gets that time back:
-        nobody waited for it.
+        """Pause between two writes, at most until something comes. The pause does not count
+        against the server's time.
         """
         began = time.perf_counter()
         readable, _ = self._wait(write=False, at_most=pause_s)
@@ -289,7 +289,7 @@ class _SocketExchange:
         self.reader.feed(data)
 
     def _give_time(self, carried: int) -> None:
-        """Wait longer by what the path needs for bytes that were sent or came, within bounds."""
+        """Extend the deadline by the time that the path needs for these bytes, within bounds."""
         more = min(carried / self._rate, self._room_s)
         self._room_s -= more
         self._deadline += more

@@ -102,12 +102,12 @@ class Exchange(
     pause_ms: Milliseconds = 0.0
     """Pause between two writes."""
     closed_before_ms: Milliseconds | None = None
-    """How long the connection before had been idle at most when the server closed it without having
-    said so; null if it did not."""
+    """The longest time that the previous connection can have been idle when the server closed it
+    without announcing that; null if it did not."""
     shortened_ms: Milliseconds | None = None
-    """The time limit, if it was shorter than usual: others before had hung."""
+    """The time limit, if it was shorter than usual because earlier requests had hung."""
     stray_before: Count = 0
-    """Bytes that came on the connection before, after its response, though nobody asked."""
+    """Unsolicited bytes that came on the previous connection after its response."""
     answers: Annotated[int, Meta(ge=1, le=4)] = 1
     """How many requests were sent: more than 1 if they were pipelined."""
 

@@ -49,7 +49,7 @@ class Limits:
 
     def response_to(self, request: int) -> int:
         """Return the most bytes of a response to `request` bytes: their tensors as JSON, plus 4
-        MiB, which an image takes that somebody asks for in few words.
+        MiB, for a model that makes an image from a few words.
         """
         return min(self.response, tensors_as_json(request) + 4 * 1024 * 1024)
 

@@ -66,7 +66,7 @@ def connected(address: SocketAddress, timeout: float) -> socket.socket:
             raw = secure = address.tls.wrap_socket(
                 raw, server_hostname=address.host, do_handshake_on_connect=False
             )
-            # OpenSSL reads requests to greet again for as long as they come, whatever the time-out.
+            # OpenSSL reads HelloRequests for as long as they come, whatever the timeout.
             end = threading.Timer(timeout, socket.socket.shutdown, (raw, socket.SHUT_RDWR))
             end.daemon = True
             end.start()

@@ -1,6 +1,6 @@
-"""What is known of HTTP outside `connection`: a Connection takes a Request and returns an Exchange.
+"""The interface of a transport: a Connection takes a Request and returns an Exchange.
 
-The tests have another Connection, to a server in memory.
+Tests have another Connection, to a server in memory.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Parting(str, Enum):
 
 
 BYTES_A_SECOND = 1024.0 * 1024
-"""What a server and the path to it carry at least, unless the path was seen to be slower."""
+"""The least that a server and the path to it carry, unless the path was seen to be slower."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -115,12 +115,12 @@ class Connection(Protocol):
         """True if unsolicited bytes wait on the open connection."""
 
     def connect(self) -> None:
-        """Open the connection now, not with its first exchange, which says if that failed."""
+        """Open the connection before its first exchange, which reports if that failed."""
 
     def exchange(self, request: Request, *, fresh: bool = False) -> Exchange:
         """Send `request` exactly, read one response, and return every byte of both.
 
-        With `fresh` it closes an open connection and connects anew. It never sends a request twice:
+        With `fresh` it closes an open connection and opens another. It never sends a request twice:
         if the server closes a kept connection, the exchange says so, and the caller decides.
 
         It never raises for what the network or the server does: the exchange's `ending` tells.
@@ -130,4 +130,4 @@ class Connection(Protocol):
         """
 
     def close(self) -> None:
-        """Close the connection if it is open. The next exchange connects anew."""
+        """Close the connection if it is open. The next exchange opens a new one."""

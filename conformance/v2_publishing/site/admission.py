@@ -21,7 +21,7 @@ _MOST_REQUIREMENTS = 1000
 
 class RefusedError(Exception):
     """A report is not published, for this reason. `exit_code` is 1 if it does not hold, 2 if it
-    cannot be read, cannot be confirmed here, or is no report on a whole."""
+    cannot be read, cannot be confirmed here, or is not a report on a whole."""
 
     def __init__(self, reason: str, exit_code: int) -> None:
         super().__init__(reason)

@@ -28,7 +28,7 @@ FIRST = (
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(SendingOptions, ReportOptions):
-    """`run`. None leaves what is about the target to the target file."""
+    """`run`. None leaves a setting of the target to the target file."""
 
     url: str | None = argument(
         default=None,

@@ -1,4 +1,4 @@
-"""The changes between two reports, in 80 columns for a terminal or in Markdown for a comment."""
+"""The changes between two reports, in lines for a terminal or in Markdown for a comment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Changes = tuple[str, list[tuple[str, list[str]]]]
 
 
 def as_text(diff: ReportDiff) -> Iterator[str]:
-    """Lines of at most 80 columns, in printable ASCII."""
+    """Yield lines that fit the terminal, in printable ASCII."""
     for note in diff.notes:
         yield from wrapped(note, "  ")
     yield f"verdict: {_to(*diff.verdict)}"

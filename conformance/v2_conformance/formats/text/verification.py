@@ -1,4 +1,4 @@
-"""The findings of `verify`, in lines of 80 columns for a terminal."""
+"""The findings of `verify`, in lines for a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST = 300
 
 
 def verification_lines(result: Verification) -> list[str]:
-    """Return lines of at most 80 columns; a report's own words are printable ASCII in them."""
+    """Return lines that fit the terminal; a report's own words are printable ASCII in them."""
     report, suite = result.report, result.report.suite
     tested = report.target.url
     if report.target.client is not None:
@@ -29,7 +29,7 @@ def verification_lines(result: Verification) -> list[str]:
     lines = wrapped(title[:_LONGEST], "  ")
     if result.foreign:
         lines += wrapped(
-            f"its catalogue asks or expects something else than that of this one, "
+            f"its catalogue asks or expects something different from this one, "
             f"{this_suite().in_words}: nothing is judged again",
             "  ",
         )

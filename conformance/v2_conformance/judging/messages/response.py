@@ -315,7 +315,7 @@ _Sign = Literal["element_size", "element_count", "prefixes"]
 def _sign(
     datatype: str, shape: Sequence[int], size: int | None, data: object, blob: Buffer
 ) -> tuple[_Sign | None, str]:
-    """Return what may be instead of a tensor, and more words about it."""
+    """Return what the bytes may be instead of the tensor, and a hint in words."""
     count = element_count(shape)
     element = DATATYPES[datatype].size
     if size is None:

@@ -1,4 +1,4 @@
-"""A report's result in few words, for pages and files that mention it."""
+"""A report's result in a few words, for pages and files that mention it."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ def _reasons(requirement: str, cases: Iterable[CaseResult]) -> Iterable[_Reason]
 def _untested(
     requirement: Requirement, cases: Iterable[CaseResult], unsupported: Collection[str]
 ) -> Iterable[_Reason]:
-    """Yield that the server lacks what all MUST cases of a requirement need beside its subject."""
+    """Yield that the server lacks what all MUST cases of a requirement need besides its subject."""
     musts = [case for case in cases if case.level == "MUST"]
     if any(case.outcome is not Outcome.UNSUPPORTED for case in musts):
         return

@@ -1,1 +1,1 @@
-"""Scheduling: order, connections, time budget."""
+"""Scheduling: what is sent, in which order, what shares the server, what runs again alone."""

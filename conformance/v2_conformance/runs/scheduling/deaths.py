@@ -135,8 +135,8 @@ class Deaths:
         return None if answer.ending is Ending.TIMEOUT or unavailable(answer) else role
 
     def _sent(self, role: str, connection: Connection) -> CanaryAnswer:
-        """Return what a canary gets now, on a fresh connection. One that had all of its time was
-        lost already, so this one has less. It may be lost, too, and is sent again then."""
+        """Return the answer to a canary on a fresh connection. An earlier one had all of its time
+        in vain, so this one has less; if the path loses its answer, it is sent again."""
         needed = time_needed_s(0, 0.0, self._canary.slowest_s)
         limit_s = min(self._target.limits.exchange_s, max(_CONFIRMED_WITHIN_S, needed))
         answers: list[CanaryAnswer] = []

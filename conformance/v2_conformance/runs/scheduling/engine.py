@@ -119,7 +119,7 @@ class Engine:
         self.live.hang_up()
 
     def _sent(self, case: Case, run: Callable[[RequestCase | GetCase], Result]) -> Result:
-        """Return what `run` makes of a case, why it is not sent, or what is wrong with it or us."""
+        """Return what `run` makes of a case, why it is not sent, or an error of the case or us."""
         started, moved = time.perf_counter(), self._moved(case)
         unsent = self._unsent(moved)
         if unsent is not None:

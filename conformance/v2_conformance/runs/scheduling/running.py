@@ -1,8 +1,8 @@
 """Runs many cases and yields each result as an event: what runs when, and what runs again.
 
 Cases that can neither harm the server nor depend on what others leave in it may share it, one on
-each of several connections. A pass beside others is worth as much as one alone. Whatever is not
-right runs again alone, in the plan's order, and only that counts. All other cases run one by one.
+each of several connections. A pass beside others is worth as much as one alone. Whatever
+does not pass is rerun alone, in the plan's order; only that counts. All other cases run one by one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from v2_conformance.runs.scheduling.engine import Engine
 from v2_conformance.suite.cases import Case, ObservedCase
 from v2_conformance.suite.outcomes import Outcome
 
-_EACH = 16  # cases of each connection that run before what went wrong among them runs again
+_EACH = 16  # cases of each connection in a batch, after which its failures are rerun
 
 _Finished = tuple[Result, Sequence[Observation]]
 """A result that counts, and what its exchanges show."""

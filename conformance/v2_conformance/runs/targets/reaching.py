@@ -29,7 +29,7 @@ _SAY_NOTHING = frozenset({401, 403, 404, 405, 410, 501})
 _SHOWN = 200
 _REDIRECTIONS = frozenset({301, 302, 303, 307, 308})
 WITHOUT_ACCESS = frozenset({401, 403, 407})
-"""Statuses that say nothing of what was asked for, but of whoever asks."""
+"""Statuses about the credentials of a request, not about what it asks for."""
 _CREDENTIALS = "--bearer-env, --header or `auth` in a target file"
 # How HTTPS servers answer plain HTTP: all send 400, nginx also 497 in its log.
 _SAYS_HTTPS = re.compile(rb"HTTPS (?:port|server)|SSL-enabled server port", re.IGNORECASE)

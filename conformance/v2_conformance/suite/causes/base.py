@@ -55,8 +55,8 @@ class CauseBase(
     """The base of all causes. A subclass without subclasses is a kind of cause: a row.
 
     Its name is the `kind` in report.json, in snake case. Its docstring is the sentence, or clause,
-    without a full stop, with members and properties in braces: `{status}`. Behind a colon stands
-    how one is shown: a noun that is counted (`{received:byte}`), the texts for 1 and for other
+    without a period, with members and properties in braces: `{status}`. What follows a colon says
+    how a value is shown: a noun that is counted (`{received:byte}`), the texts for 1 and for other
     numbers (`{judged:the only one|all #}`, a text for 0 may come first), a name in `_SHOWN`, or
     what `format` takes. A cause is described. A part in brackets is left out if a value in it is
     None or False; True shows nothing.
@@ -66,7 +66,7 @@ class CauseBase(
     EXTENSION: ClassVar[str] = EXTENSION
 
     stable: ClassVar[tuple[str, ...]] = ()
-    """The members that make another failure of a cause of the same kind.
+    """The members that tell two failures with the same kind of cause apart.
 
     The others differ from run to run, or from case to case, though the defect is the same: what a
     server says in its own words, times, numbers of bytes, the values of elements, which of several
@@ -77,10 +77,10 @@ class CauseBase(
     """The member that tells what was found, None if that is this cause itself."""
 
     counts_as: ClassVar[str | None] = None
-    """What one defect makes in several kinds: their common name. See `causes.finding_of`."""
+    """The common name of several kinds that one defect causes. See `causes.finding_of`."""
 
     telling: ClassVar[bool] = False
-    """True if failures that read alike are one defect whatever their cases are about: it names what
+    """True if failures with the same words are one defect, whatever the cases: it names what
     is missing from a client's request, or is in the client's own words."""
 
     unsent: ClassVar[bool] = False
@@ -109,7 +109,7 @@ class CauseBase(
     @property
     def shows(self) -> str | None:
         """The requirement that this alone shows to be broken, whichever case finds it; None if
-        several might be. It is what the cause of an arbitrary model's failures is told by."""
+        several might be. With an arbitrary model, it names the cause of the failures."""
         return None
 
     @property
@@ -134,7 +134,7 @@ if CauseBase.__doc__ is None:
 
 
 def describe(cause: CauseBase | None) -> str:
-    """Return a cause as one sentence or clause without a full stop; "" for None.
+    """Return a cause as one sentence or clause without a period; "" for None.
 
     Whatever the cause says, it is printable ASCII of bounded length, with "…" for what is left out.
     """

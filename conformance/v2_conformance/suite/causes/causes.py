@@ -1,4 +1,4 @@
-"""The causes that are about others, and what is asked of a cause.
+"""The causes that are about other causes, and questions that code asks of any cause.
 
 A verdict carries a cause, report.json records it, and programs tell failures apart by it. The
 sentences that people read are rendered from it (`describe`); no code reads them back. The rows of
@@ -27,7 +27,7 @@ _WRONG_ERROR_STATUS = "wrong_error_status"
 
 
 class _AboutOthers(CauseBase, frozen=True):
-    """A cause about others, of a lower rank: none nests any deeper. Raises ValueError."""
+    """A cause about others of lower rank, so that nesting is bounded. Raises ValueError."""
 
     rank: ClassVar[int] = 1
 
@@ -47,7 +47,7 @@ class DidNotSurvive(_AboutOthers, frozen=True, omit_defaults=True):
     rank = 2
     same_connection: Cause | None  # what was wrong on it, None for nothing
     fresh_connection: Cause | None
-    case: Cause | None  # what the case's own exchange came to, None for a pass without words
+    case: Cause | None  # the cause of its own verdict, None for a pass without words
     case_passed: bool
     beside: tuple[str, ...] = ()  # other cases in progress, any of which may have done it
 
@@ -93,7 +93,7 @@ class FailedAtFirst(_AboutOthers, frozen=True):
     rank = 4
     about = "first"
     first: Cause
-    again: Cause | None  # what its pass comes to, None if it needs no words
+    again: Cause | None  # the cause of its pass, None if it needs no words
 
 class SecondAnswerWrong(_AboutOthers, frozen=True):
     """wrong answer to the request that was pipelined after this one: {second}"""
@@ -161,7 +161,7 @@ KINDS: tuple[str, ...] = tuple(sorted(str(kind.__struct_config__.tag) for kind i
 
 
 def finding_of(cause: Cause | None) -> str:
-    """Return what was found, by which failures that one defect makes are told from others.
+    """Return a name for what was found, by which the failures of one defect are grouped.
 
     It is the kind of the cause, or of the first one that it is about if it is about several. Wrong
     elements are one finding in all datatypes. That a server did not survive is another finding if
@@ -180,12 +180,12 @@ def finding_of(cause: Cause | None) -> str:
 def harm_by(cause: Cause, harm: Harm | None) -> Harm | None:
     """Return what a user loses by this, if the requirement says that it is `harm`.
 
-    Only what misleads costs wrong numbers: a rejection gives none, nor does an answer that is
-    missing or unreadable. And what misled somebody did not die.
+    Only a misleading answer costs wrong numbers: a rejection gives none, nor does an answer that
+    is missing or unreadable. And a server that misled a client did not die.
     """
     result = cause.root
     if isinstance(result, DidNotSurvive):
-        if result.fresh_connection is not None:  # who answers in another way is not dead
+        if result.fresh_connection is not None:  # a server that answers wrongly is not dead
             return "dies" if difference_in(result.fresh_connection) is None else "wrong-numbers"
         harm = "connection"
     if difference_in(result) is not None or (result.misleads and harm == "dies"):

@@ -28,11 +28,11 @@ SIZES = (3, 1, 2)
 """The sizes to try for a variable dimension: the first that the model takes is used. Three is the
 same for every dimension, so that those that have to agree do."""
 
-_SETS = 2  # so that an answer to one request is seen to be none to another
+_SETS = 2  # so that the answer to another request is noticed
 _STEPS = 16
-# No step of a usual range: no smaller type has it, and a detour through one changes it.
+# Between the steps of a usual range: no smaller type can hold it, so a detour through one shows.
 _BETWEEN = 0.3141592
-_DIGITS = 9  # the simplest reader of JSON gets the nearest double of so many (D11)
+_DIGITS = 9  # of so many, even the simplest JSON parser makes the nearest double (D11)
 # Text as people write it: a server that changes characters gives the model another one, and some
 # cut a message after its last "}".
 _TEXTS = (
@@ -96,8 +96,8 @@ def make_samples(
 def _set(
     inputs: Sequence[TensorSpec], choice: Choice, variable: int, number: int
 ) -> tuple[Sample, ...]:
-    """Return set `number`. No input begins with the bytes of another, if there are other values: a
-    server that takes one for the other gives itself away by nothing else."""
+    """Return set `number`. If the values allow it, no input begins with the bytes of another:
+    otherwise a server that mixes up two inputs would not be noticed."""
     made: list[Sample] = []
     for spec in inputs:
         own = choice.tensors.get(spec.name)
@@ -173,15 +173,15 @@ def _sample(spec: TensorSpec, choice: Choice, variable: int, turn: int) -> Sampl
 
 
 def _places(count: int, of: int) -> Iterator[int]:
-    """Yield `count` numbers below `of`: in order, but each block of so many begins anywhere. With a
-    period, the rows of a model's tensor may all be alike, and then nothing tells them apart."""
+    """Yield `count` numbers below `of` in order, but begin each block of so many anywhere. With a
+    fixed period, all rows of a tensor could be equal, and a mix-up of rows would not show."""
     for block in range(ceil(count / of)):
         first, size = _first(block, of), min(of, count - block * of)
         yield from ((first + place) % of for place in range(size))
 
 
 def _first(block: int, of: int) -> int:
-    """Return a number below `of`, 0 for the first block, and any for the others."""
+    """Return a number below `of`: 0 for the first block, pseudo-random for the others."""
     mixed = block * 0x9E3779B1 & 0xFFFFFFFF
     mixed = (mixed ^ mixed >> 15) * 0x85EBCA77 & 0xFFFFFFFF
     return (mixed ^ mixed >> 13) * of >> 32
@@ -193,8 +193,8 @@ def _between(low: float, high: float, part: float) -> float:
 
 
 def repeated(sample: Sample, datatype: str, count: int) -> bytes:
-    """Return so many elements: the rows of a tensor, over and over, each time beginning with any of
-    them, so that no row is always like the one so many before. Raises CaseFileError without any."""
+    """Return `count` elements: all rows of a tensor, repeated, each time from another row on, so
+    that the repetition has no period. Raises CaseFileError if it has no elements."""
     if not count:
         return b""
     if not sample.blob:

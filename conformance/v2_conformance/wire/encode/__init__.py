@@ -1,7 +1,7 @@
 """From a case to the bytes of its request.
 
 Nothing here checks a case. Each is checked against schemas/case.schema.json once its axes are
-filled in: the suite's own by its tests, those of strangers when they are read (suite/case_files).
+filled in: the suite's own by its tests, those of users when they are read (suite/case_files).
 What a schema cannot say, such as that the JSON has the place that is changed, is a CaseFileError
 where it is met.
 """

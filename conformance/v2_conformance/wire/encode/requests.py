@@ -43,8 +43,8 @@ _IN_JSON = ("FP32", "FP64")  # the floats that have a JSON form everywhere
 class Expected(msgspec.Struct, frozen=True):
     """An output that must come back: its exact tensor, in `form` binary, json or any.
 
-    Floats may differ by the `tolerance`, if there is one. If the tensor is not `known`, it has no
-    more than the output's name.
+    Floats may differ by the `tolerance`, if there is one. If the tensor is not `known`, it has
+    only the output's name.
     """
 
     tensor: Tensor

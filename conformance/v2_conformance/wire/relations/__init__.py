@@ -1,0 +1,1 @@
+"""The cases for any model, filled in with values that it answered."""

@@ -132,7 +132,7 @@ def _sent(
     need(all(c.get("repeat", 0) * size <= _REPEATED for c in changes if c["at"] == "inputs.0"))
     expect = {"outcome": "success", **expect}
     answered = expect["outcome"] not in ("reject", "survives")
-    need(answered or any(value.blob for value in values))  # of no elements nothing can be missing
+    need(answered or any(value.blob for value in values))  # nothing can be missing from no elements
     needs = given.get("needs", ())
     specs = model.inputs
     fitting = {

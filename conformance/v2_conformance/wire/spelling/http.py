@@ -166,7 +166,7 @@ def _padding(how: Mapping[str, Any]) -> list[Field]:
 
 
 def _spread(padding: Sequence[Field], fields: Sequence[Field]) -> Iterator[Field]:
-    """Yield `fields`, each after its share of the padding: what does not fit in is one of them."""
+    """Yield `fields` spread over the padding, so that a server that drops some drops these, too."""
     each = -(-len(padding) // len(fields))
     for number, field in enumerate(fields):
         yield from padding[number * each : (number + 1) * each]
