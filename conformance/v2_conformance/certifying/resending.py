@@ -61,7 +61,7 @@ class Now(Enum):
 
 
 @dataclass(frozen=True)
-class Again:
+class Resent:
     """A resent case and its state in words. If it is `optional` (MAY), it never counts."""
 
     case_id: str
@@ -157,7 +157,7 @@ def resend(
     recovery: Recovery | None = None,
     ready_within_s: float | None = None,
     workers: int = 1,
-) -> Iterator[Again]:
+) -> Iterator[Resent]:
     """Send the `failed` cases to `target`, and yield the state of each.
 
     The cases that showed an observed failure are yielded only if they fail although they had not.
@@ -190,7 +190,7 @@ def resend(
                 yield again
     for case_id in by_id:
         if case_id in unsent:
-            yield Again(case_id, Now.UNKNOWN, unsent[case_id])
+            yield Resent(case_id, Now.UNKNOWN, unsent[case_id])
 
 
 def _learned_again(target: Target, relations: Relations) -> LearnedServer:
@@ -202,11 +202,11 @@ def _learned_again(target: Target, relations: Relations) -> LearnedServer:
     return learn_again(target, models, tolerance_of(relations))
 
 
-def _again(result: Result, failure: Failure | None) -> Again | None:
+def _again(result: Result, failure: Failure | None) -> Resent | None:
     failing = result.outcome in (Outcome.FAIL, Outcome.FLAKY)
     if failure is None:
         counts = failing and result.case.level != "MAY"
-        return Again(result.case.id, Now.NEWLY_FAILING, result.message) if counts else None
+        return Resent(result.case.id, Now.NEWLY_FAILING, result.message) if counts else None
     recorded, case = failure.recorded, failure.case
     optional = failing and recorded.level == "MAY"
     if failing:
@@ -219,4 +219,4 @@ def _again(result: Result, failure: Failure | None) -> Again | None:
         now, words = Now.UNKNOWN, [f"{result.outcome.words}: {result.message}"]
     if case is not None and case.content != recorded.content:
         words.append("this version sends or expects something else")
-    return Again(recorded.id, now, "; ".join(filter(None, words)), optional)
+    return Resent(recorded.id, now, "; ".join(filter(None, words)), optional)

@@ -29,10 +29,10 @@ from v2_conformance.conversations.steps import (
     Result,
     Step,
 )
-from v2_conformance.judging.asking import describe_request
 from v2_conformance.judging.availability import unavailable
 from v2_conformance.judging.judge import judge
 from v2_conformance.judging.known_good import Form, own_form, with_rounding
+from v2_conformance.judging.request_words import describe_request
 from v2_conformance.judging.survival import hang_of, is_of_path, needs_canary, survived
 from v2_conformance.judging.verdict import Verdict
 from v2_conformance.suite.cases import GetCase, RelationCase, RequestCase

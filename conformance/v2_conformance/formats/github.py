@@ -18,11 +18,11 @@ from v2_conformance.report.document import Report
 from v2_conformance.report.verdict.standing import claimed, standing
 from v2_conformance.report.words import (
     ShownCause,
-    beside,
     headline,
     must_words,
     priced,
     shown_causes,
+    unexplained,
 )
 from v2_conformance.terminal_safe_text import in_github_actions, on_one_line, short
 
@@ -80,7 +80,7 @@ def markdown(report: Report, directory: Path | None = None) -> str:
     if doubts:
         lines += [f"**{TITLE}**", "", *_list("- ", doubts, "such reasons"), ""]
     reasons, warnings = (
-        map(_clip, beside(causes, untold))
+        map(_clip, unexplained(causes, untold))
         for untold in (report.verdict.reasons, report.verdict.warnings)
     )
     lines += [*_list("- ", reasons, "reasons"), *_list("- warning: ", warnings, "warnings")]

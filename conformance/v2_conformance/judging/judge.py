@@ -19,7 +19,6 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from v2_conformance.judging.asking import describe_request
 from v2_conformance.judging.availability import asks_to_wait, plea
 from v2_conformance.judging.checks import apply_checks
 from v2_conformance.judging.compare import compare_readings, compare_tensors, values_shown
@@ -31,6 +30,7 @@ from v2_conformance.judging.messages.response import (
     read_message,
 )
 from v2_conformance.judging.messages.response_json import is_error, parse_noting
+from v2_conformance.judging.request_words import describe_request
 from v2_conformance.judging.verdict import Finding, Unread, Untested, Verdict
 from v2_conformance.protocol.message import MessageError
 from v2_conformance.suite.cases import GetCase, RelationCase, RequestCase

@@ -139,7 +139,7 @@ def shown_causes(report: Report) -> list[ShownCause]:
     return sorted(shown, key=lambda cause: cause.expected)
 
 
-def beside(causes: Iterable[ShownCause], problems: Iterable[str]) -> list[str]:
+def unexplained(causes: Iterable[ShownCause], problems: Iterable[str]) -> list[str]:
     """Return those reasons or warnings of a verdict that no cause explains."""
     told = {requirement for cause in causes for requirement in cause.group.requirements}
     return [one for one in problems if told.isdisjoint(one.split())]

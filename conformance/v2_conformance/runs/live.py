@@ -80,7 +80,7 @@ class Live:
         What is sent in many rounds is sent in one if the case is sent `again`: on a path that loses
         one message in a hundred, some of hundreds would be lost each time.
         """
-        one = _One(self, case, self.connection(), alone, again)
+        one = _Driver(self, case, self.connection(), alone, again)
         return play(conversation(case, self._known), one.answer)
 
     def confirming_s(self) -> float:
@@ -224,7 +224,7 @@ def in_threads(
 
 
 @dataclass
-class _One:
+class _Driver:
     """Takes the steps of one conversation."""
 
     _live: Live

@@ -12,7 +12,7 @@ import trustme
 
 from support.cases import REJECT, lines, make_case, prepared, sent
 from support.servers import PATIENCE_S, PATIENT, Peer, connected, serving, steps
-from v2_conformance.judging.asking import describe_request
+from v2_conformance.judging.request_words import describe_request
 from v2_conformance.suite.cases import RequestCase
 from v2_conformance.wire.encode.delivery import MOST_SLICES
 from v2_conformance.wire.response import Ending

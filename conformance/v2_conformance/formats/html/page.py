@@ -36,12 +36,12 @@ from v2_conformance.report.verdict.judged import by_level, judged
 from v2_conformance.report.verdict.standing import claim, standing
 from v2_conformance.report.words import (
     ShownCause,
-    beside,
     headline,
     lost,
     lost_by,
     must_words,
     shown_causes,
+    unexplained,
 )
 from v2_conformance.suite.outcomes import Outcome
 from v2_conformance.suite.requirements import GRADES, LEVELS, Basis, catalogue, families
@@ -216,8 +216,8 @@ def _content(report: Report, cases: Listed) -> dict[str, object]:
         },
         "open_cases": _OPEN,
         "most_troubles": _TROUBLES,
-        "reasons": beside(causes[:_CAUSES], report.verdict.reasons),
-        "warnings": beside(causes[:_CAUSES], report.verdict.warnings),
+        "reasons": unexplained(causes[:_CAUSES], report.verdict.reasons),
+        "warnings": unexplained(causes[:_CAUSES], report.verdict.warnings),
         "most_reasons": _REASONS,
     }
 

@@ -21,12 +21,12 @@ from v2_conformance.report.verdict.standing import (
 )
 from v2_conformance.report.words import (
     ShownCause,
-    beside,
     headline,
     library_words,
     lost,
     must_words,
     shown_causes,
+    unexplained,
 )
 from v2_conformance.suite.causes.base import counted
 from v2_conformance.suite.models import ROLE
@@ -65,7 +65,7 @@ def summary_lines(report: Report, directory: Path | None) -> list[str]:
         ("reason", report.verdict.reasons),
         ("warning", report.verdict.warnings),
     ):
-        untold = (one.split() for one in beside(causes, problems))
+        untold = (one.split() for one in unexplained(causes, problems))
         rows = (" ".join(titles.get(word, word) for word in words) for words in untold)
         shown = [wrapped(f"{what}: {row}", "        ") for row in rows]
         # Models that do not repeat their answers come before what those answers show.

@@ -28,7 +28,6 @@ from v2_conformance.suite.models import ModelContract, TensorSpec, contract
 from v2_conformance.suite.values.patterns import value_pattern
 
 Entry = dict[str, Any]
-Draw = st.DrawFn
 
 # How many elements of a tensor are drawn; the rest follow a pattern. Each costs time.
 _MOST_DRAWN = 6
@@ -56,7 +55,7 @@ def requests(roles: Sequence[str]) -> st.SearchStrategy[Entry]:
 
 
 @st.composite
-def _request(draw: Draw, role: str) -> Entry:
+def _request(draw: st.DrawFn, role: str) -> Entry:
     model = contract()[role]
     inputs: list[Entry] = []
     representable: dict[int, bool] = {}
@@ -78,7 +77,7 @@ def _request(draw: Draw, role: str) -> Entry:
 
 
 @st.composite
-def _input(draw: Draw, spec: TensorSpec, most: int) -> tuple[Entry, bool]:
+def _input(draw: st.DrawFn, spec: TensorSpec, most: int) -> tuple[Entry, bool]:
     """One input, and whether a server must be able to read and write its values as JSON."""
     shape = [draw(_DIMENSIONS) if n == -1 else n for n in spec.dims]
     kind = DATATYPES[spec.datatype].kind
@@ -144,7 +143,7 @@ def _plain_number(datatype: str) -> st.SearchStrategy[bytes]:
 
 @st.composite
 def _outputs(
-    draw: Draw, model: ModelContract, representable: dict[int, bool]
+    draw: st.DrawFn, model: ModelContract, representable: dict[int, bool]
 ) -> tuple[Entry, dict[int, str]]:
     default = draw(st.sampled_from([None, True, False]))
     request: Entry = {} if default is None else {"parameters": {"binary_data_output": default}}
@@ -168,7 +167,7 @@ def _outputs(
 
 
 @st.composite
-def _delivery(draw: Draw, inputs: Sequence[Entry]) -> Any:
+def _delivery(draw: st.DrawFn, inputs: Sequence[Entry]) -> Any:
     """Return how the request is sent, in few pieces: the sender waits between slices."""
     kind = draw(st.sampled_from(["whole", "whole", "slices", "chunks"]))
     if kind == "whole":

@@ -37,7 +37,7 @@ LIVE = "/v2/health/live"
 
 _ANY_CODING = acceptable(None)
 _CODINGS = (("encoding", "Content-Encoding"), ("accept_encoding", "Accept-Encoding"))
-_IN_JSON = ("FP32", "FP64")  # the floats that have a JSON form everywhere
+_JSON_FLOATS = ("FP32", "FP64")  # the floats that have a JSON form everywhere
 
 
 class Expected(msgspec.Struct, frozen=True):
@@ -293,7 +293,7 @@ def _has_negative_zero(model: ModelContract, special: int) -> bool:
 
     inputs = zip(model.inputs, model.special[special], strict=True)
     arrays = [
-        to_array(spec.datatype, one.blob) for spec, one in inputs if spec.datatype in _IN_JSON
+        to_array(spec.datatype, one.blob) for spec, one in inputs if spec.datatype in _JSON_FLOATS
     ]
     return any(bool(np.signbit(array[array == 0]).any()) for array in arrays)
 
