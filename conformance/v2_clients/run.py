@@ -218,7 +218,7 @@ def start_client_run(
     expectations: Expectations = NO_EXPECTATIONS,
     outdated: Collection[str] = (),
 ) -> ClientRun:
-    """Begin the record of a run in `directory`, replacing an older one; see `certifying.start`.
+    """Begin the record of a run in `directory`, replacing an older one; see `servers.start`.
 
     Without a `budget` it has the usual one. Raises UsageError.
     """

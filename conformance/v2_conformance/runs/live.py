@@ -1,4 +1,8 @@
-"""Plays the conversations of cases with a server, on one connection for each thread."""
+"""Plays the conversations of cases with a server, on one connection for each thread.
+
+A server may close an idle connection at any time (RFC 9112, section 9.5). So a request that only
+finds its connection closed is sent again on a fresh one, unless the server is gone. Requests that
+are sent at once have a connection each, opened before, in smaller groups if it serves only few."""
 
 from __future__ import annotations
 
@@ -104,7 +108,7 @@ class Live:
         return connection
 
     def fresh_connection(self) -> Connection:
-        """Return this thread's connection, closed: what is sent next opens it anew."""
+        """Return this thread's connection, closed: the next exchange opens it again."""
         connection = self.connection()
         connection.close()
         return connection
