@@ -140,7 +140,7 @@ def listing(what: str, as_json: bool) -> int:
 
 
 Rows = Iterator[tuple[object, str]]
-"""What a listing has, each with its line; a line about all of them is of None."""
+"""The items of a listing, each with its line; a line about all of them has the item None."""
 
 
 def _requirements() -> Rows:

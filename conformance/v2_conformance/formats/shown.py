@@ -89,7 +89,7 @@ class Run(NamedTuple):
 
 
 class Part(msgspec.Struct, frozen=True):
-    """What is shown of a section of `size` bytes; `look` is its kind, for a blob with a number."""
+    """The shown part of a section of `size` bytes; `look` is its kind, for a blob with a number."""
 
     title: str
     look: str

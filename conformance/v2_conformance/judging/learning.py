@@ -1,6 +1,6 @@
-"""What the metadata of an arbitrary model and its answers to plain requests show.
+"""Learns a model without a contract from its metadata and its answers to plain requests.
 
-Which requests it gets depends on its answers: see conversations.learning.
+conversations.learning decides by the answers which requests are sent.
 """
 
 from __future__ import annotations

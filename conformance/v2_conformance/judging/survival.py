@@ -34,7 +34,7 @@ from v2_conformance.wire.transport import BYTES_A_SECOND
 _MOST_WORDS = 64 * 1024  # more than any error message needs, even with a stack trace
 _IDLE_TOO_LONG = 408
 MOST_SURPLUS = 128 * 1024 * 1024
-"""How many bytes beyond need (`surplus`) a server may send in a run, whose report has them all."""
+"""The most unneeded bytes (`surplus`) that a server may send in a run: its report has them all."""
 _WITHOUT_END = MOST_SURPLUS // 16  # what an answer counts that was cut off as too large
 
 # A server may take this much longer for a case than for a known-good request, or for its bytes.

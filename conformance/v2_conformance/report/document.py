@@ -79,7 +79,7 @@ class OverallVerdict(ReportPart, frozen=True):
     words: str = field(default="", name="standing")
     """The verdict as people say it, such as `incomplete run`."""
     claim: str = ""
-    """What it is about, such as `binary, raw; without BF16`."""
+    """The scope of the verdict, such as `binary, raw; without BF16`."""
     consistent: bool | None = None
     """Whether all tested relations of models' answers hold; null with models of the contract."""
     shown: tuple[str, ...] = ()
@@ -203,7 +203,7 @@ class CaseResult(Graded, frozen=True, kw_only=True):
 
     @property
     def reported_in_full(self) -> ClientResult | None:
-        """What the client reported, whole. Raises ReportFileError for data without a place."""
+        """Return `reported` with the long data. Raises ReportFileError for data without a place."""
         if self.reported is None:
             return None
         lines, room = list(self.reported.lines), _LONGEST_REPORTED
@@ -246,9 +246,9 @@ class Begun(ReportPart, frozen=True, kw_only=True):
     relations: Relations | None = None
     """Null for a run with the models of the contract."""
     seed: Annotated[int, Meta(ge=0, le=LARGEST_SEED)] | None = None
-    """What the values and ids of its requests follow from; null in reports of clients."""
+    """The seed of the values and ids of its requests; null in reports of clients."""
     draws: Annotated[int, Meta(ge=1, le=DRAWS)] = 1
-    """Which edition of the suite's draws made them of the seed."""
+    """The edition of the suite's draws that made them from the seed."""
 
 
 class Report(Begun, frozen=True, kw_only=True, dict=True):

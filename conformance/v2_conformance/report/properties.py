@@ -1,4 +1,4 @@
-"""What the requests of failures have in common that right ones lack, in words. Pure."""
+"""Finds what the requests of failures have in common that others lack, in words. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FEW, _SOME = 3, 1 / 4  # wrong answers: fewer may be others' by chance
 
 
 class _Sent:
-    """What is read of the beginning of a request. Raises ValueError for one without JSON."""
+    """The properties of a request, read from its beginning. Raises ValueError without JSON."""
 
     def __init__(self, exchange: Exchange) -> None:
         data = exchange.request.start(_READ)

@@ -70,7 +70,7 @@ class Canary:
     ) -> str:
         """Find the canary for `role`, once, in `form`.
 
-        `connection` is the caller's own, opened anew and closed afterwards: a second open
+        `connection` is the caller's own, opened again and closed afterward: a second open
         connection would wait forever for a server that serves one at a time. Unless nothing else
         runs (`alone`) only an exact answer is kept.
 

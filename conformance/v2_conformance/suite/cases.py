@@ -202,7 +202,7 @@ class CaseBase:
 
     @property
     def _also_sent(self) -> Mapping[str, Any]:
-        """What counts for its content besides its members."""
+        """Return what counts for its content besides its members."""
         return {}
 
 

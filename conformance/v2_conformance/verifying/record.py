@@ -1,4 +1,4 @@
-"""What a report has recorded, as the driver over a record needs it.
+"""The recorded exchanges of a report, for the driver that plays conversations from a record.
 
 Each step of a conversation names the request that the suite sends there, which is made again and
 compared with the next recorded one. What bytes cannot show, such as times and how a connection

@@ -29,7 +29,7 @@ class ResponseReader(MessageReader):
 
     @property
     def cost(self) -> int:
-        """How many bytes came, and 6 more for each chunk, to compare with what an answer needs."""
+        """The received bytes, and 6 more for each chunk, to compare with what an answer needs."""
         return len(self.raw) + _A_CHUNK * sum([message.chunks for message in self.messages])
 
     @property

@@ -46,7 +46,7 @@ request: their bodies are not the inference server's (docs/disputes.md)."""
 
 _OF_THE_DECODER = frozenset({400, 415})
 _ABILITIES = frozenset({"chunked_requests", "zero_elements"})
-"""What a server need not do at all, but must do everywhere if it does it anywhere."""
+"""Optional features, which a server that has them anywhere must have everywhere."""
 
 
 class Observation(msgspec.Struct, frozen=True):

@@ -40,7 +40,7 @@ _Fields = Sequence[tuple[bytes, bytes]]
 
 
 class Syntax:
-    """What is `broken` in the bytes of a response, as far as they came: the first of each rule.
+    """The first violation of each rule (`broken`) in the bytes of a response, as far as they came.
 
     `judged` says whether there is a whole head. `offered` are the transfer codings that the client
     takes besides chunked. An `old_client` speaks HTTP/1.0 and takes none (RFC 9112, section 6.1);

@@ -1,5 +1,5 @@
-"""What the judged cases of a report say of each requirement: the grade at which it fails, what that
-blocks and what it costs. Pure; every format reads it, and none the catalogue.
+"""The result of each requirement by the judged cases of a report: the grade at which it fails, what
+that blocks and what it costs. Pure. Every format reads this, and none reads the catalogue.
 
 A requirement can have cases of several levels. One whose MUST cases pass and whose SHOULD cases
 fail is a failed SHOULD.

@@ -41,8 +41,8 @@ _SAME = Purpose.CANARY_SAME
 
 @dataclass(frozen=True)
 class Recovery:
-    """How to bring back a dead server: a shell command of the user's, and how long that and the
-    server may take, 0 for the usual time."""
+    """How to restart a dead server: the user's shell command, and how long that and the server may
+    take, 0 for the usual time."""
 
     command: str | None = None
     wait_s: float = 0.0
