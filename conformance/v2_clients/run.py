@@ -174,7 +174,7 @@ def run_budget(plan: Plan, timeout_s: float, limit_s: float | None = None) -> Bu
 
 def check_client(plan: Plan, client: Client, *, timeout_s: float, budget: Budget) -> None:
     """Try `client` with some scenarios of a plan, and raise UsageError if it fails in each of them
-    before it does anything: what cannot work at all is no client that could be judged.
+    before it does anything: a client that cannot work at all cannot be judged.
 
     With fewer scenarios than would be tried nothing is done: their run says as much.
     """

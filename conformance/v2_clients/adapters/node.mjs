@@ -56,7 +56,7 @@ function postWithHttp(url, headers, body, timeout) {
     let answered = false;
     const options = { method: "POST", headers: { ...headers, "Content-Length": body.length }, signal: AbortSignal.timeout(timeout) };
     const request = agent.request(url, options, (response) => {
-      answered = true; // what goes wrong with the request from now on is no concern of the answer
+      answered = true; // what goes wrong with the request from now on does not concern the answer
       const chunks = [];
       const names = response.rawHeaders.filter((_, index) => index % 2 === 0);
       const fields = names.map((name, index) => [name, response.rawHeaders[2 * index + 1]]);

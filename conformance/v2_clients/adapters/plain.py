@@ -60,7 +60,7 @@ class V2Client:
         url = f"{self.url}/v2/models/{quote(model, safe='')}"
         url += f"/versions/{quote(version, safe='')}/infer" if version else "/infer"
         # requests counts the body, undoes chunks, and refuses a response that ends too early. A
-        # redirect is no answer.
+        # redirect is not an answer.
         response = self.session.post(
             url,
             body,
@@ -74,7 +74,7 @@ class V2Client:
             received = response.raw.read(decode_content=False)
             answered = response.raw.headers.items()
             return codec.decode_response(response.status_code, answered, received)
-        except Exception as error:  # any: what is read from a malformed response is no result
+        except Exception as error:  # any: what is read from a malformed response is not a result
             error.status = response.status_code
             raise
 

@@ -19,7 +19,7 @@ ADAPTER = Adapter(http, utils, parameters=False)
 
 async def lines(task):
     """Make the requests of a task in their order, all with one client; a line for each."""
-    client = http.InferenceServerClient(task["url"])  # it has no time-out to set
+    client = http.InferenceServerClient(task["url"])  # it has no timeout to set
     return [await ADAPTER.line(client.infer, *request) for request in bench.requests_of(task)]
 
 

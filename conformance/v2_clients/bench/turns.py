@@ -10,7 +10,7 @@ from v2_clients.bench.tasks import Asked
 from v2_conformance.suite.outcomes import Purpose
 
 MOST_EXCHANGES = 200
-"""Requests that a scenario takes; a client that sends more gets no answer any more."""
+"""Requests that a scenario takes; a client that sends more gets no more answers."""
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 """The interim response for a client that waits for it before it sends a body."""

@@ -89,7 +89,7 @@ def check_forms(sent: Sent) -> None:
             if got != asked.form:
                 check_data_or_size([entry])
                 given = parameters_of(entry).get(BINARY_DATA_SIZE)
-                if size is None and given is not None:  # it is no whole number
+                if size is None and given is not None:  # it is not a whole number
                     owner, true = f"input {printable(asked.name, 60)}", len(tensor.blob)
                     raise wrong_parameter(owner, BINARY_DATA_SIZE, true, given)
                 if size is None and "data" not in entry:
@@ -195,7 +195,7 @@ def check_no_stale_headers(sent: Sent) -> None:
                 raise Finding(StaleField(name, value))
     name = HEADER_LENGTH.lower()
     true = sent.request.json_end if sent.has_blobs else len(sent.body)
-    # The same wrong number for JSON of the same length is made anew.
+    # The same wrong number for JSON of the same length is made again.
     earlier = (one for tries in sent.earlier for one in tries if one.json_end != true)
     old = {value for one in earlier for value in one.values(name)}
     for value in sent.request.values(name):

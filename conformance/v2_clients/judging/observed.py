@@ -34,7 +34,7 @@ _REQUEST_LINE = re.compile(rb"%s [!-~]+ HTTP/1\.[01]" % TOKEN.encode())
 _FIELD = re.compile(rb"%s:[\t -~\x80-\xff]*" % TOKEN.encode())
 _ADDRESS = re.compile(r"(?:127\.0\.0\.1|localhost):[0-9]{2,5}", re.ASCII)
 _SHOWN = 80
-# What is no fault of the JSON or of its elements.
+# What is not the fault of the JSON or of its elements.
 _OF_BLOBS = (BlobPastBody, InvalidTensor, LeftoverBytes)
 _MAY_REFUSE = ("error_or_exact", "refused")
 

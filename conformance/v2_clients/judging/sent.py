@@ -42,6 +42,6 @@ class Sent:
 
 
 def by_name(value: object) -> dict[str, Mapping[str, Any]]:
-    """Return the objects of a JSON array by their names, without those whose name is no string."""
+    """Return the objects of a JSON array by their names, without those that have no such string."""
     named = ((one.get("name"), one) for one in objects(value))
     return {name: one for name, one in named if isinstance(name, str)}

@@ -214,7 +214,7 @@ _TYPES = {"FILE": FILE, "FILE|DIR": FILE, "DIR": FOLDER, "SECONDS": SECONDS, "N"
 
 
 def unknown(what: str, name: str, known: Iterable[str], otherwise: str = "") -> UsageError:
-    """Return the error for a `name` that is no `what`: the closest ones, or `otherwise`, or all."""
+    """Return the error for an unknown `name` of a `what`: the closest ones, `otherwise`, or all."""
     known = list(known)
     otherwise = otherwise or f"expected one of {', '.join(known)}"
     return UsageError(f"unknown {what} {name!r}: {did_you_mean(name, known, otherwise)}")

@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class PatientOutput:
-    """A stream like `stream`, but once nobody reads it any more, what is written is dropped.
+    """A stream like `stream`, but once nobody reads it anymore, what is written is dropped.
 
     So `diff … | head` has the exit code of `diff`, and a run whose output is cut off still writes
     its report. Characters that the stream's encoding lacks become "?". Whatever a server, a file or

@@ -32,7 +32,7 @@ def unavailable(exchange: Exchange) -> bool:
 
 def kept_waiting(exchange: Exchange) -> bool:
     """Return True if a server took seconds and then closed, or a gateway gave up on it: the request
-    hung, but somebody had less patience than a run has."""
+    hung, but something else gave up sooner than a run does."""
     gave_up = exchange.ending in (Ending.CLOSED, Ending.RESET) or unavailable(exchange)
     return gave_up and exchange.duration_ms >= _NO_REFUSAL_MS
 

@@ -9,7 +9,7 @@ shows that the server accepts others. What a canary has to get was found before 
 
 If a canary gets a wrong answer, the verdict is `DidNotSurvive`, whatever the case's own was. A
 server that asks to wait has not died, and a gateway that reaches no server says nothing about the
-connection. If no answer came to the case in time, but the canary on a fresh connection was answered
+connection. If the case got no answer in time, but the canary on a fresh connection was answered
 at once, the server hung in that request (`Hung`), which is a failure; otherwise nothing is known.
 
 Pure: conversations decide outcomes with it, in a run and again from recorded bytes.

@@ -234,7 +234,7 @@ class Behavior(RequestReader, ResponseWriter, ContentCoding):
         return True
 
     def broken_off(self, breach: Breach) -> None:
-        """Told that a client broke off, which is no concern of other clients (C8)."""
+        """Told that a client broke off, which does not concern other clients (C8)."""
 
     def received(self, data: bytes) -> bytes:
         """Return what is read of the bytes from the socket: all of them, unchanged (C8)."""

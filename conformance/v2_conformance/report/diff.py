@@ -16,7 +16,7 @@ from v2_conformance.suite.requirements import Blocks, Level
 class ChangeKind(Word):
     """How a case changed. The order is the one in which people want to read it."""
 
-    BROKEN = "broken"  # it does not pass any more
+    BROKEN = "broken"  # it no longer passes
     FIXED = "fixed"  # it passes now
     NEW = "new"  # only the new report has it
     GONE = "gone"  # only the old report has it
@@ -121,7 +121,7 @@ def kind_of_change(was: Outcome, now: Outcome) -> ChangeKind | None:
     """Return how the outcome of a case changed, None if it did not."""
     if was.harmless and not now.harmless:
         return ChangeKind.BROKEN
-    # A case that is not claimed any more is not fixed.
+    # A case that is no longer claimed is not fixed.
     if not was.harmless and now.harmless and now is not Outcome.UNSUPPORTED:
         return ChangeKind.FIXED
     return None if was is now else ChangeKind.CHANGED

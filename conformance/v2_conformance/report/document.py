@@ -158,7 +158,7 @@ class RequirementResult(Graded, frozen=True, kw_only=True):
 
 
 class ExpectedFailure(ReportPart, frozen=True):
-    """A failure that was known beforehand. It counts all the same."""
+    """A failure that was known beforehand. It still counts."""
 
     reason: str
     link: Annotated[str, Meta(pattern="^https?://")] | None = None

@@ -187,7 +187,7 @@ _FADE = 0.01  # with each case that gets an answer
 _FLOOR_S = 0.25  # more than a delayed acknowledgment takes
 _MANY, _FLOOR_AFTER_MANY_S = 50, 0.05  # a server that left so many unanswered leaves hundreds
 _CONFIRMING_S = 1.0
-_HASTE = 5  # the slowest known-good answer of a busy machine is no measure of the others
+_HASTE = 5  # the slowest known-good answer of a busy machine does not measure the others
 
 
 class Hangs:

@@ -47,7 +47,7 @@ class Repeats:
         alone: Callable[[RelationCase], Result],
         connection: Callable[[], Connection],
     ) -> Result:
-        """Return `result`, or a result that blames nobody if its model does not repeat its answers.
+        """Return `result`, or one that fails nothing if its model does not repeat its answers.
         `alone` runs a case while nothing else runs; `connection` is a fresh one."""
         case, output = result.case, wrong_output(result.cause)
         if not isinstance(case, RelationCase) or not _blames_values(result):

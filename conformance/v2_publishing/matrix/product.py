@@ -18,7 +18,7 @@ from v2_publishing.matrix.trends import trends
 from v2_publishing.site_index import SiteReport
 
 ALTERNATIVE = "V2 binary tensor data: conformance"
-"""The alternative text of a badge: fixed, because a README is no place for what a server says."""
+"""The alternative text of a badge: fixed, because a README should not show a server's words."""
 _NAME = 80
 
 

@@ -38,7 +38,7 @@ class Admission:
 def add_report(source: Path, staged: Path, home: str, by: Admission) -> Entry:
     """Admit a report and write its files into the new folder `staged`.
 
-    Its page and its badges are made anew: those that came with it may say anything. Raises
+    Its page and its badges are made again: those that came with it may say anything. Raises
     RefusedError, and UsageError if a file cannot be written.
     """
     copy = stage(source, staged)

@@ -68,7 +68,7 @@ def is_whole(report: Report) -> bool:
 
 def is_decided(report: Report) -> bool:
     """Return True if there is a verdict: the run is whole, or it was cut after a failure that no
-    case to come could have undone. A part of the suite that somebody chose has none.
+    case to come could have undone. A part of the suite that the user chose has none.
     """
     if tested_nothing(report):
         return False

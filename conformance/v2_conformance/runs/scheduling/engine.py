@@ -166,7 +166,7 @@ class Engine:
         first = once(case)
         result = self._confirmed(first, partial(once, again=True))
         if first.exchanges and isinstance(case, RequestCase) and "client" not in case.request:
-            lost = result.outcome is Outcome.FLAKY  # on the path, which is no hang of the server
+            lost = result.outcome is Outcome.FLAKY  # on the path: the server did not hang
             own = [one for one in first.exchanges if one.purpose.own and not lost]
             self._hangs.note(case, result.verdict, own)
         return self.repeats.checked(result, once, self.live.fresh_connection)

@@ -119,7 +119,7 @@ def _side_by_side(
                 yield finished
                 continue
             if killers is None:
-                wait(coming)  # nothing is in flight any more
+                wait(coming)  # nothing is in flight anymore
                 engine.live.hang_up()
                 ran = [one for one in (future.result() for future in coming) if one is not None]
                 killers = engine.killers([r for r, _ in ran if r.outcome is not Outcome.PASS])
