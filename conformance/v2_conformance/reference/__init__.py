@@ -1,0 +1,1 @@
+"""The embedded reference server, which meets every requirement, and its models."""

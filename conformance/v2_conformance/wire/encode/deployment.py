@@ -13,9 +13,7 @@ from v2_conformance.suite.models import ModelContract, contract
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How much two floats of a model's answers may differ: absolutely, and relative to the first
-    answer.
-    """
+    """How much floats of two answers may differ: absolutely, and relative to the first answer."""
 
     rtol: float = 0.0
     atol: float = 0.0
