@@ -22,7 +22,7 @@ from v2_conformance.cli.options import OF_A_RUN, ReportOptions
 from v2_conformance.runs.targets.numbers import number
 
 _EXAMPLES = {
-    "v2-conformance client -- python my_client.py": "Give this command one task after the other.",
+    "v2-conformance client -- python my_client.py": "Give this command one task after another.",
     "v2-conformance client --scenario 'K3/*' -- ./client {url} {task}": (
         "Run only scenarios of K3; the command gets the URL and the task as arguments."
     ),
@@ -45,7 +45,7 @@ class ClientOptions(ReportOptions):
         nargs=-1,
         type=click.UNPROCESSED,
         required=True,
-        help="The command that runs the client, after `--`; no shell reads it. It reads a task "
+        help="The command that runs the client, after `--`, without a shell. It reads a task "
         "from each line of its standard input and prints a line with its answer. With "
         "{task}, {url} or {scenario} in it, it is run for each scenario: they stand for a "
         "JSON file with the task, the base URL and the scenario's id.",

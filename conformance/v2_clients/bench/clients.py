@@ -143,7 +143,7 @@ class CommandClient:
 
 
 class _Process:
-    """A process of a client, which is given one task after the other."""
+    """A process of a client, which is given one task after another."""
 
     def __init__(self, arguments: Sequence[str], mask: Mask, *, reads: bool) -> None:
         self._mask = mask

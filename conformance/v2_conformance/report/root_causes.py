@@ -252,7 +252,7 @@ class _Grouping:
                 yield left
 
     def _group(self, own: _Cases) -> CauseGroup:
-        """Return the cause that the first of these is, with the worst that its cases show."""
+        """Return the cause named after the first of these, with the worst harm of its cases."""
         root, cases = next(iter(own)), _all(own)
         names = (*(key.requirement for key in own), *(case.requirement for case in cases))
         return CauseGroup(
@@ -295,8 +295,8 @@ class _Grouping:
         own, roots = self._own[key], self._own[root]
         graver = self._indirect[key] and _gravest(own) < _gravest(roots)
         if graver and {*map(_reading, own)}.isdisjoint(map(_reading, roots)):
-            return False  # who reads what the root says would not learn of this
-        # What the root needs fails there, too, where it happens to use what is broken.
+            return False  # the words of the root would not tell a reader about these
+        # A prerequisite of the root may fail, too, if its requests use what is broken.
         known = self._known.get(key.requirement)
         needed = known is not None and root.requirement in known.prerequisite_of
         needed = needed and not {*self._errors[key]}.isdisjoint(self._errors[root])

@@ -160,7 +160,7 @@ for _name, _text, _nesting in (
     fault(_name, "J1", Behavior.json_blob)(_text, _reads_data(_nesting))
 
 
-# --- J1: data that is no array
+# --- J1: data that is not an array
 
 _Made = Callable[[Any, int], Any]
 _NO_ARRAYS: tuple[tuple[str, str, type, _Made], ...] = (

@@ -317,7 +317,7 @@ for _name, _text, _pattern in (
 
 
 def _copies_bytes(written: bytes) -> type[Behavior]:
-    """A server that reads bytes that are no UTF-8, and writes them again where they are so."""
+    """A server that reads bytes that are not UTF-8, and writes them again where they are so."""
 
     class CopiesBytes(Behavior):
         def parse_document(self, text: memoryview) -> JsonObject:

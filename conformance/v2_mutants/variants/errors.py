@@ -148,7 +148,7 @@ variant("rate-limited", "RFC 6585, section 4", Behavior.handle)(
     now_and_then(lambda _: Response(429, (_HTML, *_NOW), (b"<html>Too many requests</html>",))),
 )
 variant("gateway-loses-connections", "RFC 9110, section 15.6.3", Behavior.handle)(
-    "Each twentieth request is answered with 502 by a gateway, which then connects anew.",
+    "Each twentieth request is answered with 502 by a gateway, which then connects again.",
     now_and_then(lambda _: Response(502, (("Server", "Caddy"),))),
 )
 

@@ -1,4 +1,4 @@
-"""Named value patterns: the same bits for the same name, datatype, count and draw, always."""
+"""Named value patterns: the bits depend on name, datatype, count and draw alone."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _ones(datatype: str, count: int) -> bytes:
 
 
 def _not_json(datatype: str, count: int) -> bytes:
-    """Bytes that can neither continue nor end a JSON text, and are no NULs either."""
+    """Bytes that can neither continue nor end a JSON text, and are not NULs."""
     size = DATATYPES[datatype].size
     if size is None:
         raise CaseFileError("this value pattern is not for BYTES, whose blobs start with a length")

@@ -246,7 +246,7 @@ def declared_size(given: Mapping[str, Any], true: int) -> Any:
 
 def declared_part(tensor: Tensor) -> Tensor | None:
     """Return a tensor with as many of its first elements as its shape has, which is what a message
-    that contradicts itself declares of it; None if there are fewer, or if it is no tensor.
+    that contradicts itself declares of it; None if there are fewer, or if it is not a tensor.
     """
     if tensor.datatype not in DATATYPES or not _is_shape(tensor.shape):
         return None
@@ -265,7 +265,7 @@ def declared_part(tensor: Tensor) -> Tensor | None:
 def check_tensor(tensor: Tensor) -> None:
     """Raise CaseFileError or ElementError unless the tensor's value is one of its shape."""
     if tensor.datatype not in DATATYPES or not _is_shape(tensor.shape):
-        raise CaseFileError(f"{tensor.name} is no tensor: its datatype or shape cannot be")
+        raise CaseFileError(f"{tensor.name} is not a tensor: its datatype or shape is impossible")
     check_blob(tensor.datatype, tensor.shape, tensor.blob)
 
 
@@ -311,7 +311,7 @@ def _moved(case: RequestCase, unsupported: Collection[str]) -> RequestCase:
 
 def _entry(entry: Mapping[str, Any], *, raw: bool) -> Mapping[str, Any]:
     values, size = entry.get("values", "counting"), entry.get("size", {})
-    if raw:  # no tensor is named in it
+    if raw:  # it names no tensor
         return entry
     if not _OF_A_DATATYPE.isdisjoint(entry) or not isinstance(values, str) or "value" in size:
         raise CaseFileError("the tensor has elements or bytes of its own datatype")
