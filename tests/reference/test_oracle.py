@@ -11,8 +11,8 @@ from v2_conformance.suite.library import suite_cases
 from v2_mutants.faults import FAULTS
 
 REQUIREMENTS = tuple(dict.fromkeys(fault.requirement for fault in FAULTS.values()))
-LONG = ("V1", "V2", "V3", "X1")
-"""Requirements with many cases and many faults."""
+LONG = ("C5", "J1", "J7", "J9", "P1", "P9", "R1", "R3", "V1", "V2", "V3", "X1")
+"""Requirements with many cases and many faults, or whose cases observe all others."""
 
 
 @pytest.mark.parametrize(
